@@ -1,0 +1,42 @@
+"""`python3 -m dashboard`: prepares the environment on any Python 3.11 or newer, then serves the dashboard in it.
+
+Up to the version check everything here must be valid in much older Pythons, so that they can say what is wrong.
+"""
+
+import sys
+
+
+def main(arguments):
+    """Reads the command line, enters the environment, serves; returns the exit code."""
+    if sys.version_info < (3, 11):
+        sys.exit("Tidemark needs Python 3.11 or newer, and this is " + sys.version.split()[0] + " (" + sys.executable + ").")
+    options = command_line().parse_args(arguments)
+
+    from dashboard import environment
+
+    environment.run("dashboard", arguments)
+
+    from dashboard import server
+
+    workspace = options.workspace or str(environment.ROOT / "data" / "workspace")
+    return server.main(host=options.host, port=options.port, workspace=workspace, example=options.example)
+
+
+def command_line():
+    """What the command takes."""
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="python3 -m dashboard",
+        description="Serves Tidemark: watch Spark streaming jobs, take savepoints, fork them, compare. "
+        "The first start prepares everything it needs in .venv.",
+    )
+    parser.add_argument("--port", type=int, default=8501, help="port to serve on (default: %(default)s)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to serve on (default: %(default)s, this machine only)")
+    parser.add_argument("--workspace", metavar="PATH", help="directory that holds jobs and savepoints (default: data/workspace)")
+    parser.add_argument("--example", action="store_true", help="start the example at once, without a click")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,156 @@
+// The code editor of the pages: edit, or show the difference to an original (unified or split), with diagnostics.
+import { EditorState, Compartment } from "@codemirror/state";
+import {
+  EditorView, keymap, lineNumbers, highlightActiveLine, highlightActiveLineGutter, drawSelection,
+} from "@codemirror/view";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { python } from "@codemirror/lang-python";
+import { indentOnInput, bracketMatching, foldGutter, foldKeymap, indentUnit } from "@codemirror/language";
+import { searchKeymap, highlightSelectionMatches } from "@codemirror/search";
+import { closeBrackets, closeBracketsKeymap, autocompletion, completionKeymap } from "@codemirror/autocomplete";
+import { lintGutter, setDiagnostics } from "@codemirror/lint";
+import { unifiedMergeView, MergeView } from "@codemirror/merge";
+import { themeOf } from "./theme.js";
+
+const COLLAPSE = { margin: 3, minSize: 6 };
+const editors = new WeakMap();
+
+/** Extensions that every pane has, writable or not. */
+function reading() {
+  return [lineNumbers(), foldGutter(), drawSelection(), highlightSelectionMatches(), python(), keymap.of([...searchKeymap, ...foldKeymap])];
+}
+
+/** Extensions of the pane that is typed into. */
+function writing() {
+  return [
+    history(), indentOnInput(), bracketMatching(), closeBrackets(), autocompletion(), lintGutter(), indentUnit.of("    "),
+    highlightActiveLine(), highlightActiveLineGutter(),
+    keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, indentWithTab]),
+  ];
+}
+
+function locked() {
+  return [EditorState.readOnly.of(true), EditorView.editable.of(false)];
+}
+
+/** Tells Python what was typed: after a pause, when the focus leaves, and at once on Ctrl-Enter. */
+class Reporter {
+  constructor(send, pauseMs, text) {
+    this.send = send;
+    this.pauseMs = pauseMs;
+    this.said = text;
+  }
+
+  extension() {
+    return [
+      EditorView.updateListener.of((update) => update.docChanged && this.later(update.state)),
+      EditorView.domEventHandlers({ blur: (_event, view) => this.now(view.state) }),
+      keymap.of([{ key: "Mod-Enter", run: (view) => this.now(view.state) }]),
+    ];
+  }
+
+  later(state) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.now(state), this.pauseMs);
+  }
+
+  now(state) {
+    clearTimeout(this.timer);
+    const text = state.doc.toString();
+    if (text !== this.said) {
+      this.said = text;
+      this.send(text);
+    }
+    return true;
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+  }
+}
+
+function splitView(parent, data, extensions, theme) {
+  const view = new MergeView({
+    a: { doc: data.original, extensions: [reading(), locked(), theme()] },
+    b: { doc: data.value, extensions },
+    parent,
+    collapseUnchanged: COLLAPSE,
+    gutter: true,
+  });
+  parent.style.maxHeight = `${data.height}px`;
+  parent.classList.add("tm-code-split");
+  return { panes: [view.a, view.b], main: view.b, destroy: () => view.destroy() };
+}
+
+function singleView(parent, data, extensions) {
+  const difference = unifiedMergeView({
+    original: data.original,
+    mergeControls: !data.readonly,
+    collapseUnchanged: data.collapse ? COLLAPSE : undefined,
+    syntaxHighlightDeletions: true,
+    gutter: true,
+  });
+  const all = data.mode === "unified" ? [extensions, difference] : extensions;
+  const view = new EditorView({ state: EditorState.create({ doc: data.value, extensions: all }), parent });
+  return { panes: [view], main: view, destroy: () => view.destroy() };
+}
+
+/** Builds the editor that `data` asks for inside `host`, and follows the page's theme until it is destroyed. */
+function open(host, data, send) {
+  const root = document.createElement("div");
+  root.className = "tm-code";
+  host.appendChild(root);
+  const themed = new Compartment();
+  const height = data.mode === "split" ? 0 : data.height;
+  const theme = () => themed.of(themeOf(host, height));
+  const reporter = new Reporter(send, data.pauseMs, data.value);
+  const label = EditorView.contentAttributes.of({ "aria-label": data.label });
+  const extensions = [reading(), data.readonly ? locked() : writing(), reporter.extension(), label, theme()];
+  const view = data.mode === "split" ? splitView(root, data, extensions, theme) : singleView(root, data, extensions);
+  const repaint = () => {
+    const now = themeOf(host, height);
+    view.panes.filter((pane) => themed.get(pane.state) !== now).forEach((pane) => pane.dispatch({ effects: themed.reconfigure(now) }));
+  };
+  return {
+    mode: data.mode,
+    revision: data.revision,
+    view: view.main,
+    repaint,
+    destroy() {
+      reporter.stop();
+      view.destroy();
+      root.remove();
+      editors.delete(host);
+    },
+  };
+}
+
+/** Underlines what Python found; lines count from 1, columns from 0. */
+function showDiagnostics(view, diagnostics) {
+  const { doc } = view.state;
+  const placed = diagnostics
+    .filter(({ line }) => line >= 1 && line <= doc.lines)
+    .map(({ line, column, severity, message }) => {
+      const { from, to } = doc.line(line);
+      return { from: Math.min(to, from + column), to, severity, message };
+    });
+  view.dispatch(setDiagnostics(view.state, placed));
+}
+
+/** The component: called again with new data; the editor lives on unless its mode or revision changed. */
+export default function codeEditor({ data, parentElement: host, setStateValue }) {
+  let editor = editors.get(host);
+  if (editor && (editor.mode !== data.mode || editor.revision !== data.revision)) {
+    editor.destroy();
+    editor = undefined;
+  }
+  if (!editor) {
+    editor = open(host, data, (text) => setStateValue("value", text));
+    editors.set(host, editor);
+  }
+  editor.repaint();
+  showDiagnostics(editor.view, data.diagnostics);
+  editor.turn = (editor.turn ?? 0) + 1;
+  const { turn } = editor;
+  return () => editor.turn === turn && editor.destroy();
+}

@@ -1,0 +1,92 @@
+// The editor in the colours and type of the page around it.
+import { EditorView } from "@codemirror/view";
+import { syntaxHighlighting, HighlightStyle } from "@codemirror/language";
+import { tags as t } from "@lezer/highlight";
+
+const SYNTAX = {
+  dark: { keyword: "#c792ea", string: "#a5d6a7", number: "#f78c6c", comment: "#7f8c98", call: "#82aaff", type: "#ffcb6b" },
+  light: { keyword: "#8e24aa", string: "#2e7d32", number: "#c2410c", comment: "#6b7280", call: "#1d4ed8", type: "#9a6700" },
+};
+const themes = new Map();
+const DIFFERENCE = {
+  dark: { added: "#2ea04326", addedText: "#2ea04366", removed: "#f8514926", removedText: "#f8514966", line: "#ffffff0a", fold: "#ffffff10" },
+  light: { added: "#2da44e1f", addedText: "#2da44e4d", removed: "#cf222e17", removedText: "#cf222e33", line: "#0000000a", fold: "#f0f4f8" },
+};
+
+function variable(element, name, otherwise) {
+  return getComputedStyle(element).getPropertyValue(name).trim() || otherwise;
+}
+
+function isDark(colour) {
+  const [red, green, blue] = (colour.match(/[0-9a-f]{2}/gi) ?? ["ff", "ff", "ff"]).map((part) => parseInt(part, 16));
+  return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+}
+
+function highlighting(colours) {
+  return HighlightStyle.define([
+    { tag: [t.keyword, t.controlKeyword, t.operatorKeyword, t.definitionKeyword, t.moduleKeyword], color: colours.keyword },
+    { tag: [t.string, t.special(t.string)], color: colours.string },
+    { tag: [t.number, t.bool, t.null], color: colours.number },
+    { tag: t.comment, color: colours.comment, fontStyle: "italic" },
+    { tag: [t.function(t.variableName), t.function(t.propertyName)], color: colours.call },
+    { tag: [t.className, t.typeName, t.meta], color: colours.type },
+  ]);
+}
+
+function button(background, colour, border) {
+  return { background, color: colour, border: `1px solid ${border}`, borderRadius: "5px", padding: "1px 8px", fontFamily: "inherit", cursor: "pointer" };
+}
+
+function frame({ text, background, border, primary, font, height, comment }) {
+  return {
+    "&": { color: text, backgroundColor: background, border: `1px solid ${border}`, borderRadius: "8px", fontSize: "13px", height: height ? `${height}px` : "auto" },
+    "&.cm-focused": { outline: "none", borderColor: primary },
+    ".cm-scroller": { fontFamily: font, lineHeight: "1.55", overflow: "auto" },
+    ".cm-content": { caretColor: primary, padding: "8px 0" },
+    ".cm-cursor": { borderLeftColor: primary, borderLeftWidth: "2px" },
+    ".cm-gutters": { backgroundColor: background, color: comment, border: "none", borderRadius: "8px" },
+    ".cm-lineNumbers .cm-gutterElement": { padding: "0 6px 0 12px" },
+    "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { background: `${primary}33` },
+    ".cm-tooltip": { backgroundColor: background, color: text, border: `1px solid ${border}`, borderRadius: "6px" },
+    ".cm-panels": { backgroundColor: background, color: text, borderColor: border },
+  };
+}
+
+function difference(colours, { background, text, border, comment, primary }) {
+  return {
+    ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: colours.line },
+    ".cm-changedLine": { backgroundColor: `${colours.added} !important` },
+    ".cm-changedText": { background: `${colours.addedText} !important` },
+    ".cm-deletedChunk": { backgroundColor: `${colours.removed} !important`, paddingLeft: "6px" },
+    ".cm-deletedChunk .cm-deletedText": { background: `${colours.removedText} !important` },
+    "&.cm-merge-a .cm-changedLine": { backgroundColor: `${colours.removed} !important` },
+    "&.cm-merge-a .cm-changedText": { background: `${colours.removedText} !important` },
+    ".cm-collapsedLines": { background: colours.fold, color: comment, padding: "3px 12px" },
+    ".cm-chunkButtons": { top: "1px", insetInlineEnd: "8px", fontSize: "11px", display: "flex", gap: "4px" },
+    ".cm-chunkButtons button[name=accept]": button(primary, "#ffffff", primary),
+    ".cm-chunkButtons button[name=reject]": button(background, text, border),
+  };
+}
+
+/** CodeMirror extensions in the theme that Streamlit's custom properties on `host` describe; a `height` of 0 grows with the text. */
+export function themeOf(host, height) {
+  const dark = isDark(variable(host, "--st-background-color", "#ffffff"));
+  const page = {
+    text: variable(host, "--st-text-color", "#1b2330"),
+    background: variable(host, "--st-code-background-color", dark ? "#151a20" : "#f8f9fb"),
+    border: variable(host, "--st-border-color", "#e3e6eb"),
+    primary: variable(host, "--st-primary-color", "#2563eb"),
+    font: variable(host, "--st-code-font", "ui-monospace, monospace"),
+    comment: SYNTAX[dark ? "dark" : "light"].comment,
+    height,
+  };
+  const key = JSON.stringify(page);
+  if (!themes.has(key)) themes.set(key, build(page, dark));
+  return themes.get(key);
+}
+
+function build(page, dark) {
+  const name = dark ? "dark" : "light";
+  const rules = { ...frame(page), ...difference(DIFFERENCE[name], page) };
+  return [EditorView.theme(rules, { dark }), syntaxHighlighting(highlighting(SYNTAX[name]))];
+}

@@ -1,0 +1,199 @@
+"""Prepares `.venv` from requirements.txt and enters it: what `python3 -m dashboard` and `python3 -m tests` do first.
+
+Standard library only: it runs on a bare Python, before anything is installed. The environment goes through three states, told
+apart by files inside it: *unfinished* (a set-up began: the next one starts over), *ready* (the stamp, written last, says for which
+Python and which requirements), and *unknown* (somebody else made it: completed in place).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dashboard.installing import SetupFailed, install
+
+ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENTS = ROOT / "requirements.txt"
+VENV = ROOT / ".venv"
+STAMP = "tidemark-ready.json"
+UNFINISHED = "tidemark-unfinished"
+
+Say = Callable[[str], None]
+
+
+class Need(enum.Enum):
+    """What has to be done to have the environment."""
+
+    NOTHING = enum.auto()
+    INSTALL = enum.auto()
+    CREATE = enum.auto()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an environment must have been made for; the folder counts because its scripts carry its path."""
+
+    python: str
+    requirements: str
+    folder: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"python": self.python, "requirements": self.requirements, "folder": self.folder}
+
+
+def wanted(venv: Path, requirements: Path) -> Wanted:
+    """What this Python wants `venv` to be."""
+    digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
+    return Wanted(f"{sys.version_info[0]}.{sys.version_info[1]}", digest, str(venv))
+
+
+def need(venv: Path, want: Wanted) -> Need:
+    """What the files in `venv` say has to be done."""
+    if not (venv / "bin" / "python").exists() or (venv / UNFINISHED).exists() or _made_by(venv) != want.python:
+        return Need.CREATE
+    stamp = _stamp(venv)
+    if stamp == want.as_json():
+        return Need.NOTHING
+    return Need.CREATE if stamp and stamp.get("folder") != want.folder else Need.INSTALL
+
+
+def enter(module: str, arguments: list[str], venv: Path = VENV, requirements: Path = REQUIREMENTS) -> None:
+    """Returns if this process runs in a ready environment, else makes it ready and becomes `python -m module` in it."""
+    want = wanted(venv, requirements)
+    inside = Path(sys.prefix).resolve() == venv.resolve()
+    if need(venv, want) is not Need.NOTHING:
+        prepare(venv, requirements, _narrator())
+    elif inside:
+        return
+    sys.stderr.flush()
+    python = str(venv / "bin" / "python")
+    os.execv(python, [python, "-m", module, *arguments])
+
+
+def prepare(venv: Path, requirements: Path, say: Say) -> None:
+    """Makes `venv` ready. A set-up that is killed at any point is started over by the next; two at once wait for each other.
+
+    1. The mark *unfinished* is there before anything else is. 2. Create, install, find Java. 3. The stamp. 4. The mark goes.
+    """
+    with _lock(venv.parent, say) as lock:
+        want = wanted(venv, requirements)
+        what = need(venv, want)
+        if what is Need.NOTHING:
+            return
+        _require_venv_module()
+        if what is Need.CREATE:
+            say(f"creating {venv} with Python {want.python} (first start: takes some minutes, most of it downloads)")
+            shutil.rmtree(venv, ignore_errors=False) if venv.is_dir() else None
+        else:
+            say(f"bringing {venv} in line with {requirements.name}")
+        venv.mkdir(exist_ok=True)
+        (venv / UNFINISHED).touch()
+        if what is Need.CREATE:
+            _create(venv)
+        install(venv / "bin" / "python", requirements, say, venv / "setup.log", (lock,))
+        say(f"found {_java(venv)}")
+        (venv / STAMP).write_text(json.dumps(want.as_json()))
+        (venv / UNFINISHED).unlink()
+        say("ready")
+
+
+def _create(venv: Path) -> None:
+    """A virtual environment in the folder that is already there, made by the Python below any environment we are in."""
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    made = subprocess.run([base, "-m", "venv", str(venv)], capture_output=True, text=True)
+    if made.returncode:
+        raise SetupFailed("Python could not create the environment:\n" + (made.stdout + made.stderr).strip())
+
+
+def _java(venv: Path) -> str:
+    """Which Java the environment runs Spark on, asked in the environment, where the packaged one can be seen."""
+    code = (
+        "from pipelines.domain.errors import TidemarkError\nfrom pipelines.sandbox.java import java_home\n"
+        "try: print(java_home())\nexcept TidemarkError as e: raise SystemExit(f'{e.message}\\n  {e.hint}')"
+    )
+    asked = subprocess.run([str(venv / "bin" / "python"), "-c", code], cwd=ROOT, capture_output=True, text=True)
+    if asked.returncode:
+        raise SetupFailed(asked.stderr.strip())
+    return asked.stdout.strip()
+
+
+def _made_by(venv: Path) -> str:
+    """The `3.11` of the Python that made `venv`, as its pyvenv.cfg says; empty if it does not."""
+    with contextlib.suppress(FileNotFoundError):
+        for line in (venv / "pyvenv.cfg").read_text().splitlines():
+            key, _, value = line.partition("=")
+            if key.strip() in ("version", "version_info"):
+                return ".".join(value.strip().split(".")[:2])
+    return ""
+
+
+def _stamp(venv: Path) -> dict[str, str]:
+    """What `venv` was made ready for; nothing if it was not, or the stamp was cut short."""
+    try:
+        stamp = json.loads((venv / STAMP).read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def _require_venv_module() -> None:
+    """Debian's python3 comes without these two; says what to install."""
+    missing = [name for name in ("venv", "ensurepip") if importlib.util.find_spec(name) is None]
+    if missing:
+        package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+        raise SetupFailed(
+            f"This Python ({sys.executable}) lacks its standard module {' and '.join(missing)}, which creates the environment.\n"
+            f"Install it and start again. On Debian and Ubuntu:  apt-get install {package}"
+        )
+
+
+@contextlib.contextmanager
+def _lock(folder: Path, say: Say) -> Iterator[int]:
+    """Holds the folder for one set-up at a time. The installer inherits the lock, so one that outlives us still holds it."""
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another start is preparing the environment; waiting for it")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _narrator() -> Say:
+    """Lines on stderr with the time since the set-up began."""
+    import time
+
+    began = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"[{time.monotonic() - began:6.1f} s] {line}", file=sys.stderr, flush=True)
+
+    return say
+
+
+def run(module: str, arguments: list[str]) -> None:
+    """`enter`, ending the process with a plain message where the environment cannot be made."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        enter(module, arguments)
+    except SetupFailed as failed:
+        sys.exit(f"\n{failed}\n")
+    except KeyboardInterrupt:
+        sys.exit("\nInterrupted. The next start sets up again from the beginning.\n")
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)

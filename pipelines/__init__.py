@@ -1,0 +1,1 @@
+"""Tidemark: savepoints for Spark Structured Streaming."""

@@ -1,0 +1,1 @@
+"""Words and decisions: standard library only, no I/O, no clock."""

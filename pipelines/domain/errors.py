@@ -1,0 +1,97 @@
+"""Errors, grouped by what a caller can do about them.
+
+Every error carries a stable `code` (for programs), a message (for people) and a `hint` (the next step). `FACES` is the one
+table that gives each group its HTTP status and its exit code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TidemarkError(Exception):
+    """The base of everything Tidemark raises on purpose."""
+
+    group = "internal"
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    def as_json(self) -> dict[str, Any]:
+        """The body that REST answers and `--json` prints."""
+        return {"error": {"group": self.group, "code": self.code, "message": self.message, "hint": self.hint}}
+
+
+class Invalid(TidemarkError):
+    """The request itself is wrong; change it."""
+
+    group = "invalid"
+
+
+class NotFound(TidemarkError):
+    """What was named does not exist."""
+
+    group = "not_found"
+
+
+class AlreadyExists(TidemarkError):
+    """The name is taken; choose another."""
+
+    group = "already_exists"
+
+
+class Conflict(TidemarkError):
+    """It cannot be done in the present state; wait, or change the state first."""
+
+    group = "conflict"
+
+
+class Incompatible(TidemarkError):
+    """The two things do not fit together (code and state, two versions)."""
+
+    group = "incompatible"
+
+
+class Corrupt(TidemarkError):
+    """A file is damaged or missing; restore it or use another savepoint."""
+
+    group = "corrupt"
+
+
+class Unsupported(TidemarkError):
+    """Tidemark (this version of it) does not do this, or the format is newer than it reads."""
+
+    group = "unsupported"
+
+
+class Unavailable(TidemarkError):
+    """Something outside is away or full; try again when it is back."""
+
+    group = "unavailable"
+
+
+GROUPS: dict[str, type[TidemarkError]] = {
+    kind.group: kind for kind in (Invalid, NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
+}
+
+FACES: dict[str, tuple[int, int]] = {
+    "invalid": (422, 2),
+    "not_found": (404, 3),
+    "already_exists": (409, 4),
+    "conflict": (409, 5),
+    "incompatible": (409, 6),
+    "corrupt": (500, 7),
+    "unsupported": (501, 8),
+    "unavailable": (503, 9),
+    "internal": (500, 1),
+}
+"""Error group -> (HTTP status, exit code)."""
+
+
+def from_json(body: dict[str, Any]) -> TidemarkError:
+    """The error that `as_json` described, as its own type again."""
+    said = body["error"]
+    return GROUPS.get(said["group"], TidemarkError)(said["code"], said["message"], said.get("hint", ""))

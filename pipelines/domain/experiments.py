@@ -1,0 +1,148 @@
+"""Experiments (forks of one savepoint that are compared), comparisons of outputs, and the tree of versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.domain.ids import ExperimentId, JobName, SavepointId, VersionId
+from pipelines.domain.jobs import Run
+from pipelines.domain.savepoints import Reason
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Jobs that began from one savepoint and are looked at side by side (`experiments/<id>.json`)."""
+
+    id: ExperimentId
+    name: str
+    savepoint: SavepointId
+    jobs: tuple[JobName, ...]
+    created_ms: int
+
+
+@dataclass(frozen=True)
+class Series:
+    """A job's (or query's) progress over time, cut down to at most the points asked for: columns of equal length.
+
+    `t` is epoch ms of the batch's end (by clock) or of its greatest event time (over event time). The other columns: batch_id,
+    batch_ms, input_rows, input_rate, processed_rate, add_batch_ms, get_batch_ms, latest_offset_ms, planning_ms, wal_commit_ms,
+    commit_offsets_ms, commit_batch_ms, watermark_ms, event_time_max_ms, event_lag_ms, late_rows, state_rows, state_bytes,
+    checkpoint_bytes.
+    """
+
+    job: JobName
+    columns: Mapping[str, Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """One batch in the list of batches: its progress, with the source offsets as Spark's JSON."""
+
+    query: str
+    batch: int
+    at_ms: int
+    batch_ms: float
+    input_rows: int
+    state_rows: int | None
+    watermark_ms: int | None
+    late_rows: int
+    phases: Mapping[str, float]
+    sources: str
+    """JSON list of {description, startOffset, endOffset, numInputRows}."""
+
+
+@dataclass(frozen=True)
+class OutputOverTime:
+    """Sums of a measure of A's and B's output per point of event time."""
+
+    time_column: str
+    t: tuple[float, ...]
+    a: Mapping[str, tuple[float | None, ...]]
+    """Measure -> sums, as long as `t`; None where that side has no row."""
+    b: Mapping[str, tuple[float | None, ...]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outputs of two jobs, row for row, up to the event time (watermark) that both have reached.
+
+    `keys` says which columns name a row; rows with one key and other values are *changed*. Without a key that is unique on both
+    sides rows are compared whole, as a multiset, and nothing is *changed*.
+    """
+
+    a: JobName
+    b: JobName
+    query: str
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    rows_a: int
+    rows_b: int
+    equal: int
+    only_a: int
+    only_b: int
+    changed: int
+    until_ms: int | None
+    """Event time up to which rows were compared; None where all were."""
+    examples: Mapping[str, Sequence[Mapping[str, Any]]]
+    """`only_a`, `only_b`: rows; `changed`: {key columns…, 'a.<col>', 'b.<col>' for each that differs}."""
+    over_time: OutputOverTime | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One job in the tree of versions."""
+
+    job: JobName
+    runs: tuple[Run, ...]
+    """Oldest first."""
+    origin_savepoint: SavepointId | None
+    experiment: ExperimentId | None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One savepoint in the tree."""
+
+    id: SavepointId
+    job: JobName
+    version: VersionId
+    at_ms: int
+    batch: int
+    bytes: int
+    reason: Reason
+    label: str
+    batch_timestamp_ms: int
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All jobs, savepoints and forks, as the page of versions draws them."""
+
+    lanes: tuple[Lane, ...]
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Health:
+    """What the overview's key figures show."""
+
+    jobs: int
+    running: int
+    failed: int
+    input_rate: float
+    worst_batch_ms_p99: float | None
+    worst_batch_job: str
+    worst_lag_ms: float | None
+    worst_lag_job: str
+    savepoints: int
+    savepoint_bytes: int
+    t: tuple[float, ...] = field(default=())
+    """Epoch ms of the small lines below, at most 60 points over the last 15 minutes."""
+    running_line: tuple[float | None, ...] = ()
+    input_line: tuple[float | None, ...] = ()
+    batch_line: tuple[float | None, ...] = ()
+    lag_line: tuple[float | None, ...] = ()
+    storage_line: tuple[float | None, ...] = ()

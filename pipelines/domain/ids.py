@@ -1,0 +1,48 @@
+"""Names and ids: what they look like, and how content makes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NewType
+
+from pipelines.domain.errors import Invalid
+
+JobName = NewType("JobName", str)
+QueryName = NewType("QueryName", str)
+VersionId = NewType("VersionId", str)
+RunId = NewType("RunId", str)
+SavepointId = NewType("SavepointId", str)
+ExperimentId = NewType("ExperimentId", str)
+OperationId = NewType("OperationId", str)
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+def job_name(text: str) -> JobName:
+    """`text` as a job's name; raises Invalid where it could not be a folder's name everywhere."""
+    if not _NAME.fullmatch(text):
+        raise Invalid(
+            "job.name",
+            f"{text!r} is not a job name",
+            "Use letters, digits, '_', '-' and '.', at most 100, beginning with a letter or digit.",
+        )
+    return JobName(text)
+
+
+def query_name(text: str) -> QueryName:
+    """`text` as a query's folder name: what a path could not carry becomes '_'."""
+    return QueryName(re.sub(r"[^A-Za-z0-9_.-]", "_", text).lstrip(".") or "query")
+
+
+def content_id(prefix: str, content: Mapping[str, Any]) -> str:
+    """`prefix-` and twelve hex digits of the SHA-256 of `content` as canonical JSON."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return f"{prefix}-{hashlib.sha256(canonical.encode()).hexdigest()[:12]}"
+
+
+def random_id(prefix: str, entropy: bytes) -> str:
+    """`prefix-` and the hex of `entropy` (six bytes by convention), which the caller draws."""
+    return f"{prefix}-{entropy.hex()}"

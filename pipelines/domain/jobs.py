@@ -1,0 +1,161 @@
+"""Jobs, what is wanted of them, and their runs as seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
+from pipelines.domain.runs import Exit, RunState
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a forked job came from."""
+
+    savepoint: SavepointId
+    job: JobName
+    experiment: ExperimentId | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A named streaming application that lives through many versions (`jobs/<name>/job.json`)."""
+
+    name: JobName
+    created_ms: int
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True)
+class StopWanted:
+    """A stop that somebody asked for. `at_once` is a cancel: no batch boundary, no savepoint."""
+
+    at_once: bool
+    savepoint: bool
+    operation: OperationId
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What should be (`jobs/<name>/wanted.json`, replaced whole): which run, and whether it should end."""
+
+    run: RunId | None
+    stop: StopWanted | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One driver process executing one version, as seen."""
+
+    id: RunId
+    job: JobName
+    version: VersionId
+    state: RunState
+    created_ms: int
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    pid: int | None = None
+    exit: Exit | None = None
+    from_savepoint: SavepointId | None = None
+    checkpoints: str = ""
+    spark_version: str = ""
+    ui_url: str = ""
+
+
+@dataclass(frozen=True)
+class JobSummary:
+    """One row of the overview. Rates are rows a second, times ms, over the last ten minutes; None before the first progress."""
+
+    job: Job
+    state: RunState | None
+    """State of the newest run; None for a job that never ran."""
+    run: Run | None
+    queries: int
+    batch: int | None
+    batch_ms_p50: float | None
+    batch_ms_p99: float | None
+    latency: tuple[float, ...]
+    """Batch durations in ms for a small line, oldest first, at most 60."""
+    input_rate: float | None
+    processed_rate: float | None
+    lag_ms: float | None
+    watermark_ms: int | None
+    late_rows: int
+    state_rows: int | None
+    state_bytes: int | None
+    checkpoint_bytes: int | None
+    last_progress_ms: int | None
+    savepoints: int
+    last_savepoint_ms: int | None
+    restarts: int
+
+
+@dataclass(frozen=True)
+class QuerySeen:
+    """A streaming query of a job's newest run."""
+
+    query: str
+    query_id: str
+    sink: str
+    sink_path: str
+    checkpoint: str
+    ui_url: str
+
+
+@dataclass(frozen=True)
+class JobDetail:
+    """All of one job's page but its series."""
+
+    summary: JobSummary
+    queries: tuple[QuerySeen, ...]
+    runs: tuple[Run, ...]
+    """Newest first."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened, newest ones first in lists: `kind` is dotted (`run.failed`, `savepoint.taken`, `sink.mended`)."""
+
+    at_ms: int
+    kind: str
+    job: JobName | None
+    subject: str
+    """Id of the run, savepoint or experiment it is about."""
+    message: str
+
+
+class OperationState:
+    """States of an operation."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Work that outlasts the call that asked for it (a stop with its savepoint)."""
+
+    id: OperationId
+    kind: str
+    job: JobName
+    state: str
+    created_ms: int
+    ended_ms: int | None = None
+    result: str = ""
+    """What it made: a savepoint's id for a stop."""
+    error_code: str = ""
+    error_message: str = ""
+    error_hint: str = ""
+
+
+@dataclass(frozen=True)
+class LogChunk:
+    """A piece of a run's driver log: follow with `offset=next_offset`."""
+
+    run: RunId
+    text: str
+    offset: int
+    next_offset: int
+    size: int

@@ -1,0 +1,94 @@
+"""Spark's progress event, read into one row of numbers.
+
+The field names are Spark's `StreamingQueryProgress.json`. Its times are ISO 8601 in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One batch of one query. Times are epoch ms or durations in ms, rates rows a second; None where Spark said nothing."""
+
+    query: str
+    query_id: str
+    spark_run_id: str
+    batch: int
+    at_ms: int
+    """When the batch was triggered."""
+    batch_ms: float
+    input_rows: int
+    input_rate: float | None
+    processed_rate: float | None
+    add_batch_ms: float | None
+    get_batch_ms: float | None
+    latest_offset_ms: float | None
+    planning_ms: float | None
+    wal_commit_ms: float | None
+    commit_offsets_ms: float | None
+    commit_batch_ms: float | None
+    watermark_ms: int | None
+    event_min_ms: int | None
+    event_avg_ms: int | None
+    event_max_ms: int | None
+    late_rows: int
+    state_rows: int | None
+    state_bytes: int | None
+    """`memoryUsedBytes` over all stateful operators."""
+    output_rows: int | None
+
+
+def read_progress(raw: Mapping[str, Any]) -> Progress:
+    """One progress event as a row; KeyError and ValueError where it is not one."""
+    durations = raw.get("durationMs") or {}
+    events = raw.get("eventTime") or {}
+    operators = raw.get("stateOperators") or []
+    written = (raw.get("sink") or {}).get("numOutputRows", -1)
+    return Progress(
+        query=raw.get("name") or "",
+        query_id=raw["id"],
+        spark_run_id=raw["runId"],
+        batch=int(raw["batchId"]),
+        at_ms=epoch_ms(raw["timestamp"]),
+        batch_ms=float(raw.get("batchDuration", durations.get("triggerExecution", 0))),
+        input_rows=int(raw.get("numInputRows", 0)),
+        input_rate=_finite(raw.get("inputRowsPerSecond")),
+        processed_rate=_finite(raw.get("processedRowsPerSecond")),
+        add_batch_ms=durations.get("addBatch"),
+        get_batch_ms=durations.get("getBatch"),
+        latest_offset_ms=durations.get("latestOffset"),
+        planning_ms=durations.get("queryPlanning"),
+        wal_commit_ms=durations.get("walCommit"),
+        commit_offsets_ms=durations.get("commitOffsets"),
+        commit_batch_ms=durations.get("commitBatch"),
+        watermark_ms=_event(events, "watermark"),
+        event_min_ms=_event(events, "min"),
+        event_avg_ms=_event(events, "avg"),
+        event_max_ms=_event(events, "max"),
+        late_rows=sum(int(o.get("numRowsDroppedByWatermark", 0)) for o in operators),
+        state_rows=sum(int(o.get("numRowsTotal", 0)) for o in operators) if operators else None,
+        state_bytes=sum(int(o.get("memoryUsedBytes", 0)) for o in operators) if operators else None,
+        output_rows=int(written) if int(written) >= 0 else None,
+    )
+
+
+def epoch_ms(iso: str) -> int:
+    """ISO 8601 (`2026-11-20T09:00:00.123Z`) as epoch ms."""
+    return round(datetime.fromisoformat(iso).timestamp() * 1000)
+
+
+def _event(events: Mapping[str, str], name: str) -> int | None:
+    said = events.get(name)
+    if said is None:
+        return None
+    at = epoch_ms(said)
+    return at if at > 0 else None
+
+
+def _finite(rate: float | None) -> float | None:
+    return rate if rate is not None and rate == rate and abs(rate) != float("inf") else None

@@ -1,0 +1,151 @@
+"""A run: one driver process executing one version. What the driver is told, and what it leaves behind.
+
+A run's folder holds `run.json` (a `RunSpec`, written by the workspace before the start), `process.json` (a `Process`, by the
+supervisor), and what the driver appends: `queries.jsonl` (a `QueryStarted` a line), `progress.jsonl` (Spark's own progress
+JSON, one event a line), `events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr) and, last, `exit.json` (an `Exit`).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
+
+SPEC_FILE = "run.json"
+PROCESS_FILE = "process.json"
+QUERIES_FILE = "queries.jsonl"
+PROGRESS_FILE = "progress.jsonl"
+EVENTS_FILE = "events.jsonl"
+LOG_FILE = "driver.log"
+EXIT_FILE = "exit.json"
+SPEC_FORMAT = 1
+
+
+class RunState(enum.StrEnum):
+    """Where a run stands. `STARTING` until the driver's first query (or first second, for a script without one) is up."""
+
+    WANTED = "wanted"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+    @property
+    def live(self) -> bool:
+        """Whether a process runs, or is about to."""
+        return self in (RunState.WANTED, RunState.STARTING, RunState.RUNNING, RunState.STOPPING)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """All a driver is told. Paths are absolute and local to the driver's machine, or URLs that its Spark can read."""
+
+    format: int
+    run: RunId
+    job: JobName
+    version: VersionId
+    script: str
+    """Path of the frozen script."""
+    args: tuple[str, ...]
+    """Arguments with `{output}` already substituted."""
+    conf: Mapping[str, str]
+    master: str
+    checkpoints: str
+    """Directory in which every query gets `<query>/` as its checkpoint location."""
+    output: str
+    """The job's own output directory."""
+    sink_logs: Mapping[str, str] = field(default_factory=dict)
+    """Query -> directory with the `_spark_metadata` entries to carry into the query's file sink before it starts (a fork or a
+    resume from a savepoint; gone once the sink has them)."""
+    taken_paths: tuple[str, ...] = ()
+    """Directories that other jobs' file sinks write to: a query that starts on one of them is refused."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> RunSpec:
+        return RunSpec(
+            format=raw["format"],
+            run=RunId(raw["run"]),
+            job=JobName(raw["job"]),
+            version=VersionId(raw["version"]),
+            script=raw["script"],
+            args=tuple(raw["args"]),
+            conf=dict(raw["conf"]),
+            master=raw["master"],
+            checkpoints=raw["checkpoints"],
+            output=raw["output"],
+            sink_logs=dict(raw.get("sink_logs", {})),
+            taken_paths=tuple(raw.get("taken_paths", ())),
+        )
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process as the operating system knows it: a pid alone may be another's by now, pid and start time cannot."""
+
+    pid: int
+    started: float
+    """Seconds since the epoch, as psutil's `create_time` gives it."""
+
+
+@dataclass(frozen=True)
+class QueryStarted:
+    """One line of `queries.jsonl`: a streaming query of the run came up."""
+
+    query: QueryName
+    query_id: str
+    run_id: str
+    """Spark's run id of this start, not Tidemark's."""
+    checkpoint: str
+    sink: str
+    """Sink format as the script gave it (`parquet`, `console`, `memory`, `noop`, `foreachBatch`, `foreach`, …)."""
+    sink_path: str
+    """Output directory of a file sink, empty for others."""
+    ui_url: str
+    spark_version: str
+    at_ms: int
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class DriverEvent:
+    """One line of `events.jsonl`: something the driver did that people should know (a checkpoint location replaced, a sink mended)."""
+
+    kind: str
+    message: str
+    query: str
+    at_ms: int
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a run ended: `reason` is one of stopped, finished, failed, killed."""
+
+    reason: str
+    code: int | None
+    error_class: str
+    """Spark's error class (`STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE`) or the Python exception's name; empty without an error."""
+    message: str
+    at_ms: int
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> Exit:
+        return Exit(raw["reason"], raw["code"], raw["error_class"], raw["message"], raw["at_ms"])
+
+
+EXIT_STATES = {"stopped": RunState.STOPPED, "finished": RunState.FINISHED, "failed": RunState.FAILED, "killed": RunState.FAILED}

@@ -1,0 +1,216 @@
+"""A savepoint: an immutable, self-contained, relocatable image of a job at committed batches. Its plans, and how far to trust it.
+
+On disk (`data/README.md` specifies it): `savepoints/<id>/manifest.json` (a `Manifest`, written last: it publishes), beside
+`code/<script>`, `queries/<query>/checkpoint/…` (Spark's files) and `queries/<query>/sink/…` (the file sink's log, cut to the batch).
+`verified.json` and `checksums.json` come later and are each written once or replaced whole.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.versions import Version
+
+MANIFEST_FORMAT = 1
+
+
+class Trust(enum.StrEnum):
+    """How far a savepoint was checked: files present with their sizes; checksums equal; restored by Spark."""
+
+    COMPLETE = "complete"
+    INTACT = "intact"
+    PROVED = "proved"
+
+
+class Reason(enum.StrEnum):
+    """Why it was taken."""
+
+    MANUAL = "manual"
+    STOP = "stop"
+    BEFORE_RESUME = "before-resume"
+
+
+@dataclass(frozen=True)
+class SourceOffset:
+    """Where a source stands: `source` is its name or index, `offset` Spark's own JSON text (`null` before the first)."""
+
+    source: str
+    offset: str
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A stateful operator of a query."""
+
+    id: int
+    name: str
+    partitions: int
+    stores: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QueryImage:
+    """One query of a savepoint, at one committed batch."""
+
+    query: QueryName
+    query_id: str
+    batch: int
+    batch_timestamp_ms: int
+    watermark_ms: int
+    """Event time in epoch ms; 0 without a watermark."""
+    offsets: tuple[SourceOffset, ...]
+    provider: str
+    """`hdfs`, `rocksdb` or `none` (no state)."""
+    state_format: int
+    """Spark's state checkpoint format version, 0 without state."""
+    operators: tuple[Operator, ...]
+    conf: Mapping[str, str]
+    """Spark confs that the offset log pins."""
+    sink: str
+    sink_path: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """One file of a savepoint, path relative to the savepoint's root."""
+
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """What lists and pages show of a savepoint."""
+
+    id: SavepointId
+    job: JobName
+    version: VersionId
+    run: RunId | None
+    created_ms: int
+    reason: Reason
+    label: str
+    spark_version: str
+    queries: tuple[QueryImage, ...]
+    files: int
+    bytes: int
+    new_bytes: int
+    """Bytes that taking it added to the storage (nothing for a hard-linked file)."""
+    took_ms: float
+    path: str
+    """Absolute path or URL of its root."""
+    trust: Trust = Trust.COMPLETE
+    verified_ms: int | None = None
+
+    @property
+    def batch(self) -> int:
+        """The batch of its first query: what a job with one query calls *the* batch."""
+        return self.queries[0].batch
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that is needed to restore, in the savepoint itself. Paths inside are relative."""
+
+    format: int
+    id: SavepointId
+    job: JobName
+    version: Version
+    run: RunId | None
+    created_ms: int
+    reason: Reason
+    label: str
+    spark_version: str
+    queries: tuple[QueryImage, ...]
+    files: tuple[StoredFile, ...]
+    new_bytes: int
+    took_ms: float
+    how: Mapping[str, int]
+    """Files by the way they were cloned (`link`, `copy`, …, `written`)."""
+
+
+@dataclass(frozen=True)
+class RetainedBatch:
+    """A committed batch that Spark still keeps, so that a savepoint or fork can start from it."""
+
+    query: QueryName
+    batch: int
+    timestamp_ms: int
+    watermark_ms: int
+
+
+@dataclass(frozen=True)
+class TakePlan:
+    """What taking a savepoint will do."""
+
+    job: JobName
+    batches: Mapping[str, int]
+    """Query -> batch."""
+    files: int
+    bytes: int
+    new_bytes: int
+    how: str
+
+
+@dataclass(frozen=True)
+class SinkPlan:
+    """What happens with a query's sink in a fork or resume: `action` is carry, fresh, cut, none or refuse."""
+
+    query: QueryName
+    sink: str
+    path: str
+    action: str
+    message: str
+
+
+@dataclass(frozen=True)
+class RestorePlan:
+    """What restoring a savepoint into a new checkpoint will do."""
+
+    savepoint: SavepointId
+    job: JobName
+    keeps_query_id: bool
+    checkpoints: str
+    files: int
+    bytes: int
+    new_bytes: int
+    how: str
+    sinks: tuple[SinkPlan, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DisposePlan:
+    """What disposing of a savepoint will delete, and what that frees (bytes that no other hard link holds)."""
+
+    savepoint: SavepointId
+    files: int
+    bytes: int
+    frees_bytes: int
+    blockers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One file that is not as it should be: `kind` is missing, size, checksum or unreadable."""
+
+    path: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of a verify: the level reached, or what is wrong."""
+
+    savepoint: SavepointId
+    asked: Trust
+    reached: Trust | None
+    at_ms: int
+    files: int
+    bytes: int
+    damages: tuple[Damage, ...] = field(default=())

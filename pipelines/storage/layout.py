@@ -1,0 +1,89 @@
+"""Where things are in a workspace: every path of it is built here. `data/README.md` specifies the files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId, VersionId
+
+WORKSPACE_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths of one workspace, `root` being absolute."""
+
+    root: Path
+
+    @property
+    def workspace_file(self) -> Path:
+        return self.root / "workspace.json"
+
+    @property
+    def server_file(self) -> Path:
+        """Where a running server says its URL and process, for the command line."""
+        return self.root / "server.json"
+
+    @property
+    def catalog_file(self) -> Path:
+        return self.root / "catalog.duckdb"
+
+    @property
+    def events_file(self) -> Path:
+        """Events of the workspace, one JSON line each (what drivers report is in their runs)."""
+        return self.root / "events.jsonl"
+
+    @property
+    def jobs(self) -> Path:
+        return self.root / "jobs"
+
+    @property
+    def versions(self) -> Path:
+        return self.root / "versions"
+
+    @property
+    def savepoints(self) -> Path:
+        return self.root / "savepoints"
+
+    @property
+    def experiments(self) -> Path:
+        return self.root / "experiments"
+
+    def job(self, job: JobName) -> Path:
+        return self.jobs / job
+
+    def job_file(self, job: JobName) -> Path:
+        return self.job(job) / "job.json"
+
+    def wanted_file(self, job: JobName) -> Path:
+        return self.job(job) / "wanted.json"
+
+    def output(self, job: JobName) -> Path:
+        return self.job(job) / "output"
+
+    def checkpoints(self, job: JobName, begun_by: RunId) -> Path:
+        """The checkpoints (one folder a query) that the run `begun_by` began and its resumes go on with."""
+        return self.job(job) / "checkpoints" / begun_by
+
+    def runs(self, job: JobName) -> Path:
+        return self.job(job) / "runs"
+
+    def run(self, job: JobName, run: RunId) -> Path:
+        """The run's folder; the file names in it are `pipelines.domain.runs`'s."""
+        return self.runs(job) / run
+
+    def version(self, version: VersionId) -> Path:
+        return self.versions / version
+
+    def version_file(self, version: VersionId) -> Path:
+        return self.version(version) / "version.json"
+
+    def script(self, version: VersionId, script: str) -> Path:
+        return self.version(version) / "code" / script
+
+    def savepoint(self, savepoint: SavepointId) -> Path:
+        return self.savepoints / savepoint
+
+    def experiment_file(self, experiment: ExperimentId) -> Path:
+        return self.experiments / f"{experiment}.json"

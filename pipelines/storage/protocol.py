@@ -1,0 +1,65 @@
+"""What the engine asks of a storage: whole files under one root, named by relative POSIX paths.
+
+A path is `a/b/c`: no leading slash, no `..`, no empty part; `storage.paths.relative` checks it (raises Invalid). A missing file
+raises `NotFound` (code `storage.not_found`), everything else that the storage refuses raises `Unavailable` with a hint.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file: its path relative to the storage's root, its size, when it was last written."""
+
+    path: str
+    bytes: int
+    modified_ms: int
+
+
+class How(enum.StrEnum):
+    """How a file was cloned. Only `LINK` and `REFLINK` cost no new bytes."""
+
+    LINK = "link"
+    REFLINK = "reflink"
+    SERVER_COPY = "server-copy"
+    COPY = "copy"
+
+
+@dataclass(frozen=True)
+class Clone:
+    """One file to clone: `source` in the storage it comes from, `target` in the one it goes to."""
+
+    source: str
+    target: str
+
+
+class Storage(Protocol):
+    """A tree of immutable files under `url`."""
+
+    @property
+    def url(self) -> str:
+        """Absolute path (local) or URL of the root."""
+        ...
+
+    def read(self, path: str) -> bytes: ...
+
+    def list(self, folder: str = "") -> Iterator[Entry]:
+        """Every file below `folder`, at any depth, in no order. A folder that does not exist has none."""
+        ...
+
+    def write(self, path: str, data: bytes) -> None:
+        """Whole or not at all: written aside, flushed to disk, renamed; replaces what was there."""
+        ...
+
+    def clone(self, source: Storage, files: Sequence[Clone]) -> Iterable[How]:
+        """Each of `files` from `source`, by the cheapest way both allow, in order. A vanished source raises NotFound."""
+        ...
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """These files, and the folders that became empty; one that is already gone is no error."""
+        ...

@@ -1,0 +1,126 @@
+"""What every face (pages, REST, command line) may ask of a workspace: one protocol, in this process or over HTTP.
+
+Every method raises `TidemarkError`; which group is said where it is not plain. Methods that change things return when the change
+is recorded; the supervisor carries it out. `dry_run` returns the plan that would run and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
+from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Operation, Run
+from pipelines.domain.requests import (
+    CompareRequest,
+    ExperimentRequest,
+    ForkRequest,
+    ResumeRequest,
+    RunRequest,
+    StopRequest,
+    TakeRequest,
+)
+from pipelines.domain.savepoints import (
+    DisposePlan,
+    Manifest,
+    RestorePlan,
+    RetainedBatch,
+    Savepoint,
+    TakePlan,
+    Trust,
+    Verification,
+)
+from pipelines.domain.versions import Version
+
+
+class Face(Protocol):
+    """A workspace as its users see it."""
+
+    # jobs
+    def jobs(self) -> Sequence[JobSummary]:
+        """All jobs, worst first (failed, then lagging, then the others by name)."""
+        ...
+
+    def health(self) -> Health: ...
+
+    def job(self, job: str) -> JobDetail: ...
+
+    def run(self, request: RunRequest) -> Run:
+        """Begin a new job. AlreadyExists if the name is taken, Invalid for code with a syntax error."""
+        ...
+
+    def stop(self, job: str, request: StopRequest) -> Operation:
+        """Ask the job's run to end. Conflict if none is live. Follow the operation; its result is the savepoint's id."""
+        ...
+
+    def resume(self, job: str, request: ResumeRequest) -> Run | RestorePlan:
+        """Begin a new run of a job that is not running (Conflict if it is). RestorePlan for a dry run from a savepoint."""
+        ...
+
+    def forget(self, job: str) -> None:
+        """Remove a job that is not running, with its runs, checkpoints and output; its savepoints stay. Conflict while it runs."""
+        ...
+
+    def logs(self, job: str, *, run: str = "", offset: int = -20_000, limit: int = 200_000) -> LogChunk:
+        """A piece of the driver log (newest run unless named); a negative offset counts from the end."""
+        ...
+
+    def retained(self, job: str) -> Sequence[RetainedBatch]:
+        """Committed batches of the job's live checkpoint that a savepoint can still be taken of, oldest first."""
+        ...
+
+    def batches(self, job: str, *, limit: int = 100) -> Sequence[BatchRow]: ...
+
+    def series(self, job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series: ...
+
+    def event_series(self, job: str, *, points: int = 600) -> Series:
+        """The same over event time: `t` is each batch's greatest event time."""
+        ...
+
+    def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]: ...
+
+    def operation(self, operation: str) -> Operation: ...
+
+    # versions
+    def version(self, version: str) -> Version: ...
+
+    def tree(self) -> Tree: ...
+
+    # savepoints
+    def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan: ...
+
+    def savepoints(self, job: str = "") -> Sequence[Savepoint]:
+        """Newest first."""
+        ...
+
+    def savepoint(self, savepoint: str) -> Savepoint:
+        """By id, by a unique beginning of it, or by its path."""
+        ...
+
+    def manifest(self, savepoint: str) -> Manifest: ...
+
+    def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification: ...
+
+    def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
+        """Conflict while a fork in the making needs it."""
+        ...
+
+    def fork(self, savepoint: str, request: ForkRequest) -> Run | RestorePlan: ...
+
+    # experiments
+    def experiments(self) -> Sequence[Experiment]: ...
+
+    def experiment(self, experiment: str) -> Experiment: ...
+
+    def start_experiment(self, request: ExperimentRequest) -> Experiment: ...
+
+    def compare(self, request: CompareRequest) -> Comparison: ...
+
+    # the workspace itself
+    def start_example(self) -> Sequence[Run]:
+        """Begin the event generator `post_events` and the job `post_engagement`; those that already run are left alone."""
+        ...
+
+    def rebuild_catalog(self) -> dict[str, int]:
+        """Make the index anew from the workspace's files: rows by table."""
+        ...
