@@ -3,12 +3,13 @@
 Up to the version check everything here must be valid in much older Pythons, so that they can say what is wrong.
 """
 
+import argparse
 import sys
 
 
-def main(arguments):
+def main(arguments: "list[str]") -> int:
     """Reads the command line, enters the environment, serves; returns the exit code."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036, this line is for those who come with an older one
         sys.exit("Tidemark needs Python 3.11 or newer, and this is " + sys.version.split()[0] + " (" + sys.executable + ").")
     options = command_line().parse_args(arguments)
 
@@ -22,10 +23,8 @@ def main(arguments):
     return server.main(host=options.host, port=options.port, workspace=workspace, example=options.example)
 
 
-def command_line():
+def command_line() -> argparse.ArgumentParser:
     """What the command takes."""
-    import argparse
-
     parser = argparse.ArgumentParser(
         prog="python3 -m dashboard",
         description="Serves Tidemark: watch Spark streaming jobs, take savepoints, fork them, compare. "

@@ -28,6 +28,8 @@ REQUIREMENTS = ROOT / "requirements.txt"
 VENV = ROOT / ".venv"
 STAMP = "tidemark-ready.json"
 UNFINISHED = "tidemark-unfinished"
+ENTERED = "TIDEMARK_ENTERED"
+"""Environment variable with the pid of the process that is becoming the environment's Python: it must not try twice."""
 
 Say = Callable[[str], None]
 
@@ -70,14 +72,15 @@ def need(venv: Path, want: Wanted) -> Need:
 
 def enter(module: str, arguments: list[str], venv: Path = VENV, requirements: Path = REQUIREMENTS) -> None:
     """Returns if this process runs in a ready environment, else makes it ready and becomes `python -m module` in it."""
-    want = wanted(venv, requirements)
-    inside = Path(sys.prefix).resolve() == venv.resolve()
-    if need(venv, want) is not Need.NOTHING:
+    entered = os.environ.pop(ENTERED, "") == str(os.getpid())
+    if need(venv, wanted(venv, requirements)) is not Need.NOTHING:
         prepare(venv, requirements, _narrator())
-    elif inside:
+    elif Path(sys.prefix).resolve() == venv.resolve():
         return
-    sys.stderr.flush()
+    elif entered:
+        raise SetupFailed(f"{sys.executable} does not run in {venv} but in {sys.prefix}. Is PYTHONHOME set? Unset it, or delete {venv}.")
     python = str(venv / "bin" / "python")
+    os.environ[ENTERED] = str(os.getpid())
     os.execv(python, [python, "-m", module, *arguments])
 
 
@@ -93,19 +96,39 @@ def prepare(venv: Path, requirements: Path, say: Say) -> None:
             return
         _require_venv_module()
         if what is Need.CREATE:
-            say(f"creating {venv} with Python {want.python} (first start: takes some minutes, most of it downloads)")
-            shutil.rmtree(venv, ignore_errors=False) if venv.is_dir() else None
+            say(f"creating {venv} with Python {want.python} (the first start takes a few minutes, most of them for downloads)")
         else:
             say(f"bringing {venv} in line with {requirements.name}")
         venv.mkdir(exist_ok=True)
         (venv / UNFINISHED).touch()
         if what is Need.CREATE:
+            _empty(venv)
             _create(venv)
-        install(venv / "bin" / "python", requirements, say, venv / "setup.log", (lock,))
-        say(f"found {_java(venv)}")
+        _fill(venv, requirements, say, lock)
         (venv / STAMP).write_text(json.dumps(want.as_json()))
         (venv / UNFINISHED).unlink()
         say("ready")
+
+
+def _fill(venv: Path, requirements: Path, say: Say, lock: int) -> None:
+    """Installs, and finds Java. Where pip says itself that it failed, it left nothing half done: the next start takes it up from here."""
+    try:
+        install(venv / "bin" / "python", requirements, say, venv / "setup.log", (lock,))
+        say(f"found {_java(venv)}")
+    except SetupFailed:
+        (venv / UNFINISHED).unlink()
+        raise
+
+
+def _empty(venv: Path) -> None:
+    """Deletes what an earlier set-up left, but not the mark, so that being killed here is no different from being killed later."""
+    for entry in venv.iterdir():
+        if entry.name == UNFINISHED:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
 
 
 def _create(venv: Path) -> None:

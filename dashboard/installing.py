@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import os
 import queue
 import re
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -47,11 +49,15 @@ class Narration:
 
 def install(python: Path, requirements: Path, say: Callable[[str], None], log: Path, inherit: tuple[int, ...] = ()) -> None:
     """Installs `requirements` with the pip of `python`; its whole output goes to `log`. Raises SetupFailed with pip's last words."""
+    subprocess.run([str(python), "-m", "ensurepip"], capture_output=True)  # an environment that another tool made may lack pip
     command = [str(python), "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     condense = Narration(sum(1 for line in requirements.read_text().splitlines() if line.strip() and not line.startswith("#")))
+    scratch = log.parent / "tmp"
+    scratch.mkdir(exist_ok=True)
     last_words: collections.deque[str] = collections.deque(maxlen=15)
     with subprocess.Popen(
         [*command, "-r", str(requirements)],
+        env={**os.environ, "TMPDIR": str(scratch)},  # what a killed pip leaves goes with the environment
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -66,9 +72,11 @@ def install(python: Path, requirements: Path, say: Callable[[str], None], log: P
         except BaseException:
             pip.terminate()
             raise
+    shutil.rmtree(scratch)
     if pip.returncode:
         hint = "Is there a network? pip obeys its own settings (proxy, index). Start again when it is mended."
-        raise SetupFailed(f"pip could not install {requirements.name} (exit code {pip.returncode}):\n\n{''.join(last_words)}\n{hint}\nAll of its output: {log}")
+        said = f"pip could not install {requirements.name} (exit code {pip.returncode}):\n\n{''.join(last_words)}"
+        raise SetupFailed(f"{said}\n{hint}\nAll of its output: {log}")
 
 
 def _lines(pip: subprocess.Popen[str], say: Callable[[str], None], condense: Callable[[str], str | None]) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""The command line: a thin face of the workspace, over a running server or on the workspace itself."""

@@ -64,6 +64,10 @@ class RunSpec:
     resume from a savepoint; gone once the sink has them)."""
     taken_paths: tuple[str, ...] = ()
     """Directories that other jobs' file sinks write to: a query that starts on one of them is refused."""
+    created_ms: int = 0
+    """When the run was asked for."""
+    from_savepoint: str = ""
+    """The savepoint whose state the run begins with; empty where it begins anew or goes on with its checkpoint."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,6 +87,8 @@ class RunSpec:
             output=raw["output"],
             sink_logs=dict(raw.get("sink_logs", {})),
             taken_paths=tuple(raw.get("taken_paths", ())),
+            created_ms=raw.get("created_ms", 0),
+            from_savepoint=raw.get("from_savepoint", ""),
         )
 
 

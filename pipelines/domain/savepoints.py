@@ -105,6 +105,8 @@ class Savepoint:
     """Absolute path or URL of its root."""
     trust: Trust = Trust.COMPLETE
     verified_ms: int | None = None
+    damaged_files: int = 0
+    """Files that the last verification found damaged; such a savepoint is not restored."""
 
     @property
     def batch(self) -> int:
@@ -214,3 +216,5 @@ class Verification:
     files: int
     bytes: int
     damages: tuple[Damage, ...] = field(default=())
+    sealed_ms: int | None = None
+    """When the checksums compared with were computed: equal to `at_ms` where this verification itself computed them first."""

@@ -65,6 +65,11 @@ def sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
+def linked_or_copied(source: str, target: str) -> How:
+    """`source` as `target` by a hard link where this pair of files can be linked, else copied."""
+    return How.LINK if link(source, target) else copy(source, target)
+
+
 def link(source: str, target: str) -> bool:
     """Hard-links `source` as `target`, over what was there; False where this pair of files cannot be linked."""
     try:

@@ -53,7 +53,7 @@ class LocalStorage:
     def clone(self, source: Storage, files: Sequence[Clone]) -> Sequence[How]:
         targets = [self._at(file.target) for file in files]
         with refusals(self._root):
-            for folder in {os.path.dirname(target) for target in targets}:
+            for folder in {target.rpartition("/")[0] for target in targets}:
                 os.makedirs(folder, exist_ok=True)
         if isinstance(source, LocalStorage):
             return self._clone_local(source, files, targets)
@@ -61,12 +61,9 @@ class LocalStorage:
             return list(pool.map(lambda file: self._fetch(source, file), files))
 
     def _clone_local(self, source: LocalStorage, files: Sequence[Clone], targets: Sequence[str]) -> Sequence[How]:
-        how: list[How] = []
-        for file, target in zip(files, targets, strict=True):
-            with refusals(file.source):
-                origin = source._at(file.source)
-                how.append(How.LINK if copying.link(origin, target) else copying.copy(origin, target))
-        return how
+        with refusals(self._root):
+            origins = [source._at(file.source) for file in files]
+            return [copying.linked_or_copied(origin, target) for origin, target in zip(origins, targets, strict=True)]
 
     def _fetch(self, source: Storage, file: Clone) -> How:
         target = self._at(file.target)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterator
 
 from pipelines.domain.errors import Invalid
 
 TEMPORARY_PREFIX = ".tmp-"
+_OUTSIDE = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)|\0")
+"""An empty part, `.` or `..`, or what no file system takes."""
 
 
 def relative(path: str) -> str:
     """`path` itself; raises Invalid where it could leave the root it is meant for (`/a`, `a/../b`, `a//b`, empty)."""
-    if not path or "\0" in path or any(part in ("", ".", "..") for part in path.split("/")):
-        raise Invalid("storage.path", f"{path!r} is not a relative path", "Use parts joined by single '/', without '.', '..' or a leading '/'.")
+    if _OUTSIDE.search(path):
+        hint = "Use parts joined by single '/', without '.', '..' or a leading '/'."
+        raise Invalid("storage.path", f"{path!r} is not a relative path", hint)
     return path
 
 

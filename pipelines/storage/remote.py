@@ -152,9 +152,10 @@ def _filesystem(url: str) -> tuple[Any, str]:
         try:
             fs, root = url_to_fs(url)
         except ImportError as error:
-            raise Unsupported("storage.no_client", f"{url}: {error}", f"Install the fsspec client for {scheme!r} into the environment.") from error
+            raise Unsupported("storage.no_client", f"{url}: {error}", f"Install fsspec's client for {scheme!r}.") from error
         except ValueError as error:
-            raise Invalid("storage.scheme", f"{url}: {error}", "Use a local path, or a URL whose scheme fsspec knows (s3://, hdfs://).") from error
+            hint = "Use a local path, or a URL whose scheme fsspec knows (s3://, hdfs://, gs://, abfs://)."
+            raise Invalid("storage.scheme", f"{url}: {error}", hint) from error
     return fs, str(root)
 
 

@@ -1,7 +1,8 @@
 """Write the golden checkpoints with real Spark: `python tests/golden/make.py [NAME ...]`.
 
-Each is made under /tmp/tidemark-golden, because Spark writes the absolute paths of source and sink files into its logs, and then copied beside
-this script: `<name>/checkpoint` as it is, and of the output only `_spark_metadata`. Inputs are fixed, so the rows are too; ids and times differ.
+Each is made under /tmp/tidemark-golden, because Spark writes absolute paths of source and sink files into its logs, and then
+copied beside this script: `<name>/checkpoint` as it is, and of the output only its log, as `<name>/sink_log`. Inputs are fixed,
+so the rows are too; ids and times differ.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ SCHEMA = "post STRING, ts TIMESTAMP, n INT"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BATCHES = 13
 BASE_CONF = {
-    "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
@@ -41,7 +41,8 @@ def write_input(folder: Path, batches: int = BATCHES, seed: int = 0) -> None:
         lines = []
         for row in range(4):
             minute = max(0, batch * 3 + row - (5 if row == 3 else 0))
-            lines.append(json.dumps({"post": f"p{(row + batch + seed) % 3}", "ts": f"2026-01-01T{minute // 60:02d}:{minute % 60:02d}:00Z", "n": batch * 10 + row}))
+            at = f"2026-01-01T{minute // 60:02d}:{minute % 60:02d}:00Z"
+            lines.append(json.dumps({"post": f"p{(row + batch + seed) % 3}", "ts": at, "n": batch * 10 + row}))
         file = folder / f"{batch:03d}.json"
         file.write_text("\n".join(lines) + "\n")
         os.utime(file, (1_767_225_600 + batch, 1_767_225_600 + batch))
@@ -65,6 +66,11 @@ def windowed(spark: Any, base: Path) -> Any:
 
 def stateless(spark: Any, base: Path) -> Any:
     return read_events(spark, base / "input").where("n % 2 = 0").select("post", "n")
+
+
+def rate(spark: Any, base: Path) -> Any:
+    """A source that keeps a log of its own kind in the checkpoint."""
+    return spark.readStream.format("rate").option("rowsPerSecond", 1).load()
 
 
 def join(spark: Any, base: Path) -> Any:
@@ -115,6 +121,7 @@ class Golden:
     query: Callable[[Any, Path], Any]
     conf: dict[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ("input",)
+    starts: int = 1
 
 
 GOLDENS = {
@@ -133,6 +140,7 @@ GOLDENS = {
     "rocksdb_changelog": Golden(windowed, CHANGELOG_CONF),
     "rocksdb_format2": Golden(windowed, FORMAT_2_CONF),
     "stateless": Golden(stateless),
+    "rate": Golden(rate, inputs=(), starts=3),
     "join": Golden(join, FORMAT_2_CONF, ("input", "clicks")),
     "named": Golden(named, FORMAT_2_CONF | {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}, ("input", "clicks")),
     "transform": Golden(transform, FORMAT_2_CONF | {"spark.sql.streaming.stateStore.encodingFormat": "avro"}),
@@ -140,20 +148,24 @@ GOLDENS = {
 
 
 def session(conf: dict[str, str]) -> Any:
-    """The one Spark of this process, with the confs of one golden set and all others' unset."""
+    """The one Spark of this process, in a new session that has only these confs."""
     from pyspark.sql import SparkSession
 
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
-    spark = spark.newSession()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
+    return configured(builder.getOrCreate().newSession(), conf)
+
+
+def configured(spark: Any, conf: dict[str, str]) -> Any:
+    """`spark` with the confs that every golden query runs with, and these."""
     for key, value in (BASE_CONF | conf).items():
-        if not key.startswith("spark.ui"):
-            spark.conf.set(key, value)
+        spark.conf.set(key, value)
     return spark
 
 
-def run(spark: Any, golden: Golden, base: Path, checkpoint: Path, output: Path, sink: str = "parquet") -> None:
+def run(spark: Any, golden: Golden, base: Path, checkpoint: Path, output: Path) -> None:
     """All of the input, a file a batch, until none is left."""
-    writer = golden.query(spark, base).writeStream.format(sink).option("checkpointLocation", str(checkpoint)).outputMode("append")
+    writer = golden.query(spark, base).writeStream.format("parquet").option("checkpointLocation", str(checkpoint)).outputMode("append")
     query = writer.trigger(availableNow=True).start(str(output))
     query.awaitTermination()
 
@@ -163,7 +175,8 @@ def make(name: str) -> None:
     shutil.rmtree(base, ignore_errors=True)
     for seed, folder in enumerate(golden.inputs):
         write_input(base / folder, seed=seed)
-    run(session(golden.conf), golden, base, base / "checkpoint", base / "output")
+    for _ in range(golden.starts):
+        run(session(golden.conf), golden, base, base / "checkpoint", base / "output")
     target = HERE / name
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(base / "checkpoint", target / "checkpoint")

@@ -9,7 +9,7 @@ import { indentOnInput, bracketMatching, foldGutter, foldKeymap, indentUnit } fr
 import { searchKeymap, highlightSelectionMatches } from "@codemirror/search";
 import { closeBrackets, closeBracketsKeymap, autocompletion, completionKeymap } from "@codemirror/autocomplete";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
-import { unifiedMergeView, MergeView } from "@codemirror/merge";
+import { getChunks, unifiedMergeView, MergeView } from "@codemirror/merge";
 import { themeOf } from "./theme.js";
 
 const COLLAPSE = { margin: 3, minSize: 6 };
@@ -82,10 +82,20 @@ function splitView(parent, data, extensions, theme) {
   return { panes: [view.a, view.b], main: view.b, destroy: () => view.destroy() };
 }
 
+/** Only "undo": the original stands fast, so there is nothing that accepting a change would do. */
+function undoControl(kind, act) {
+  if (kind === "accept") return document.createElement("span");
+  const button = document.createElement("button");
+  button.textContent = "Undo";
+  button.title = "Put back what the original says here";
+  button.onmousedown = act;
+  return button;
+}
+
 function singleView(parent, data, extensions) {
   const difference = unifiedMergeView({
     original: data.original,
-    mergeControls: !data.readonly,
+    mergeControls: data.readonly ? false : undoControl,
     collapseUnchanged: data.collapse ? COLLAPSE : undefined,
     syntaxHighlightDeletions: true,
     gutter: true,
@@ -125,6 +135,12 @@ function open(host, data, send) {
   };
 }
 
+/** Brings the first difference into view. */
+function showFirstChange(view) {
+  const [first] = getChunks(view.state)?.chunks ?? [];
+  if (first) view.dispatch({ effects: EditorView.scrollIntoView(Math.min(first.fromB, view.state.doc.length), { y: "center" }) });
+}
+
 /** Underlines what Python found; lines count from 1, columns from 0. */
 function showDiagnostics(view, diagnostics) {
   const { doc } = view.state;
@@ -147,6 +163,7 @@ export default function codeEditor({ data, parentElement: host, setStateValue })
   if (!editor) {
     editor = open(host, data, (text) => setStateValue("value", text));
     editors.set(host, editor);
+    if (data.mode !== "edit") showFirstChange(editor.view);
   }
   editor.repaint();
   showDiagnostics(editor.view, data.diagnostics);

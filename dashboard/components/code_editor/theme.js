@@ -33,15 +33,11 @@ function highlighting(colours) {
   ]);
 }
 
-function button(background, colour, border) {
-  return { background, color: colour, border: `1px solid ${border}`, borderRadius: "5px", padding: "1px 8px", fontFamily: "inherit", cursor: "pointer" };
-}
-
 function frame({ text, background, border, primary, font, height, comment }) {
   return {
     "&": { color: text, backgroundColor: background, border: `1px solid ${border}`, borderRadius: "8px", fontSize: "13px", height: height ? `${height}px` : "auto" },
     "&.cm-focused": { outline: "none", borderColor: primary },
-    ".cm-scroller": { fontFamily: font, lineHeight: "1.55", overflow: "auto" },
+    ".cm-scroller": { fontFamily: font, fontVariantLigatures: "none", lineHeight: "1.55", overflow: "auto" },
     ".cm-content": { caretColor: primary, padding: "8px 0" },
     ".cm-cursor": { borderLeftColor: primary, borderLeftWidth: "2px" },
     ".cm-gutters": { backgroundColor: background, color: comment, border: "none", borderRadius: "8px" },
@@ -62,9 +58,13 @@ function difference(colours, { background, text, border, comment, primary }) {
     "&.cm-merge-a .cm-changedLine": { backgroundColor: `${colours.removed} !important` },
     "&.cm-merge-a .cm-changedText": { background: `${colours.removedText} !important` },
     ".cm-collapsedLines": { background: colours.fold, color: comment, padding: "3px 12px" },
-    ".cm-chunkButtons": { top: "1px", insetInlineEnd: "8px", fontSize: "11px", display: "flex", gap: "4px" },
-    ".cm-chunkButtons button[name=accept]": button(primary, "#ffffff", primary),
-    ".cm-chunkButtons button[name=reject]": button(background, text, border),
+    ".cm-collapsedLines::before, .cm-collapsedLines::after": { content: '""' },
+    ".cm-deletedChunk .cm-chunkButtons": { insetInlineEnd: "10px" },
+    ".cm-deletedChunk .cm-chunkButtons button": {
+      background, color: text, border: `1px solid ${border}`, borderRadius: "5px", padding: "0 8px", margin: "1px 0",
+      fontSize: "11px", lineHeight: "17px", fontFamily: "var(--st-font)", cursor: "pointer",
+    },
+    ".cm-deletedChunk .cm-chunkButtons button:hover": { borderColor: primary, color: primary },
   };
 }
 

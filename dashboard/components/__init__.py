@@ -1,0 +1,1 @@
+"""Pieces of a page that need JavaScript of their own."""

@@ -1,0 +1,204 @@
+// A panel: title, legend with last values, chart. Updated in place, so that zoom and hover survive a refresh.
+// Panels of one group share a crosshair and a zoomed range of time.
+import { figureOf, themeOf, painted } from "./figure.js";
+
+const panels = new WeakMap();
+const groups = new Map();
+let plotlyLoading;
+
+/** Plotly's own build, from this server, once per page. */
+function loadPlotly(url) {
+  plotlyLoading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = new URL(url, document.baseURI).href;
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => {
+      plotlyLoading = undefined;
+      reject(new Error("plotly.js could not be loaded from this server"));
+    };
+    document.head.appendChild(script);
+  });
+  return plotlyLoading;
+}
+
+function element(tag, className, parent, text = "") {
+  const made = document.createElement(tag);
+  made.className = className;
+  made.textContent = text;
+  parent?.appendChild(made);
+  return made;
+}
+
+class Panel {
+  constructor(host, data) {
+    this.root = element("section", "tm-panel", host);
+    this.root.dataset.testid = `panel-${data.name}`;
+    this.head = element("div", "tm-panel-head", this.root);
+    this.title = element("span", "tm-panel-title", this.head);
+    this.reset = element("button", "tm-panel-reset", this.head, "Reset");
+    this.reset.title = "Show the whole range again (or double-click a chart)";
+    this.reset.hidden = true;
+    this.reset.onclick = () => this.zoomTo(null);
+    this.legend = element("span", "tm-panel-legend", this.head);
+    this.plot = element("div", "tm-panel-plot", this.root);
+    this.plot.setAttribute("role", "img");
+    this.empty = element("div", "tm-panel-empty", this.plot);
+    this.cross = element("div", "tm-panel-cross", this.plot);
+    this.turn = 0;
+    this.join(data.group || this);
+  }
+
+  join(name) {
+    if (!groups.has(name)) groups.set(name, { panels: new Set(), range: null });
+    this.group = groups.get(name);
+    this.group.panels.add(this);
+  }
+
+  leave() {
+    this.group.panels.delete(this);
+    if (this.group.panels.size) return;
+    for (const [name, group] of groups) if (group === this.group) groups.delete(name);
+  }
+
+  everyone(act) {
+    for (const panel of this.group.panels) if (panel.drawn) act(panel);
+  }
+
+  async show(data, host, onClick) {
+    this.data = data;
+    this.host = host;
+    this.onClick = onClick;
+    const theme = themeOf(host);
+    this.showHead(theme);
+    this.plot.style.height = `${data.height}px`;
+    this.plot.setAttribute("aria-label", data.summary || data.empty);
+    this.empty.style.display = data.traces.length ? "none" : "";
+    this.empty.textContent = data.empty;
+    if (!data.traces.length) return this.clear();
+    this.plotly = await loadPlotly(data.plotly);
+    if (!this.gone) await this.draw();
+  }
+
+  showHead(theme) {
+    const { title, legend } = this.data;
+    this.head.style.display = title || legend.length ? "" : "none";
+    this.title.textContent = title;
+    this.legend.replaceChildren(...legend.map((entry) => this.legendEntry(entry, theme)));
+  }
+
+  legendEntry({ name, value, color, symbol }, theme) {
+    const shown = painted(color, theme.names);
+    const entry = element("span", "tm-panel-entry");
+    const swatch = element("i", `tm-panel-swatch ${symbol}`, entry);
+    swatch.style.background = shown;
+    swatch.style.borderColor = shown;
+    entry.append(`${name} `);
+    element("b", "", entry, value);
+    return entry;
+  }
+
+  async draw() {
+    if (this.chart?._dragging) return;
+    this.reset.hidden = !this.group.range;
+    const { data, layout } = figureOf(this.data, themeOf(this.host), this.group.range);
+    await this.plotly.react(this.canvas(), data, layout, { displayModeBar: false, showTips: false, responsive: false, doubleClick: false, ...this.data.config });
+    if (!this.drawn && !this.gone) this.listen();
+    this.drawn = true;
+  }
+
+  canvas() {
+    if (!this.chart) {
+      this.chart = element("div", "", this.plot);
+      this.chart.style.height = "100%";
+      this.plot.appendChild(this.cross);
+    }
+    return this.chart;
+  }
+
+  listen() {
+    this.chart.on("plotly_click", (event) => this.clicked(event));
+    this.chart.on("plotly_hover", (event) => this.hovered(event));
+    this.chart.on("plotly_unhover", () => this.unhovered());
+    this.chart.on("plotly_relayout", (change) => this.zoomed(change));
+    this.chart.on("plotly_doubleclick", () => this.zoomTo(null));
+    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes.observe(this.plot);
+  }
+
+  fit() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => {
+      if (this.gone || !this.chart || !this.plot.clientWidth) return;
+      if (this.chart._fullLayout?.width !== this.plot.clientWidth) this.plotly.Plots.resize(this.chart);
+    });
+  }
+
+  clicked({ points }) {
+    const point = points.find(({ customdata }) => customdata !== undefined && customdata !== null && customdata !== "");
+    if (point) this.onClick(Array.isArray(point.customdata) ? point.customdata[0] : point.customdata);
+  }
+
+  hovered({ points }) {
+    const clickable = points.some(({ customdata }) => customdata !== undefined && customdata !== "");
+    this.root.classList.toggle("pointing", clickable && this.data.clickable);
+    this.everyone((panel) => panel.showCross(points[0].x));
+  }
+
+  unhovered() {
+    this.root.classList.remove("pointing");
+    this.everyone((panel) => { panel.cross.style.display = "none"; });
+  }
+
+  /** A line at the time that a panel of the group is hovered at. */
+  showCross(x) {
+    const { xaxis, yaxis } = this.chart._fullLayout;
+    const offset = xaxis.d2p(x);
+    const inside = offset >= 0 && offset <= xaxis._length;
+    Object.assign(this.cross.style, {
+      display: inside ? "block" : "none", left: `${xaxis._offset + offset}px`, top: `${yaxis._offset}px`, height: `${yaxis._length}px`,
+    });
+  }
+
+  zoomed(change) {
+    const from = change["xaxis.range[0]"];
+    if (from !== undefined) this.zoomTo([from, change["xaxis.range[1]"]]);
+  }
+
+  /** Shows `range` (null for all) in every panel of the group, now and after each refresh. */
+  zoomTo(range) {
+    this.group.range = range;
+    this.everyone((panel) => panel.draw());
+  }
+
+  clear() {
+    this.sizes?.disconnect();
+    if (this.chart) {
+      this.plotly.purge(this.chart);
+      this.chart.remove();
+    }
+    this.chart = undefined;
+    this.drawn = false;
+  }
+
+  destroy(host) {
+    this.gone = true;
+    cancelAnimationFrame(this.frame);
+    this.clear();
+    this.leave();
+    panels.delete(host);
+    this.root.remove();
+  }
+}
+
+/** The component. Streamlit may call an outdated cleanup after a newer call: only the newest one's counts. */
+export default async function panel({ data, parentElement: host, setTriggerValue }) {
+  let shown = panels.get(host);
+  if (!shown) {
+    shown = new Panel(host, data);
+    panels.set(host, shown);
+  }
+  shown.turn += 1;
+  const { turn } = shown;
+  await shown.show(data, host, (id) => data.clickable && setTriggerValue("click", id));
+  return () => shown.turn === turn && !shown.gone && shown.destroy(host);
+}

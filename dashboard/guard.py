@@ -1,0 +1,62 @@
+"""The outermost middleware: only requests to this server's own names, and changes only from its own pages.
+
+Without it a page anywhere on the web could reach a server on the loopback address: by a name that it points there (DNS
+rebinding), or by posting to `localhost` from the reader's browser.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Callable
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Guard:
+    """Refuses a foreign Host (421), and a foreign Origin on a websocket or on anything but a read (403)."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Callable[[], frozenset[str]]) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            return await self._app(scope, receive, send)
+        refusal = refused(scope, self._hosts())
+        if refusal is None:
+            return await self._app(scope, receive, send)
+        return await _refuse(refusal, scope, receive, send)
+
+
+def refused(scope: Scope, hosts: frozenset[str]) -> tuple[int, str, str] | None:
+    """HTTP status, error code and message of why this request is not let in, or None."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    host = headers.get("host", "").lower()
+    if _hostname(host) not in hosts:
+        return 421, "server.foreign_host", f"This server does not answer to the name {_hostname(host) or '(none)'}."
+    origin = headers.get("origin")
+    changes = scope["type"] == "websocket" or scope["method"] not in _READS
+    if origin is not None and changes and urllib.parse.urlsplit(origin).netloc.lower() != host:
+        return 403, "server.foreign_origin", "This request came from another site's page."
+    return None
+
+
+def _hostname(host: str) -> str:
+    try:
+        return urllib.parse.urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+async def _refuse(refusal: tuple[int, str, str], scope: Scope, receive: Receive, send: Send) -> None:
+    status, code, message = refusal
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": message})
+        return
+    error = {"group": "invalid", "code": code, "message": message, "hint": "Open the address that the server printed when it started."}
+    await JSONResponse({"error": error}, status)(scope, receive, send)

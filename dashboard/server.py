@@ -1,0 +1,117 @@
+"""The server: pages, REST and assets in one process on one port. `python3 -m dashboard`, or `streamlit run dashboard/server.py`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.middleware import Middleware
+from starlette.routing import Mount, Route
+from streamlit.starlette import App
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this folder instead
+    sys.path.insert(0, str(ROOT))
+
+from dashboard import assembly, session  # noqa: E402
+from dashboard.guard import LOOPBACK, Guard  # noqa: E402
+from dashboard.served import serve_asset  # noqa: E402
+from pipelines.domain.errors import FACES, TidemarkError, Unavailable  # noqa: E402
+
+WORKSPACE_VARIABLE = "TIDEMARK_WORKSPACE"
+GRACE_SECONDS = 5
+
+api = assembly.Api()
+
+
+@asynccontextmanager
+async def lifespan(_app: App) -> AsyncIterator[None]:
+    """Opens the workspace where `main` has not done so: that is under `streamlit run`."""
+    if session.is_open():
+        yield
+        return
+    with assembly.assembled(_streamlit_settings(), api):
+        yield
+
+
+def _streamlit_settings() -> assembly.Settings:
+    """The workspace that the environment names, at the address that Streamlit's configuration names."""
+    from streamlit import config
+
+    host, port = config.get_option("server.address") or "", config.get_option("server.port")
+    assembly.refuse_open_host(host)
+    workspace = Path(os.environ.get(WORKSPACE_VARIABLE) or assembly.DEFAULT_WORKSPACE)
+    return assembly.Settings(workspace.resolve(), url_of(host, port))
+
+
+app = App(
+    Path(__file__).with_name("app.py"),
+    lifespan=lifespan,
+    routes=[Route("/assets/{name}", serve_asset), Mount("/api", app=api)],
+    middleware=[Middleware(Guard, hosts=lambda: LOOPBACK)],
+)
+
+
+def main(host: str, port: int, workspace: str, example: bool) -> int:
+    """Serves until it is told to end (Ctrl-C, SIGTERM); prints the address once it answers. Returns the exit code."""
+    try:
+        assembly.refuse_open_host(host)
+        with listening(host, port) as bound:
+            url = url_of(host, bound.getsockname()[1])
+            settings = assembly.Settings(Path(workspace).resolve(), url, example)
+            with assembly.assembled(settings, api):
+                _serve(bound, settings)
+    except TidemarkError as error:
+        print(f"{error.message}\n{error.hint}", file=sys.stderr)
+        return FACES[error.group][1]
+    except KeyboardInterrupt:
+        print("Tidemark has stopped; running jobs go on.", file=sys.stderr)
+    return 0
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A bound socket without Nagle's delay, which costs a page 90 ms; Unavailable where the port is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        bound.bind((host, port))
+        bound.listen(2048)
+        bound.setblocking(False)
+    except OSError as error:
+        bound.close()
+        raise Unavailable(
+            "server.port", f"Port {port} of {host} cannot be served on: {error.strerror}.", "Choose another with --port."
+        ) from error
+    return bound
+
+
+def url_of(host: str, port: int) -> str:
+    """What people type into the browser."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
+    import uvicorn
+
+    class Announcing(uvicorn.Server):
+        """Prints the address when, and only when, the server answers."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                print(f"Tidemark serves {settings.url}   (workspace {settings.workspace}; Ctrl-C stops it, jobs run on)", flush=True)
+
+    # uvicorn raises the signal again after its shutdown; as KeyboardInterrupt it still closes the workspace on its way out.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    options: dict[str, Any] = {"timeout_graceful_shutdown": GRACE_SECONDS, "timeout_keep_alive": 30, "access_log": False}
+    Announcing(
+        uvicorn.Config(app, ws="websockets-sansio", log_level="warning", server_header=False, proxy_headers=False, **options)
+    ).run(sockets=[bound])

@@ -1,0 +1,1 @@
+"""The pages, one a file: ask the workspace, then draw."""

@@ -1,0 +1,191 @@
+"""Pieces that every page is made of: header, key figures, empty state, error box, command, question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Literal
+from urllib.parse import quote
+
+import streamlit as st
+
+from dashboard import formats
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.runs import RunState
+
+Tone = Literal["gray", "blue", "green", "orange", "red"]
+
+STATES: dict[RunState | None, tuple[str, Tone]] = {
+    None: ("Never ran", "gray"),
+    RunState.WANTED: ("Waiting", "blue"),
+    RunState.STARTING: ("Starting", "blue"),
+    RunState.RUNNING: ("Running", "green"),
+    RunState.STOPPING: ("Stopping", "orange"),
+    RunState.STOPPED: ("Stopped", "gray"),
+    RunState.FINISHED: ("Finished", "gray"),
+    RunState.FAILED: ("Failed", "red"),
+}
+
+
+def chip(text: str, tone: Tone = "gray", *, dot: bool = False, live: bool = False, mono: bool = False, hint: str = "") -> str:
+    """A small tinted label, as HTML."""
+    mark = f'<span class="tm-dot{" live" if live else ""}"></span>' if dot else ""
+    shape = " square mono" if mono else ""
+    title = f' title="{escape(hint)}"' if hint else ""
+    return f'<span class="tm-chip {tone}{shape}"{title}>{mark}{escape(text)}</span>'
+
+
+def state_chip(state: RunState | None) -> str:
+    """The state of a run in its colour and in words, as HTML."""
+    text, tone = STATES[state]
+    return chip(text, tone, dot=True, live=state in (RunState.RUNNING, RunState.STARTING, RunState.STOPPING))
+
+
+def when(at_ms: float | None, now_ms: float) -> str:
+    """A relative time with the exact one on hover, as HTML."""
+    if at_ms is None:
+        return formats.MISSING
+    exact = formats.exact(at_ms)
+    return f'<time datetime="{exact}" title="{exact}">{formats.ago(at_ms, now_ms)}</time>'
+
+
+@contextmanager
+def page_header(title: str, *, chips: Sequence[str] = (), caption: str = "", key: str = "head") -> Iterator[None]:
+    """The page's title with chips (HTML of `chip`) and a caption (HTML); what is drawn inside stands at the right, the actions.
+
+    >>> with page_header("post_engagement", chips=[state_chip(run.state)]):
+    ...     st.button("Savepoint", icon=":material/bookmark_add:")
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
+        note = f'<span class="tm-caption">{caption}</span>' if caption else ""
+        st.html(f'<div class="tm-head"><h1>{escape(title)}</h1>{"".join(chips)}{note}</div>', width="stretch")
+        yield
+
+
+def section(title: str, caption: str = "") -> None:
+    """A heading inside a page."""
+    note = f'<span class="tm-caption">{caption}</span>' if caption else ""
+    st.html(f'<div class="tm-section"><h2>{escape(title)}</h2>{note}</div>')
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """One number that matters: `unit` small beside it, `note` below (with `tone`, as a chip), `line` as a small line of the past."""
+
+    label: str
+    value: str
+    unit: str = ""
+    note: str = ""
+    tone: Tone | None = None
+    line: Sequence[float | None] = ()
+    hint: str = ""
+
+
+def key_figures(figures: Sequence[KeyFigure], *, min_width: int = 170) -> None:
+    """A grid of key figures that wraps with the page's width. One element of HTML: a refresh costs next to nothing."""
+    lined = any(len(figure.line) > 1 for figure in figures)
+    cards = "".join(_card(figure, lined) for figure in figures)
+    st.html(f'<div class="tm-figures" style="--tm-figure-width:{min_width}px" data-testid="key-figures">{cards}</div>')
+
+
+def _card(figure: KeyFigure, lined: bool) -> str:
+    unit = f"<small>{escape(figure.unit)}</small>" if figure.unit else ""
+    note = chip(figure.note, figure.tone) if figure.note and figure.tone else f"<span>{escape(figure.note)}</span>"
+    hint = f' title="{escape(figure.hint)}" data-hint=""' if figure.hint else ""
+    return (
+        f'<div class="tm-figure {figure.tone or "blue"}{" lined" if lined else ""}" role="group" aria-label="{escape(figure.label)}"{hint}>'
+        f'<div class="tm-label">{escape(figure.label)}</div><div class="tm-value">{escape(figure.value)}{unit}</div>'
+        f'<div class="tm-note">{note}</div>{spark(figure.line)}</div>'
+    )
+
+
+def spark(values: Sequence[float | None]) -> str:
+    """A small line with its area, from zero to the greatest value; nothing for fewer than two numbers.
+
+    The line is a mask over the card's colour, because Streamlit's HTML takes no inline SVG.
+    """
+    points = [(i, v) for i, v in enumerate(values) if v is not None]
+    if len(points) < 2:
+        return ""
+    width, top = len(values) - 1, max(max(v for _, v in points), 1e-9)
+    path = " L".join(f"{100 * i / width:.2f} {35 - 32 * v / top:.2f}" for i, v in points)
+    first, final = 100 * points[0][0] / width, 100 * points[-1][0] / width
+    drawn = quote(_SPARK.format(path=path, first=f"{first:.2f}", final=f"{final:.2f}"))
+    return f'<div class="tm-spark" style="mask-image:url(&quot;data:image/svg+xml,{drawn}&quot;)"></div>'
+
+
+_SPARK = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 38" preserveAspectRatio="none">'
+    '<path fill-opacity=".13" d="M{first} 38 L{path} L{final} 38 Z"/>'
+    '<path fill="none" stroke="black" stroke-width="1.6" stroke-linejoin="round" vector-effect="non-scaling-stroke" d="M{path}"/></svg>'
+)
+
+
+def facts(pairs: Sequence[tuple[str, str]]) -> None:
+    """Names with their values; a value is HTML (use `html.escape` for what people typed)."""
+    st.html(f'<dl class="tm-facts">{"".join(f"<div><dt>{escape(k)}</dt><dd>{v}</dd></div>" for k, v in pairs)}</dl>')
+
+
+@contextmanager
+def empty_state(title: str, sentence: str, *, key: str) -> Iterator[None]:
+    """What a page shows before there is anything: a sentence on what this is; inside, the one next step (a button, a command)."""
+    with st.container(border=True, key=f"empty_{key}", horizontal_alignment="center"):
+        st.html(f'<div class="tm-empty"><div class="tm-icon"></div><h3>{escape(title)}</h3><p>{escape(sentence)}</p></div>')
+        yield
+
+
+def message_box(title: str, text: str = "", *, tone: Tone = "red", tag: str = "") -> None:
+    """A bordered note with a coloured edge."""
+    label = chip(tag, tone, mono=True) if tag else ""
+    body = f"<p>{_with_code(text)}</p>" if text else ""
+    role = "alert" if tone == "red" else "status"
+    st.html(f'<div class="tm-box {tone}" role="{role}"><div class="tm-box-head"><strong>{escape(title)}</strong>{label}</div>{body}</div>')
+
+
+def _with_code(text: str) -> str:
+    """`text` as HTML, with what stands in backticks as code."""
+    return re.sub(r"`([^`]+)`", r'<code class="tm-mono">\1</code>', escape(text))
+
+
+def error_box(error: TidemarkError) -> None:
+    """What happened, its stable code, and what to do."""
+    message_box(error.message, error.hint, tag=error.code)
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Shows a TidemarkError of the block as a box, so that the rest of the page and what was typed stay."""
+    try:
+        yield
+    except TidemarkError as error:
+        error_box(error)
+
+
+def command(text: str, *, label: str = "", wide: bool = False) -> None:
+    """A command to copy, with the button that copies it; as wide as its text unless `wide`."""
+    if label:
+        st.caption(label, width="stretch" if wide else "content")
+    st.code(text, language="bash", wrap_lines=True, width="stretch" if wide else "content")
+
+
+def confirm(title: str, says: str, action: str, act: Callable[[], Any], *, details: str = "") -> None:
+    """Asks once, in a dialog that says what will happen; `act` runs on yes and its TidemarkError is shown there."""
+
+    @st.dialog(title)
+    def ask() -> None:
+        st.markdown(says)
+        if details:
+            st.caption(details)
+        with st.container(horizontal=True, horizontal_alignment="right"):
+            if st.button("Keep it", key="confirm_no"):
+                st.rerun()
+            yes = st.button(action, type="primary", key="confirm_yes")
+        if yes:
+            with errors_shown():
+                act()
+                st.rerun()
+
+    ask()

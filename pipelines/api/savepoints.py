@@ -1,0 +1,71 @@
+"""Savepoints over REST. A savepoint's name may be its path, so the longer routes stand before the shorter ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from pipelines.api.bodies import FaceNow, SavepointNamed, refusals
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.jobs import Run
+from pipelines.domain.requests import ForkRequest
+from pipelines.domain.savepoints import DisposePlan, Manifest, RestorePlan, Savepoint, Trust, Verification
+
+TAG = {"name": "savepoints", "description": "Immutable images of a job at committed batches: look, verify, fork, dispose."}
+router = APIRouter(prefix="/savepoints", tags=["savepoints"])
+
+
+@router.get("", summary="List savepoints", responses=refusals())
+def savepoints(face: FaceNow, job: Annotated[str, Query(description="Only those of this job.")] = "") -> Sequence[Savepoint]:
+    """Savepoints, newest first."""
+    return face.savepoints(job)
+
+
+@router.get("/{savepoint:path}/manifest", summary="Read a savepoint's manifest", responses=refusals(NotFound, Corrupt, Unsupported))
+def manifest(face: FaceNow, savepoint: SavepointNamed) -> Manifest:
+    """All that is needed to restore it: the version with its code, the batches, every file with its size."""
+    return face.manifest(savepoint)
+
+
+@router.post("/{savepoint:path}/verify", summary="Verify a savepoint", responses=refusals(NotFound, Unsupported, Unavailable))
+def verify(
+    face: FaceNow,
+    savepoint: SavepointNamed,
+    level: Annotated[Trust, Query(description="How far to check: files and sizes, checksums, or a restore by Spark.")] = Trust.INTACT,
+) -> Verification:
+    """Checks the savepoint's files and keeps the level it reached. Damage is an answer (`damages`), not an error."""
+    return face.verify(savepoint, level)
+
+
+@router.post(
+    "/{savepoint:path}/fork",
+    status_code=201,
+    summary="Fork a savepoint",
+    responses={
+        **refusals(NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable),
+        200: {"model": RestorePlan, "description": "The plan that a dry run asked for"},
+    },
+)
+def fork(face: FaceNow, savepoint: SavepointNamed, request: ForkRequest, response: Response) -> Run | RestorePlan:
+    """Begins a new job from the savepoint, with its own checkpoint, query id and output. What is not given stays as it was taken."""
+    if request.dry_run:
+        response.status_code = 200
+    return face.fork(savepoint, request)
+
+
+@router.get("/{savepoint:path}", summary="Show a savepoint", responses=refusals(NotFound))
+def savepoint(face: FaceNow, savepoint: SavepointNamed) -> Savepoint:
+    """One savepoint: its job, version, batches, sizes, path and how far it was checked."""
+    return face.savepoint(savepoint)
+
+
+@router.delete("/{savepoint:path}", summary="Dispose of a savepoint", responses=refusals(NotFound, Conflict, Unavailable))
+def dispose(
+    face: FaceNow,
+    savepoint: SavepointNamed,
+    dry_run: Annotated[bool, Query(description="Answer what would be deleted, and delete nothing.")] = False,
+) -> DisposePlan:
+    """Deletes the savepoint; the answer is what was deleted. Refused while a fork in the making needs it."""
+    return face.dispose(savepoint, dry_run=dry_run)

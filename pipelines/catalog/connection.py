@@ -1,0 +1,107 @@
+"""The one place that opens DuckDB: a root connection a process, a cursor a use, one writer at a time.
+
+A connection shared by threads returns one thread's rows to another, and concurrent updates conflict; so every use gets its own
+cursor and transaction, and writers queue at a lock.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NewType, TypeAlias
+
+from pipelines.catalog.refusals import translated
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    Reader: TypeAlias = DuckDBPyConnection
+    """A cursor in a transaction: what queries ask for."""
+    Writer = NewType("Writer", DuckDBPyConnection)
+    """A cursor in a transaction that may write; it reads too."""
+else:
+    Reader = Writer = Any
+
+_SETTINGS: dict[str, Any] = {
+    "threads": 2,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+_STORAGE_VERSION = "v1.5.0"
+
+
+class Catalog:
+    """An open catalog file. Safe for many threads: they read side by side, and write one after the other."""
+
+    def __init__(self, path: Path, root: DuckDBPyConnection) -> None:
+        self.path = path
+        self._root = root
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """A cursor that sees one state of the catalog for as long as it is open, and cannot write."""
+        with translated(str(self.path)):
+            cursor = self._root.cursor()
+            try:
+                cursor.execute("BEGIN TRANSACTION READ ONLY")
+                yield cursor
+            finally:
+                cursor.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """A transaction: committed when the block ends, rolled back when it raises. Do not nest."""
+        with self._turn, translated(str(self.path)):
+            cursor: Any = self._root.cursor()
+            try:
+                cursor.begin()
+                yield cursor
+                cursor.commit()
+            finally:
+                cursor.close()
+
+    def close(self) -> None:
+        """Write everything into the file and let it go; waits for a writer that is at work."""
+        with self._turn:
+            self._root.close()
+
+
+def open_catalog(path: Path, *, memory_limit: str = "1GB") -> Catalog:
+    """The catalog at `path`, made or migrated to today's schema.
+
+    Unavailable (`catalog.locked`) while another process has it open, Corrupt (`catalog.damaged`) for a file that is none,
+    Unsupported (`catalog.newer`) for one that a later Tidemark wrote.
+    """
+    from pipelines.catalog.migrations import migrate
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    catalog = Catalog(path, _connect(str(path), memory_limit, storage_compatibility_version=_STORAGE_VERSION))
+    try:
+        migrate(catalog)
+    except BaseException:
+        catalog.close()
+        raise
+    return catalog
+
+
+@contextmanager
+def scratch(*, memory_limit: str = "1GB") -> Iterator[DuckDBPyConnection]:
+    """A database in memory for one piece of work, apart from the catalog so that neither starves the other; spills to disk."""
+    with tempfile.TemporaryDirectory(prefix="tidemark-compare-") as spill, translated("The comparison"):
+        connection = _connect(":memory:", memory_limit, temp_directory=spill)
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            yield connection
+        finally:
+            connection.close()
+
+
+def _connect(where: str, memory_limit: str, **settings: Any) -> DuckDBPyConnection:
+    import duckdb
+
+    with translated(where):
+        return duckdb.connect(where, config={**_SETTINGS, "memory_limit": memory_limit, **settings})

@@ -1,0 +1,70 @@
+"""The overview's key figures and the small lines under them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pipelines.catalog import summaries
+from pipelines.catalog.connection import Reader
+from pipelines.catalog.tables import dicts
+from pipelines.domain.experiments import Health
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.runs import RunState
+
+SPAN_MS = 900_000
+POINTS = 60
+_STEP_MS = SPAN_MS // POINTS
+_UP = [RunState.RUNNING.value, RunState.STOPPING.value]
+
+_LINES = """
+WITH moments AS (
+    SELECT bucket, $begin + (bucket + 1) * $step AS t FROM range($points) AS buckets(bucket)
+), batches AS (
+    SELECT least((at_ms - $begin) // $step, $points - 1) AS bucket, sum(input_rows) * 1000.0 / $step AS input_rate,
+           max(batch_ms) AS batch_ms, max(if(event_max_ms IS NULL, NULL, greatest(at_ms + batch_ms - event_max_ms, 0))) AS lag_ms
+    FROM progress WHERE at_ms BETWEEN $begin AND $now GROUP BY 1
+), ran AS (
+    SELECT bucket, count(runs.id) AS running FROM moments LEFT JOIN runs
+      ON runs.started_ms <= t AND coalesce(runs.ended_ms, CASE WHEN runs.state IN $up THEN t + 1 ELSE runs.started_ms END) > t
+    GROUP BY bucket
+), stored AS (
+    SELECT bucket, coalesce(sum(savepoints.bytes), 0)::DOUBLE AS bytes FROM moments LEFT JOIN savepoints ON savepoints.created_ms <= t
+    GROUP BY bucket
+)
+SELECT t::DOUBLE AS t, running::DOUBLE AS running_line, coalesce(input_rate, 0)::DOUBLE AS input_line, batch_ms AS batch_line,
+       lag_ms::DOUBLE AS lag_line, bytes AS storage_line
+FROM moments LEFT JOIN batches USING (bucket) JOIN ran USING (bucket) JOIN stored USING (bucket)
+ORDER BY bucket
+"""
+
+_STORED = "SELECT count(*) AS savepoints, coalesce(sum(bytes), 0)::BIGINT AS bytes FROM savepoints"
+
+
+def health(reader: Reader, now_ms: int, jobs: Sequence[JobSummary] | None = None) -> Health:
+    """Key figures of all jobs now, and lines of the last 15 minutes. `jobs` are their summaries where the caller has them."""
+    known = summaries.listed(reader, now_ms) if jobs is None else jobs
+    live = [one for one in known if one.state is not None and one.state.live]
+    slowest = max((one for one in live if one.batch_ms_p99 is not None), key=lambda one: one.batch_ms_p99 or 0.0, default=None)
+    latest = max((one for one in live if one.lag_ms is not None), key=lambda one: one.lag_ms or 0.0, default=None)
+    stored = dicts(reader, _STORED)[0]
+    return Health(
+        jobs=len(known),
+        running=len([one for one in known if one.state is not None and one.state.value in _UP]),
+        failed=len([one for one in known if one.state is RunState.FAILED]),
+        input_rate=sum(one.input_rate or 0.0 for one in live),
+        worst_batch_ms_p99=slowest.batch_ms_p99 if slowest else None,
+        worst_batch_job=slowest.job.name if slowest else "",
+        worst_lag_ms=latest.lag_ms if latest else None,
+        worst_lag_job=latest.job.name if latest else "",
+        savepoints=stored["savepoints"],
+        savepoint_bytes=stored["bytes"],
+        **_lines(reader, now_ms),
+    )
+
+
+def _lines(reader: Reader, now_ms: int) -> dict[str, tuple[Any, ...]]:
+    """The lines of a `Health`, by name; all as long as `t`."""
+    values = {"begin": now_ms - SPAN_MS, "now": now_ms, "step": _STEP_MS, "points": POINTS, "up": _UP}
+    rows = dicts(reader, _LINES, values)
+    return {name: tuple(row[name] for row in rows) for name in rows[0]}

@@ -1,0 +1,52 @@
+"""The catalog's schema: numbered SQL files, each applied once, in order, all in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+from pipelines.catalog.connection import Catalog, Reader, Writer
+from pipelines.catalog.refusals import newer
+
+
+@cache
+def steps() -> tuple[str, ...]:
+    """The SQL of every migration; the one at index N brings format N to N+1."""
+    folder = resources.files("pipelines.catalog").joinpath("schema")
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
+    return tuple(file.read_text(encoding="utf-8") for file in files)
+
+
+def migrate(catalog: Catalog, migrations: Sequence[str] | None = None) -> None:
+    """Bring the catalog to the newest format, or leave it as it was; Unsupported (`catalog.newer`) if it is beyond that."""
+    wanted = steps() if migrations is None else migrations
+    with catalog.writing() as writer:
+        found = format_of(writer)
+        if found > len(wanted):
+            raise newer(str(catalog.path), found, len(wanted))
+        if found < len(wanted):
+            apply(writer, wanted[found:], len(wanted))
+
+
+def apply(writer: Writer, migrations: Sequence[str], reached: int) -> None:
+    """Run `migrations` and note that the format is `reached` now."""
+    for sql in migrations:
+        writer.execute(sql)
+    writer.execute("CREATE TABLE IF NOT EXISTS catalog_format (version BIGINT NOT NULL)")
+    writer.execute("DELETE FROM catalog_format")
+    writer.execute("INSERT INTO catalog_format VALUES (?)", [reached])
+
+
+def format_of(reader: Reader) -> int:
+    """The format of the open catalog; 0 for a new file."""
+    if "catalog_format" not in tables(reader):
+        return 0
+    row = reader.execute("SELECT version FROM catalog_format").fetchone()
+    return int(row[0]) if row else 0
+
+
+def tables(reader: Reader) -> list[str]:
+    """Names of the catalog's tables."""
+    found = reader.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary ORDER BY 1").fetchall()
+    return [name for (name,) in found]

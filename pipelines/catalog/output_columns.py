@@ -1,0 +1,109 @@
+"""What the columns of two outputs mean for comparing them: pure decisions over names and types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.catalog.output_files import quoted
+from pipelines.domain.errors import Incompatible, Invalid
+
+_NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\))")
+_KEY_TYPE = re.compile(r"(TIMESTAMP.*|DATE|VARCHAR|BOOLEAN|UUID)")
+_WINDOW = re.compile(r'STRUCT\("?start"? TIMESTAMP.*, "?end"? TIMESTAMP.*\)')
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that both outputs have: its name, its type in A, and what it is called while they are compared."""
+
+    name: str
+    type: str
+    at: str
+
+    @property
+    def is_measure(self) -> bool:
+        """A number that is not an id."""
+        return _NUMBER.fullmatch(self.type) is not None and not _is_id(self.name)
+
+    @property
+    def may_be_key(self) -> bool:
+        """Something that can name a row: an id, a time, a text, a window."""
+        return _is_id(self.name) or bool(_KEY_TYPE.fullmatch(self.type) or _WINDOW.fullmatch(self.type))
+
+
+@dataclass(frozen=True)
+class TimeColumn:
+    """The column of event time: its name for people, and its value in ms as SQL over a side's own columns."""
+
+    name: str
+    sql_ms: str
+
+
+def shared(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[Column, ...]:
+    """The columns that both have, in A's order; Incompatible (`compare.columns`) if there are none."""
+    names = [name for name in a if name in b]
+    if not names:
+        raise Incompatible(
+            "compare.columns",
+            f"The outputs have no column in common: A has {', '.join(a)}; B has {', '.join(b)}",
+            "Compare jobs that write the same query.",
+        )
+    return tuple(Column(name, a[name], f"c{place}") for place, name in enumerate(names))
+
+
+def time_column(columns: Sequence[Column], asked: str) -> TimeColumn | None:
+    """The one asked for, else `window_end`, else a window's end, else the first timestamp; None if there is none.
+
+    `window.end` asks for the end of a struct. Invalid (`compare.time_column`) if the one asked for is no time.
+    """
+    times = {
+        column.name: TimeColumn(column.name, _ms(quoted(column.name)))
+        for column in columns
+        if column.type.startswith(("TIMESTAMP", "DATE"))
+    }
+    windows = {f"{column.name}.end": _window_end(column) for column in columns if _WINDOW.fullmatch(column.type)}
+    if not asked:
+        known = {name: times[name] for name in ("window_end",) if name in times} | windows | times
+        return next(iter(known.values()), None)
+    found = (times | windows).get(asked) or windows.get(f"{asked}.end")
+    if found is None:
+        offered = ", ".join([*times, *windows]) or "none"
+        raise Invalid("compare.time_column", f"{asked!r} is not a time column of both outputs", f"Those that are: {offered}.")
+    return found
+
+
+def asked_keys(columns: Sequence[Column], names: Sequence[str]) -> tuple[Column, ...]:
+    """The columns of these names; Invalid (`compare.keys`) for one that the outputs do not share."""
+    known = {column.name: column for column in columns}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise Invalid("compare.keys", f"No column of both outputs: {', '.join(unknown)}", f"Both have: {', '.join(known)}.")
+    return tuple(known[name] for name in dict.fromkeys(names))
+
+
+def differences(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
+    """Sentences on columns that one side lacks, or that have another type there."""
+    only_a, only_b = [name for name in a if name not in b], [name for name in b if name not in a]
+    other = [f"{name} ({a[name]} in A, {b[name]} in B)" for name in a if name in b and a[name] != b[name]]
+    said = []
+    if only_a:
+        said.append(f"Only A has the columns {', '.join(only_a)}: not compared.")
+    if only_b:
+        said.append(f"Only B has the columns {', '.join(only_b)}: not compared.")
+    if other:
+        said.append(f"Of other type: {', '.join(other)}.")
+    return said
+
+
+def _is_id(name: str) -> bool:
+    return name.lower() == "id" or name.lower().endswith("_id")
+
+
+def _window_end(column: Column) -> TimeColumn:
+    return TimeColumn(f"{column.name}.end", _ms(f'{quoted(column.name)}."end"'))
+
+
+def _ms(sql: str) -> str:
+    return f"epoch_ms({sql})"

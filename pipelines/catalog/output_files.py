@@ -1,0 +1,118 @@
+"""The data files of a job's output as something DuckDB can select from. Exactly the files given: never a pattern."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from pipelines.domain.errors import Corrupt, Unsupported
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+FORMATS = ("parquet", "json", "csv")
+_GLOB = re.compile(r"([*?\[])")
+
+
+@dataclass(frozen=True)
+class Output:
+    """One side's rows: what to write after FROM, and its columns with DuckDB's names of their types."""
+
+    relation: str
+    columns: Mapping[str, str]
+
+    def emptied(self) -> Output:
+        """The same columns without a row."""
+        return Output(f"(SELECT * FROM {self.relation} LIMIT 0)", self.columns)
+
+
+def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output | None:
+    """The rows in `files` (paths or `file:` URLs); None if there are none to read. Corrupt (`compare.file_missing`,
+    `compare.file_damaged`) or Unsupported (`compare.format`, `compare.remote`)."""
+    import duckdb
+
+    if format not in FORMATS:
+        raise Unsupported(
+            "compare.format",
+            f"Outputs in the format {format!r} cannot be compared",
+            f"Write the output as one of {', '.join(FORMATS)}.",
+        )
+    present = _present([_local(file) for file in files], format)
+    if not present:
+        return None
+    relation = _relation(present, format)
+    try:
+        described = db.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    except (duckdb.InvalidInputException, duckdb.IOException) as error:
+        raise unreadable(error) from error
+    return Output(relation, {row[0]: row[1] for row in described})
+
+
+def unreadable(error: Exception) -> Corrupt:
+    """A data file that is not what its format says; DuckDB's message names it."""
+    said = str(error).split("\n\n")[0]
+    return Corrupt(
+        "compare.file_damaged", f"A data file cannot be read: {said}", "Run the job again into a fresh output, or remove the file."
+    )
+
+
+def quoted(name: str) -> str:
+    """`name` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _local(file: str) -> str:
+    """The path that `file` means on this machine."""
+    parts = urlsplit(file)
+    if parts.scheme == "file":
+        return unquote(parts.path)
+    if "://" in file:
+        raise Unsupported(
+            "compare.remote", f"{file} is not on this machine", "Copy both outputs to local folders, or compare them with Spark."
+        )
+    return file
+
+
+def _present(paths: Sequence[str], format: str) -> list[str]:
+    """`paths`, all of which must exist, without empty text files (a task of Spark's that had no rows)."""
+    missing = [path for path in paths if not os.path.isfile(path)]
+    if missing:
+        raise Corrupt(
+            "compare.file_missing",
+            f"The output lists {len(missing)} of {len(paths)} data files that are gone, the first {missing[0]}",
+            "Something deleted data of this output; run the job again into a fresh one.",
+        )
+    return [path for path in paths if format == "parquet" or os.path.getsize(path) > 0]
+
+
+def _relation(paths: Sequence[str], format: str) -> str:
+    """The table function over `paths`, without the columns that folders above the output would lend it."""
+    listed = ", ".join("'" + _GLOB.sub(r"[\1]", path).replace("'", "''") + "'" for path in paths)
+    own, lent = _partitions(paths)
+    options = f"union_by_name = true, hive_partitioning = {bool(own)}"
+    if format == "json":
+        options += ", format = 'newline_delimited'"
+    if not own or not lent:
+        return f"read_{format}([{listed}], {options})"
+    return f"(SELECT * EXCLUDE ({', '.join(quoted(name) for name in lent)}) FROM read_{format}([{listed}], {options}))"
+
+
+def _partitions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names of the partition columns in the folders (`kind=organic/`): the output's own, and those of the folders above it.
+
+    The output's root is taken to be the deepest folder over all files that is not itself a partition.
+    """
+    folders = [os.path.dirname(path) for path in paths]
+    root = os.path.commonpath(folders)
+    while "=" in os.path.basename(root):
+        root = os.path.dirname(root)
+    own = _names(os.path.relpath(folders[0], root))
+    return own, [name for name in _names(root) if name not in own]
+
+
+def _names(folder: str) -> list[str]:
+    return [unquote(part.split("=")[0]) for part in folder.split(os.sep) if "=" in part]

@@ -1,0 +1,165 @@
+"""The rows of two outputs side by side in one table: counted, matched by key, shown, summed over time.
+
+In here columns are called c0, c1, …, so that no name of theirs can clash with ours. Table `rows`: `is_b`, `t` (event time in ms)
+and the columns. Table `odd`: each row that the sides do not have equally often, with how often (`in_a`, `in_b`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipelines.catalog.output_columns import Column, TimeColumn
+from pipelines.catalog.output_files import Output, quoted, unreadable
+from pipelines.domain.errors import Incompatible
+from pipelines.domain.experiments import OutputOverTime
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+TIME_POINTS = 600
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many rows each side has, and how many of them the other does not have (as often)."""
+
+    rows_a: int
+    rows_b: int
+    surplus_a: int
+    surplus_b: int
+
+
+def load(db: DuckDBPyConnection, a: Output, b: Output, columns: Sequence[Column], time: TimeColumn | None, until_ms: int | None) -> None:
+    """Read both sides into `rows`, up to `until_ms`. Columns of other type on a side take the wider one."""
+    import duckdb
+
+    sides = " UNION ALL ".join(_side(out, is_b, columns, time, until_ms) for out, is_b in ((a, False), (b, True)))
+    try:
+        db.execute(f"CREATE TEMP TABLE rows AS {sides}")
+    except (duckdb.ConversionException, duckdb.BinderException) as error:
+        raise Incompatible(
+            "compare.types",
+            f"The outputs' columns cannot be compared: {str(error).splitlines()[0]}",
+            "Give the columns the same types in both jobs.",
+        ) from error
+    except (duckdb.InvalidInputException, duckdb.IOException) as error:
+        raise unreadable(error) from error
+
+
+def _side(out: Output, is_b: bool, columns: Sequence[Column], time: TimeColumn | None, until_ms: int | None) -> str:
+    taken = ", ".join(f"{quoted(column.name)} AS {column.at}" for column in columns)
+    chosen = f"SELECT {is_b} AS is_b, {time.sql_ms if time else 'NULL::BIGINT'} AS t, {taken} FROM {out.relation}"
+    return chosen if until_ms is None or time is None else f"{chosen} WHERE {time.sql_ms} <= {until_ms:d}"
+
+
+def unique(db: DuckDBPyConnection, keys: Sequence[Column]) -> bool:
+    """Whether no two rows of one side have the same values in `keys`."""
+    twice = db.execute(f"SELECT 1 FROM rows GROUP BY is_b, {_listed(keys)} HAVING count(*) > 1 LIMIT 1").fetchone()
+    return twice is None
+
+
+def tally(db: DuckDBPyConnection, columns: Sequence[Column]) -> Tally:
+    """Count both sides as multisets, and leave in `odd` what they do not share."""
+    db.execute(
+        f"CREATE TEMP TABLE odd AS SELECT {_listed(columns)}, count(*) FILTER (NOT is_b) AS in_a, count(*) FILTER (is_b) AS in_b "
+        f"FROM rows GROUP BY {_listed(columns)} HAVING in_a <> in_b"
+    )
+    rows_a, rows_b = _numbers(db, "SELECT count(*) FILTER (NOT is_b), count(*) FILTER (is_b) FROM rows")
+    surplus_a, surplus_b = _numbers(
+        db, "SELECT coalesce(sum(greatest(in_a - in_b, 0)), 0), coalesce(sum(greatest(in_b - in_a, 0)), 0) FROM odd"
+    )
+    return Tally(rows_a, rows_b, surplus_a, surplus_b)
+
+
+def changed(db: DuckDBPyConnection, columns: Sequence[Column], keys: Sequence[Column]) -> int:
+    """Leave in `pairs` the rows that A and B have under one key with other values, and count them; none without keys."""
+    match = " AND ".join(f"a.{key.at} IS NOT DISTINCT FROM b.{key.at}" for key in keys) or "false"
+    both = ", ".join(f"a.{column.at} AS a_{column.at}, b.{column.at} AS b_{column.at}" for column in columns)
+    db.execute(f"CREATE TEMP TABLE pairs AS SELECT {both} FROM odd AS a JOIN odd AS b ON {match} WHERE a.in_a > a.in_b AND b.in_b > b.in_a")
+    return _numbers(db, "SELECT count(*) FROM pairs")[0]
+
+
+def examples(db: DuckDBPyConnection, columns: Sequence[Column], keys: Sequence[Column], limit: int) -> dict[str, list[dict[str, Any]]]:
+    """At most `limit` rows of each kind, in the order of their values, as JSON's types."""
+    return {
+        "only_a": _only(db, columns, keys, "in_a > in_b", "a", limit),
+        "only_b": _only(db, columns, keys, "in_b > in_a", "b", limit),
+        "changed": [_change(pair, columns, keys) for pair in _shown(db, "pairs", _both(columns), [f"a_{key.at}" for key in keys], limit)],
+    }
+
+
+def over_time(db: DuckDBPyConnection, time: TimeColumn, measures: Sequence[Column]) -> OutputOverTime | None:
+    """Sums of `measures` (of rows, where there is none) per point of time, or per stretch of it when there are too many points."""
+    sums = {column.name: f"sum({column.at})::DOUBLE" for column in measures} or {"rows": "count(*)::DOUBLE"}
+    found = db.execute(
+        f"""
+        WITH extent AS (
+            SELECT min(t) AS first, CASE WHEN count(DISTINCT t) <= {TIME_POINTS} THEN 1
+                   ELSE (max(t) - min(t)) // {TIME_POINTS} + 1 END AS step
+            FROM rows
+        )
+        SELECT (first + (t - first) // step * step)::DOUBLE AS point, is_b, {", ".join(sums.values())}
+        FROM rows, extent WHERE t IS NOT NULL GROUP BY point, is_b ORDER BY point
+        """
+    ).fetchall()
+    points = tuple(dict.fromkeys(row[0] for row in found))
+    return OutputOverTime(time.name, points, _lines(found, False, points, list(sums)), _lines(found, True, points, list(sums)))
+
+
+def _lines(found: Sequence[Any], is_b: bool, points: Sequence[float], names: Sequence[str]) -> dict[str, tuple[float | None, ...]]:
+    at = {row[0]: row[2:] for row in found if row[1] is is_b}
+    nothing = (None,) * len(names)
+    return {name: tuple(_finite(at.get(point, nothing)[i]) for point in points) for i, name in enumerate(names)}
+
+
+def _only(
+    db: DuckDBPyConnection, columns: Sequence[Column], keys: Sequence[Column], surplus: str, side: str, limit: int
+) -> list[dict[str, Any]]:
+    """Rows that one side has more often, without those that only changed."""
+    match = " AND ".join(f"odd.{key.at} IS NOT DISTINCT FROM pairs.{side}_{key.at}" for key in keys) or "false"
+    table = f"(SELECT * FROM odd WHERE {surplus} AND NOT EXISTS (SELECT 1 FROM pairs WHERE {match}))"
+    return _shown(db, table, {column.name: column.at for column in columns}, [column.at for column in (*keys, *columns)], limit)
+
+
+def _both(columns: Sequence[Column]) -> dict[str, str]:
+    return {f"{side}.{column.name}": f"{side}_{column.at}" for column in columns for side in "ab"}
+
+
+def _change(pair: Mapping[str, Any], columns: Sequence[Column], keys: Sequence[Column]) -> dict[str, Any]:
+    """The key, and both values of each column that differs."""
+    shown = {key.name: pair[f"a.{key.name}"] for key in keys}
+    for column in columns:
+        a, b = pair[f"a.{column.name}"], pair[f"b.{column.name}"]
+        if a != b:
+            shown |= {f"a.{column.name}": a, f"b.{column.name}": b}
+    return shown
+
+
+def _shown(db: DuckDBPyConnection, table: str, named: Mapping[str, str], order: Sequence[str], limit: int) -> list[dict[str, Any]]:
+    """Rows of `table` as JSON's types: DuckDB writes them as JSON, so times and bytes become texts."""
+    values = ", ".join(f"to_json({at})::VARCHAR" for at in named.values())
+    by = f"ORDER BY {', '.join(order)}" if order else ""
+    found = db.execute(f"SELECT {values} FROM {table} {by} LIMIT {limit:d}").fetchall()
+    return [{name: _plain(value) for name, value in zip(named, row, strict=True)} for row in found]
+
+
+def _plain(text: str | None) -> Any:
+    """The value of a JSON text; numbers that JSON does not have (NaN, infinities) as text."""
+    return None if text is None else json.loads(text, parse_constant=str)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _listed(columns: Sequence[Column]) -> str:
+    return ", ".join(column.at for column in columns)
+
+
+def _numbers(db: DuckDBPyConnection, sql: str) -> tuple[int, ...]:
+    row = db.execute(sql).fetchone()
+    return tuple(int(value) for value in row or ())

@@ -1,0 +1,117 @@
+"""The outputs of two jobs, compared row for row in DuckDB: hashed, in memory or spilled to disk, never rows in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipelines.catalog import output_columns, output_rows
+from pipelines.catalog.connection import scratch
+from pipelines.catalog.output_columns import Column
+from pipelines.catalog.output_files import Output, output
+from pipelines.domain.experiments import Comparison, OutputOverTime
+from pipelines.domain.ids import JobName
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class OutputComparison:
+    """A `Comparison` that does not know yet of which jobs and query."""
+
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    rows_a: int
+    rows_b: int
+    equal: int
+    only_a: int
+    only_b: int
+    changed: int
+    until_ms: int | None
+    examples: Mapping[str, Sequence[Mapping[str, Any]]]
+    over_time: OutputOverTime | None
+    note: str
+
+    def of(self, a: JobName, b: JobName, query: str) -> Comparison:
+        """The comparison of these two jobs' outputs of `query`."""
+        return Comparison(a=a, b=b, query=query, **vars(self))
+
+
+def compare(
+    files_a: Sequence[str],
+    files_b: Sequence[str],
+    *,
+    format: str = "parquet",
+    keys: Sequence[str] = (),
+    examples: int = 20,
+    until_ms: int | None = None,
+    time_column: str = "",
+) -> OutputComparison:
+    """What the rows in A's and B's data files have in common and what not.
+
+    With `until_ms` only rows whose time is known and at most that count. Corrupt for missing or damaged files, Incompatible for
+    outputs that share no columns, Invalid for keys or a time column they do not share, Unsupported for another format.
+    """
+    with scratch() as db:
+        a, b = output(db, files_a, format), output(db, files_b, format)
+        notes = [f"{side} has no output yet." for side, found in (("A", a), ("B", b)) if found is None]
+        one = a or b
+        if one is None:
+            return _nothing(notes)
+        return _compared(db, a or one.emptied(), b or one.emptied(), keys, examples, until_ms, time_column, notes)
+
+
+def _nothing(notes: Sequence[str]) -> OutputComparison:
+    nowhere: dict[str, list[Any]] = {"only_a": [], "only_b": [], "changed": []}
+    return OutputComparison((), (), 0, 0, 0, 0, 0, 0, None, nowhere, None, " ".join(notes))
+
+
+def _compared(
+    db: DuckDBPyConnection,
+    a: Output,
+    b: Output,
+    asked_keys: Sequence[str],
+    examples: int,
+    until_ms: int | None,
+    asked_time: str,
+    notes: list[str],
+) -> OutputComparison:
+    columns = output_columns.shared(a.columns, b.columns)
+    time = output_columns.time_column(columns, asked_time)
+    notes = [*notes, *output_columns.differences(a.columns, b.columns)]
+    if until_ms is not None and time is None:
+        until_ms = None
+        notes.append("No column holds a time, so all rows were compared.")
+    output_rows.load(db, a, b, columns, time, until_ms)
+    keys = _keys(db, columns, asked_keys, notes)
+    tally = output_rows.tally(db, columns)
+    changed = output_rows.changed(db, columns, keys)
+    measures = [column for column in columns if column.is_measure and column not in keys]
+    return OutputComparison(
+        columns=tuple(column.name for column in columns),
+        keys=tuple(column.name for column in keys),
+        rows_a=tally.rows_a,
+        rows_b=tally.rows_b,
+        equal=tally.rows_a - tally.surplus_a,
+        only_a=tally.surplus_a - changed,
+        only_b=tally.surplus_b - changed,
+        changed=changed,
+        until_ms=until_ms,
+        examples=output_rows.examples(db, columns, keys, examples),
+        over_time=output_rows.over_time(db, time, measures) if time else None,
+        note=" ".join(notes),
+    )
+
+
+def _keys(db: DuckDBPyConnection, columns: Sequence[Column], asked: Sequence[str], notes: list[str]) -> tuple[Column, ...]:
+    """The columns that name a row on both sides: those asked for, else all that could; none if they do not, saying so."""
+    wanted = output_columns.asked_keys(columns, asked) or tuple(column for column in columns if column.may_be_key)
+    if not wanted:
+        notes.append("No column can name a row, so rows were compared whole.")
+    elif not output_rows.unique(db, wanted):
+        notes.append(f"{', '.join(column.name for column in wanted)} name more than one row, so rows were compared whole.")
+    else:
+        return wanted
+    return ()

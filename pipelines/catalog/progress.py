@@ -1,0 +1,69 @@
+"""Progress of batches into the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+
+from pipelines.catalog.connection import Writer
+from pipelines.catalog.tables import REAL, TEXT, WHOLE, incoming
+from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.progress import Progress
+
+_TYPES = {"str": TEXT, "int": WHOLE, "int | None": WHOLE, "float": REAL, "float | None": REAL}
+_COLUMNS = {
+    "job": TEXT,
+    "run": TEXT,
+    **{field.name: _TYPES[str(field.type)] for field in fields(Progress)},
+    "sources": TEXT,
+}
+
+_FRESH = """
+CREATE TEMP TABLE fresh AS
+SELECT DISTINCT ON (run, query_id, spark_run_id, batch) * FROM incoming AS new
+WHERE NOT EXISTS (
+    SELECT 1 FROM progress AS old
+    WHERE old.at_ms BETWEEN ? AND ?
+      AND old.run = new.run AND old.query_id = new.query_id AND old.spark_run_id = new.spark_run_id AND old.batch = new.batch
+)
+"""
+
+# arg_max passes over NULLs: a batch that says nothing of a value leaves the last one that was said.
+_LATEST = """
+INSERT INTO progress BY NAME SELECT * FROM fresh ORDER BY at_ms;
+CREATE TEMP TABLE moved AS
+WITH candidates AS (
+    SELECT job, query, run, at_ms, batch, batch_ms, input_rate, processed_rate, watermark_ms,
+           if(event_max_ms IS NULL, NULL, greatest(at_ms + batch_ms - event_max_ms, 0)) AS lag_ms, late_rows, state_rows, state_bytes
+    FROM fresh
+    UNION ALL BY NAME
+    SELECT * FROM latest_progress WHERE (job, query) IN (SELECT (job, query) FROM fresh)
+), newest AS (
+    SELECT job, query, arg_max(run, at_ms) AS newest_run FROM candidates GROUP BY ALL
+)
+SELECT job, query, newest_run AS run, max(at_ms) AS at_ms, arg_max(batch, at_ms) AS batch, arg_max(batch_ms, at_ms) AS batch_ms,
+       arg_max(input_rate, at_ms) AS input_rate, arg_max(processed_rate, at_ms) AS processed_rate,
+       arg_max(watermark_ms, at_ms) AS watermark_ms, arg_max(lag_ms, at_ms) AS lag_ms,
+       sum(late_rows) FILTER (run = newest_run)::BIGINT AS late_rows,
+       arg_max(state_rows, at_ms) AS state_rows, arg_max(state_bytes, at_ms) AS state_bytes
+FROM candidates JOIN newest USING (job, query)
+GROUP BY job, query, newest_run;
+DELETE FROM latest_progress WHERE (job, query) IN (SELECT (job, query) FROM moved);
+INSERT INTO latest_progress BY NAME SELECT * FROM moved;
+DROP TABLE moved;
+DROP TABLE fresh;
+"""
+
+
+def append(writer: Writer, rows: Sequence[tuple[JobName, RunId, Progress, str]]) -> None:
+    """Add batches' progress, each with its sources as Spark's JSON text.
+
+    One of the same run, query id, Spark run id and batch is not added again, so reading a file twice doubles nothing. What is
+    there already is sought in the times between the first and the last of `rows` (a batch keeps the time of its trigger).
+    """
+    if not rows:
+        return
+    times = [progress.at_ms for _, _, progress, _ in rows]
+    with incoming(writer, _COLUMNS, [(job, run, *astuple(progress), sources) for job, run, progress, sources in rows]):
+        writer.execute(_FRESH, [min(times), max(times)])
+    writer.execute(_LATEST)

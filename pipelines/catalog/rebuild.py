@@ -1,0 +1,35 @@
+"""Making the index anew: emptied here, filled again by the workspace from its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipelines.catalog.connection import Catalog, Reader, Writer, open_catalog
+from pipelines.catalog.migrations import apply, steps, tables
+from pipelines.domain.errors import Corrupt, Unsupported
+
+
+def reset(writer: Writer) -> None:
+    """Drop all tables and make them again, in the writer's transaction: readers see the old index until it is committed."""
+    for table in tables(writer):
+        writer.execute(f'DROP TABLE "{table}"')
+    apply(writer, steps(), len(steps()))
+
+
+def reopen(path: Path) -> Catalog:
+    """The catalog at `path`; a damaged or newer file is deleted first. Unavailable while another process has it open."""
+    try:
+        return open_catalog(path)
+    except (Corrupt, Unsupported):
+        for file in (path, path.with_name(f"{path.name}.wal")):
+            file.unlink(missing_ok=True)
+    return open_catalog(path)
+
+
+def counts(reader: Reader) -> dict[str, int]:
+    """Rows by table."""
+    found = {}
+    for table in tables(reader):
+        row = reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()
+        found[table] = int(row[0]) if row else 0
+    return found

@@ -1,0 +1,85 @@
+"""Runs, and the queries that started in them, in the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.catalog.connection import Reader, Writer
+from pipelines.catalog.tables import TEXT, WHOLE, Row, document, first, read, replace
+from pipelines.domain.errors import NotFound
+from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.jobs import QuerySeen, Run
+from pipelines.domain.runs import RunState
+
+_COLUMNS = {
+    "id": TEXT,
+    "job": TEXT,
+    "version": TEXT,
+    "state": TEXT,
+    "created_ms": WHOLE,
+    "started_ms": WHOLE,
+    "ended_ms": WHOLE,
+    "document": TEXT,
+}
+_QUERY_COLUMNS = {"run": TEXT, "job": TEXT, "query": TEXT, "document": TEXT}
+_LIVE = [state.value for state in RunState if state.live]
+_NEWEST_FIRST = "ORDER BY created_ms DESC, id DESC"
+
+
+def save(writer: Writer, runs: Sequence[Run]) -> None:
+    """Add `runs`, or replace those of the same id."""
+    replace(writer, "runs", _COLUMNS, ["id"], [_row(run) for run in runs])
+
+
+def save_queries(writer: Writer, queries: Sequence[tuple[JobName, RunId, QuerySeen]]) -> None:
+    """Add the queries of runs, or replace those of the same run and name."""
+    rows = [(run, job, seen.query, document(seen)) for job, run, seen in queries]
+    replace(writer, "queries", _QUERY_COLUMNS, ["run", "query"], rows)
+
+
+def of_job(reader: Reader, job: str) -> list[Run]:
+    """A job's runs, newest first."""
+    return read(Run, reader.execute(f"SELECT document FROM runs WHERE job = ? {_NEWEST_FIRST}", [job]).fetchall(), "run")
+
+
+def live(reader: Reader) -> list[Run]:
+    """Runs that have a process or are about to, of all jobs, newest first."""
+    return read(Run, reader.execute(f"SELECT document FROM runs WHERE state IN ? {_NEWEST_FIRST}", [_LIVE]).fetchall(), "run")
+
+
+def listed(reader: Reader) -> list[Run]:
+    """All runs of all jobs, newest first."""
+    return read(Run, reader.execute(f"SELECT document FROM runs {_NEWEST_FIRST}").fetchall(), "run")
+
+
+def newest(reader: Reader, job: str) -> Run | None:
+    """A job's newest run, None if it never ran."""
+    return first(Run, reader, f"SELECT document FROM runs WHERE job = ? {_NEWEST_FIRST} LIMIT 1", [job], "run")
+
+
+def find(reader: Reader, run: str) -> Run | None:
+    """The run of that id, None if there is none."""
+    return first(Run, reader, "SELECT document FROM runs WHERE id = ?", [run], "run")
+
+
+def get(reader: Reader, run: str) -> Run:
+    """The run of that id; NotFound (`run.not_found`) if there is none."""
+    found = find(reader, run)
+    if found is None:
+        raise NotFound("run.not_found", f"There is no run {run!r}", "See a job's runs with `show`.")
+    return found
+
+
+def queries(reader: Reader, run: str) -> list[QuerySeen]:
+    """The queries that started in a run, by name."""
+    return read(QuerySeen, reader.execute("SELECT document FROM queries WHERE run = ? ORDER BY query", [run]).fetchall(), "query")
+
+
+def _row(run: Run) -> Row:
+    return (run.id, run.job, run.version, run.state.value, run.created_ms, run.started_ms, run.ended_ms, document(run))
+
+
+def sink_paths(reader: Reader, except_job: str) -> list[str]:
+    """Output directories that the file sinks of all other jobs have written to."""
+    found = reader.execute("SELECT document FROM queries WHERE job <> ?", [except_job]).fetchall()
+    return sorted({seen.sink_path for seen in read(QuerySeen, found, "query") if seen.sink_path})

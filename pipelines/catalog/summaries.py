@@ -1,0 +1,113 @@
+"""What the overview and a job's page say of jobs: newest run, newest progress, and the last ten minutes in few numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.catalog import jobs, runs
+from pipelines.catalog.connection import Reader
+from pipelines.catalog.tables import dicts, read
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
+from pipelines.domain.runs import RunState
+
+WINDOW_MS = 600_000
+LINE_POINTS = 60
+LAGGING_MS = 60_000
+"""From here on a job counts as lagging, and is listed before those that do not."""
+
+# Of a job with several queries: rates add up, the lag is the worst, the batch is that of the first query by name.
+_NEWEST = """
+WITH run AS (
+    SELECT job, arg_max(document, (created_ms, id)) AS document, arg_max(id, (created_ms, id)) AS id, count(*) AS runs
+    FROM runs GROUP BY job
+), seen AS (
+    SELECT queries.job, count(*) AS queries FROM queries JOIN run ON queries.run = run.id GROUP BY queries.job
+), last AS (
+    SELECT job, arg_min(batch, query) AS batch,
+           sum(input_rate) FILTER (at_ms >= $since) AS input_rate, sum(processed_rate) FILTER (at_ms >= $since) AS processed_rate,
+           max(lag_ms) AS lag_ms, min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
+           sum(state_rows)::BIGINT AS state_rows, sum(state_bytes)::BIGINT AS state_bytes, max(at_ms) AS last_progress_ms
+    FROM latest_progress GROUP BY job
+), taken AS (
+    SELECT job, count(*) AS savepoints, max(created_ms) AS last_savepoint_ms FROM savepoints GROUP BY job
+)
+SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs, coalesce(seen.queries, 0) AS queries, last.batch,
+       last.input_rate, last.processed_rate, last.lag_ms, last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
+       last.state_rows, last.state_bytes, last.last_progress_ms, latest_size.checkpoint_bytes,
+       coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms
+FROM jobs
+LEFT JOIN run ON run.job = jobs.name
+LEFT JOIN seen ON seen.job = jobs.name
+LEFT JOIN last ON last.job = jobs.name
+LEFT JOIN taken ON taken.job = jobs.name
+LEFT JOIN latest_size ON latest_size.job = jobs.name
+WHERE $job IN ('', jobs.name)
+"""
+
+_RECENT = """
+WITH recent AS (
+    SELECT job, batch_ms, (at_ms - $since) // $step AS bucket FROM progress
+    WHERE at_ms BETWEEN $since AND $now AND $job IN ('', job)
+), line AS (
+    SELECT job, list(slowest ORDER BY bucket) AS latency
+    FROM (SELECT job, bucket, max(batch_ms) AS slowest FROM recent GROUP BY job, bucket) GROUP BY job
+)
+SELECT job, quantile_cont(batch_ms, 0.5) AS p50, quantile_cont(batch_ms, 0.99) AS p99, any_value(line.latency) AS latency
+FROM recent JOIN line USING (job) GROUP BY job
+"""
+
+
+def listed(reader: Reader, now_ms: int, job: str = "") -> list[JobSummary]:
+    """All jobs (or the one named): failed first, then those lagging most, then by name. Rates and lag only of live runs."""
+    recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job))}
+    newest = dicts(reader, _NEWEST, {"since": now_ms - WINDOW_MS, "job": job})
+    return sorted((_summary(row, recent) for row in newest), key=_urgency)
+
+
+def detail(reader: Reader, now_ms: int, job: str) -> JobDetail:
+    """All of a job's page but its series; NotFound (`job.not_found`)."""
+    jobs.get(reader, job)
+    summary = listed(reader, now_ms, job)[0]
+    seen = runs.queries(reader, summary.run.id) if summary.run else []
+    return JobDetail(summary, tuple(seen), tuple(runs.of_job(reader, job)))
+
+
+def _window(now_ms: int, job: str) -> dict[str, Any]:
+    return {"since": now_ms - WINDOW_MS, "now": now_ms, "step": WINDOW_MS // LINE_POINTS + 1, "job": job}
+
+
+def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]]) -> JobSummary:
+    job = read(Job, [(newest["job"],)], "job")[0]
+    run = read(Run, [(newest["run"],)], "run")[0] if newest["run"] else None
+    live = run is not None and run.state.live
+    recent = recents.get(job.name, {})
+    return JobSummary(
+        job=job,
+        state=run.state if run else None,
+        run=run,
+        queries=newest["queries"],
+        batch=newest["batch"],
+        batch_ms_p50=recent.get("p50"),
+        batch_ms_p99=recent.get("p99"),
+        latency=tuple(recent.get("latency", ())),
+        input_rate=newest["input_rate"] if live else None,
+        processed_rate=newest["processed_rate"] if live else None,
+        lag_ms=newest["lag_ms"] if live else None,
+        watermark_ms=newest["watermark_ms"],
+        late_rows=newest["late_rows"],
+        state_rows=newest["state_rows"],
+        state_bytes=newest["state_bytes"],
+        checkpoint_bytes=newest["checkpoint_bytes"],
+        last_progress_ms=newest["last_progress_ms"],
+        savepoints=newest["savepoints"],
+        last_savepoint_ms=newest["last_savepoint_ms"],
+        restarts=max(0, newest["runs"] - 1),
+    )
+
+
+def _urgency(summary: JobSummary) -> tuple[int, float, JobName]:
+    lag = summary.lag_ms or 0.0
+    if summary.state is RunState.FAILED:
+        return (0, 0.0, summary.job.name)
+    return (1, -lag, summary.job.name) if lag >= LAGGING_MS else (2, 0.0, summary.job.name)

@@ -1,0 +1,149 @@
+"""The closure of a committed batch: exactly the files that a restart after it needs, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pipelines.checkpoint import commits, compact_log, damage, logs, metadata, offsets, operators, source_log
+from pipelines.checkpoint.commits import Commit
+from pipelines.checkpoint.listing import Listing, listed
+from pipelines.checkpoint.offsets import Offsets
+from pipelines.checkpoint.operators import Operator
+from pipelines.checkpoint.provider import Provider, provider
+from pipelines.checkpoint.relocation import names_its_place
+from pipelines.checkpoint.state_closure import state_files, wanted_versions
+from pipelines.domain.errors import Corrupt
+from pipelines.storage.protocol import Entry, Storage
+
+SOURCES = "sources"
+
+
+@dataclass(frozen=True)
+class Closure:
+    """What a restart after `batch` needs. Paths are relative to the checkpoint."""
+
+    query_id: str
+    batch: int
+    offsets: Offsets
+    commit: Commit
+    clone: tuple[Entry, ...]
+    """Files to clone as they are, sorted by path."""
+    write: Mapping[str, bytes]
+    """Files whose content is made: the logs of file sources, cut back to this batch's offsets."""
+    conf: Mapping[str, str]
+    """Confs that the checkpoint pins."""
+    provider: Provider
+    format_version: int
+    """Spark's state checkpoint format: 2 where the commit log names every version by an id, else 1."""
+    operators: tuple[Operator, ...]
+
+    @property
+    def relocate(self) -> tuple[str, ...]:
+        """Those of `clone` that name the checkpoint's own place: elsewhere, write `relocation.relocated` of them, without their `.crc`."""
+        return tuple(entry.path for entry in self.clone if names_its_place(entry.path))
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(entry.bytes for entry in self.clone) + sum(len(data) for data in self.write.values())
+
+    @property
+    def stateful(self) -> bool:
+        return bool(self.operators)
+
+
+def newest_committed(storage: Storage) -> int | None:
+    """The newest batch in the commit log, None before the first."""
+    return max(logs.batch_ids(listed(storage, commits.FOLDER).files(commits.FOLDER)), default=None)
+
+
+def closure(storage: Storage, batch: int) -> Closure:
+    """The closure of `batch` of the checkpoint that `storage` is rooted at.
+
+    Raises NotFound (no checkpoint; `storage.not_found`: a file was purged meanwhile), Conflict (batch not committed), Corrupt,
+    Unsupported. A listing of a live checkpoint may be older in one folder than in another: a file missing is looked for again.
+    """
+    try:
+        return _closure(storage, listed(storage), batch)
+    except Corrupt as error:
+        if error.code != damage.MISSING:
+            raise
+    return _closure(storage, listed(storage), batch)
+
+
+def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
+    query = metadata.read(storage)
+    committed = logs.batch_ids(listing.files(commits.FOLDER))
+    if batch not in committed:
+        raise damage.not_committed(batch, committed[-1] if committed else None)
+    listing.require(offsets.path(batch), "the batch is committed")
+    entry, commit = offsets.read(storage, batch), commits.read(storage, batch)
+    found = operators.read(storage, listing, batch)
+    write = dict(_cut_sources(storage, listing, entry))
+    entries = {one.path: one for one in _clone(storage, listing, batch, commit, found, entry)}
+    return Closure(
+        query_id=query.query_id,
+        batch=batch,
+        offsets=entry,
+        commit=commit,
+        clone=tuple(entries[path] for path in sorted(entries)),
+        write=write,
+        conf=entry.conf,
+        provider=provider(entry, bool(found)),
+        format_version=2 if commit.state_unique_ids else 1,
+        operators=found,
+    )
+
+
+def _clone(
+    storage: Storage, listing: Listing, batch: int, commit: Commit, found: tuple[Operator, ...], entry: Offsets
+) -> Iterator[Entry]:
+    provider(entry, bool(found))
+    yield from listing.with_companions(metadata.FILE, "every checkpoint has one")
+    yield from _log_entries(listing, batch)
+    yield from _whole_sources(listing, entry)
+    for operator in found:
+        for path in operators.described_by(listing, operator, batch):
+            yield listing.require(path, "it describes the state")
+    yield from state_files(storage, listing, wanted_versions(listing, found, commit))
+
+
+def _log_entries(listing: Listing, batch: int) -> Iterator[Entry]:
+    """Offsets and commits of the batch and of the one before it, which a restart reads to know where the batch began."""
+    for one in (previous(listing, offsets.FOLDER, batch), batch):
+        if one is not None:
+            yield from listing.with_companions(offsets.path(one), "a restart reads it")
+    for one in (previous(listing, commits.FOLDER, batch), batch):
+        if one is not None:
+            yield from listing.with_companions(commits.path(one), "a restart reads it")
+    if batch > 0 and previous(listing, offsets.FOLDER, batch) is None:
+        raise damage.missing(offsets.path(batch - 1), f"a restart after batch {batch} reads it")
+
+
+def previous(listing: Listing, folder: str, batch: int) -> int | None:
+    """The entry before `batch` in a log, which async progress tracking leaves with gaps."""
+    return max((one for one in logs.batch_ids(listing.files(folder)) if one < batch), default=None)
+
+
+def _file_sources(listing: Listing, entry: Offsets) -> Iterator[tuple[str, int]]:
+    """Folder and offset of each source that keeps a file source's log."""
+    for source, offset in entry.offsets.items():
+        folder, end = f"{SOURCES}/{source}", source_log.offset_of(offset)
+        if end is not None and listing.files(folder):
+            yield folder, end
+
+
+def _cut_sources(storage: Storage, listing: Listing, entry: Offsets) -> Iterator[tuple[str, bytes]]:
+    for folder, end in _file_sources(listing, entry):
+        found = compact_log.names(listing.files(folder))
+        for name, data in source_log.cut(source_log.read(storage, folder, found, end), end).items():
+            yield f"{folder}/{name}", data
+
+
+def _whole_sources(listing: Listing, entry: Offsets) -> Iterator[Entry]:
+    """What other sources keep in the checkpoint; a file source that has no offset yet starts without its log."""
+    cut = {folder for folder, _ in _file_sources(listing, entry)}
+    for source in sorted(listing.subfolders(SOURCES)):
+        folder = f"{SOURCES}/{source}"
+        if folder not in cut:
+            yield from listing.below(folder)

@@ -1,0 +1,40 @@
+"""The errors of a checkpoint that cannot be read: each names the file and the next step."""
+
+from __future__ import annotations
+
+from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unsupported
+
+MISSING = "checkpoint.missing_file"
+
+
+def malformed(path: str, why: str) -> Corrupt:
+    """`path` is there but is not what Spark writes."""
+    return Corrupt("checkpoint.malformed", f"{path} is damaged: {why}", "Restore it from a backup, or use another batch or savepoint.")
+
+
+def missing(path: str, why: str) -> Corrupt:
+    """`path` is needed and is not there."""
+    return Corrupt(MISSING, f"{path} is missing: {why}", "Spark may have purged it: use a newer batch, or another savepoint.")
+
+
+def newer_format(path: str, found: str, newest: str) -> Unsupported:
+    """`path` was written by a Spark that is newer than Tidemark knows."""
+    return Unsupported("checkpoint.newer_format", f"{path} has format {found}, the newest known is {newest}", "Update Tidemark to read it.")
+
+
+def not_supported(path: str, what: str) -> Unsupported:
+    """`path` shows a feature that Tidemark does not handle."""
+    return Unsupported("checkpoint.not_supported", f"{path}: {what}", "Only Spark's HDFS-backed and RocksDB state stores are supported.")
+
+
+def not_a_checkpoint(url: str) -> NotFound:
+    """There is no `metadata` file, with which every checkpoint begins."""
+    why = f"{url} is no checkpoint: it has no metadata file"
+    return NotFound("checkpoint.not_found", why, "Give the directory that holds offsets/ and commits/.")
+
+
+def not_committed(batch: int, newest: int | None) -> Conflict:
+    """The batch asked for is not in the commit log."""
+    known = "none is" if newest is None else f"the newest is {newest}"
+    why = f"batch {batch} is not committed: {known}"
+    return Conflict("checkpoint.not_committed", why, "Choose a batch that is retained, or wait for the commit.")

@@ -1,0 +1,71 @@
+"""A checkpoint's files, listed once: everything else asks this and not the storage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pipelines.checkpoint import damage
+from pipelines.storage import paths
+from pipelines.storage.protocol import Entry, Storage
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Folder -> file name -> entry."""
+
+    folders: Mapping[str, Mapping[str, Entry]]
+    children: Mapping[str, frozenset[str]]
+    """Folder -> names of the folders in it."""
+
+    def files(self, folder: str) -> Mapping[str, Entry]:
+        """The files right in `folder`."""
+        return self.folders.get(folder, {})
+
+    def subfolders(self, folder: str) -> frozenset[str]:
+        return self.children.get(folder, frozenset())
+
+    def get(self, path: str) -> Entry | None:
+        return self.files(paths.parent(path)).get(paths.name(path))
+
+    def require(self, path: str, why: str) -> Entry:
+        """The entry at `path`; raises Corrupt (missing) with `why` it is needed."""
+        found = self.get(path)
+        if found is None:
+            raise damage.missing(path, why)
+        return found
+
+    def below(self, folder: str) -> Iterator[Entry]:
+        """Every file in `folder`, at any depth."""
+        yield from self.files(folder).values()
+        for name in self.subfolders(folder):
+            yield from self.below(f"{folder}/{name}")
+
+    def with_companions(self, path: str, why: str) -> Iterator[Entry]:
+        """`path` and its checksums: Spark's `x.crc` and Hadoop's `.x.crc` of both."""
+        yield self.require(path, why)
+        names = self.files(paths.parent(path))
+        name = paths.name(path)
+        for companion in (f"{name}.crc", f".{name}.crc", f".{name}.crc.crc"):
+            if companion in names:
+                yield names[companion]
+
+
+def listed(storage: Storage, folder: str = "") -> Listing:
+    """The files of `storage` below `folder` as they are now."""
+    folders: dict[str, dict[str, Entry]] = defaultdict(dict)
+    for entry in storage.list(folder):
+        folders[paths.parent(entry.path)][paths.name(entry.path)] = entry
+    return Listing(folders, _children(folders))
+
+
+def _children(folders: Mapping[str, object]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for folder in folders:
+        inner = folder
+        while inner:
+            outer = paths.parent(inner)
+            found[outer].add(paths.name(inner))
+            inner = outer
+    return {folder: frozenset(names) for folder, names in found.items()}

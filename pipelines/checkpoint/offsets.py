@@ -1,0 +1,68 @@
+"""The offset log: one entry a planned batch (OffsetSeqLog: v1 by position, v2 by source name)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.checkpoint import damage, logs
+from pipelines.storage.protocol import Storage
+
+FOLDER = "offsets"
+NEWEST = 2
+VOID = "-"
+"""What Spark writes for a source that has no offset yet."""
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """One entry. `offsets` is source -> Spark's own JSON or None; a source is its index as text in version 1, its name in version 2."""
+
+    batch: int
+    version: int
+    batch_watermark_ms: int
+    batch_timestamp_ms: int
+    conf: Mapping[str, str]
+    """Confs that this checkpoint pins: a new session's values for them are ignored."""
+    offsets: Mapping[str, str | None]
+
+
+def path(batch: int) -> str:
+    return f"{FOLDER}/{batch}"
+
+
+def parse(batch: int, data: bytes) -> Offsets:
+    """The entry of `batch`; raises Corrupt, Unsupported."""
+    file = logs.parse(path(batch), data, NEWEST)
+    if not file.lines:
+        raise damage.malformed(file.path, "it ends after the version")
+    raw = logs.json_object(file.path, file.lines[0] or "{}")
+    lines = [line for line in file.lines[1:] if line]
+    sources = _by_name(file.path, lines) if file.version >= 2 else {str(index): _offset(line) for index, line in enumerate(lines)}
+    return Offsets(
+        batch=batch,
+        version=file.version,
+        batch_watermark_ms=logs.field(file.path, raw, "batchWatermarkMs", int, 0),
+        batch_timestamp_ms=logs.field(file.path, raw, "batchTimestampMs", int, 0),
+        conf=logs.text_map(file.path, raw, "conf"),
+        offsets=sources,
+    )
+
+
+def read(storage: Storage, batch: int) -> Offsets:
+    return parse(batch, storage.read(path(batch)))
+
+
+def _offset(line: str) -> str | None:
+    return None if line == VOID else line
+
+
+def _by_name(file: str, lines: list[str]) -> dict[str, str | None]:
+    """`name:offset` a line; names hold no colon."""
+    found: dict[str, str | None] = {}
+    for line in lines:
+        name, colon, offset = line.partition(":")
+        if not colon or not name:
+            raise damage.malformed(file, f"{line[:40]!r} names no source")
+        found[name] = _offset(offset)
+    return found

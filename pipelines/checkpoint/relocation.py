@@ -1,0 +1,40 @@
+"""Files of a checkpoint that say where it lies, and what they say once it lies elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from pipelines.checkpoint import damage, logs, operators
+
+_SCHEMA_PATH = re.compile(r".*/(state/[0-9]+/_stateSchema/[^/]+/[^/]+)")
+_METADATA_PATH = re.compile(r"state/[0-9]+/_metadata/v2/[0-9]+")
+
+
+def names_its_place(path: str) -> bool:
+    """Whether the file at `path` holds absolute paths: the operator metadata of transformWithState names its schema files so."""
+    return _METADATA_PATH.fullmatch(path) is not None
+
+
+def relocated(path: str, data: bytes, checkpoint_url: str) -> bytes:
+    """`data`, the content of `path`, for a checkpoint at `checkpoint_url`; raises Corrupt, Unsupported.
+
+    Without this a copy reads the schema files of the checkpoint it was copied from. Hadoop's `.crc` of the old content must go.
+    """
+    file = logs.parse(path, data, operators.NEWEST)
+    raw = logs.json_object(path, "\n".join(file.lines))
+    stores: list[Any] = logs.field(path, raw, "stateStoreInfo", list)
+    for store in stores:
+        if not isinstance(store, dict):
+            raise damage.malformed(path, "it names a store that is no object")
+        places: list[Any] = logs.field(path, store, "stateSchemaFilePaths", list, [])
+        store["stateSchemaFilePaths"] = [_moved(path, place, checkpoint_url) for place in places]
+    return f"v{file.version}\n{json.dumps(raw, separators=(',', ':'), ensure_ascii=False)}".encode()
+
+
+def _moved(path: str, place: Any, checkpoint_url: str) -> str:
+    match = _SCHEMA_PATH.fullmatch(place) if isinstance(place, str) else None
+    if match is None:
+        raise damage.malformed(path, f"{str(place)[:80]!r} is no path of a state schema")
+    return f"{checkpoint_url.rstrip('/')}/{match[1]}"

@@ -1,0 +1,104 @@
+"""The state files that one version of every store needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from pipelines.checkpoint import damage, operators
+from pipelines.checkpoint.commits import Commit, path
+from pipelines.checkpoint.listing import Listing
+from pipelines.checkpoint.operators import Operator
+from pipelines.checkpoint.state_chain import Wanted, chain, lineage_chain
+from pipelines.checkpoint.state_files import Kind, StateFile, immutables, lineage, parse_all
+from pipelines.storage import copying, paths
+from pipelines.storage.protocol import Entry, Storage
+from pipelines.storage.refusals import refusals
+
+A = TypeVar("A")
+B = TypeVar("B")
+READERS = 8
+HEAD_BYTES = 256 * 1024
+"""How much of a changelog is read: its lineage header, of a hundred bytes a version, is far shorter."""
+
+
+def wanted_versions(listing: Listing, found: Sequence[Operator], commit: Commit) -> list[Wanted]:
+    """What a restart after `commit` loads: version batch + 1 of every store of every partition, by its id in format 2."""
+    return [
+        Wanted(folder, commit.batch + 1, unique_id)
+        for operator in found
+        for partition in range(operator.partitions)
+        for folder, unique_id in _stores(listing, operator, partition, commit)
+    ]
+
+
+def _stores(listing: Listing, operator: Operator, partition: int, commit: Commit) -> Iterator[tuple[str, str]]:
+    """Folder and id of each store. The commit log lists ids by store in Spark's order: a file's name tells which is whose."""
+    ids = _partition_ids(operator, partition, commit)
+    for store in operator.stores:
+        folder = operators.store_folder(operator.id, partition, store)
+        if not commit.state_unique_ids:
+            yield folder, ""
+            continue
+        here = {file.unique_id for file in parse_all(listing.files(folder).values()) if file.version == commit.batch + 1}
+        yield folder, _only(folder, ids & here, commit)
+
+
+def _partition_ids(operator: Operator, partition: int, commit: Commit) -> set[str]:
+    if not commit.state_unique_ids:
+        return set()
+    by_partition = commit.state_unique_ids.get(operator.id, ())
+    if len(by_partition) != operator.partitions:
+        why = f"operator {operator.id} has {operator.partitions} partitions, the commit has ids of {len(by_partition)}"
+        raise damage.malformed(path(commit.batch), why)
+    return set(by_partition[partition])
+
+
+def _only(folder: str, ids: set[str], commit: Commit) -> str:
+    if len(ids) != 1:
+        raise damage.missing(f"{folder}/{commit.batch + 1}_*", f"{path(commit.batch)} names a version of this store that is not there")
+    return next(iter(ids))
+
+
+def state_files(storage: Storage, listing: Listing, wanted: Sequence[Wanted]) -> Iterator[Entry]:
+    """Every file of every wanted version, with checksums; raises Corrupt where one is missing, has another size or cannot be read."""
+    chains = _parallel(lambda one: _chain(storage, listing, one), wanted)
+    whole = [file for files in chains for file in files if file.kind is Kind.ZIP]
+    named = _parallel(lambda file: _named_by(storage, listing, file), whole)
+    for files in chains:
+        for file in files:
+            yield from listing.with_companions(file.entry.path, "the state builds on it")
+    for entries in named:
+        yield from entries
+
+
+def _parallel(work: Callable[[A], B], items: Sequence[A]) -> list[B]:
+    with ThreadPoolExecutor(READERS) as pool:
+        return list(pool.map(work, items))
+
+
+def _chain(storage: Storage, listing: Listing, wanted: Wanted) -> tuple[StateFile, ...]:
+    files = parse_all(listing.files(wanted.folder).values())
+    if not wanted.unique_id:
+        return chain(wanted, files)
+    name = f"{wanted.folder}/{wanted.version}_{wanted.unique_id}"
+    if listing.get(f"{name}.zip"):
+        return lineage_chain(wanted, files, ())
+    return lineage_chain(wanted, files, lineage(f"{name}.changelog", _head(storage, f"{name}.changelog")))
+
+
+def _head(storage: Storage, path_: str) -> bytes:
+    with copying.opened(storage, path_) as stream, refusals(path_):
+        return stream.read(HEAD_BYTES)
+
+
+def _named_by(storage: Storage, listing: Listing, snapshot: StateFile) -> list[Entry]:
+    zip_path = snapshot.entry.path
+    entries: list[Entry] = []
+    for one in immutables(zip_path, storage.read(zip_path)):
+        found = list(listing.with_companions(f"{paths.parent(zip_path)}/{one.path}", f"{zip_path} names it"))
+        if found[0].bytes != one.bytes:
+            raise damage.malformed(found[0].path, f"it has {found[0].bytes} bytes, {zip_path} says {one.bytes}")
+        entries.extend(found)
+    return entries

@@ -1,0 +1,67 @@
+"""The command line: `python -m pipelines VERB`. Modules of verbs by noun; this one only puts them together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipelines import __version__
+from pipelines.cli import experiments, jobs, runs, savepoints, system, versions
+from pipelines.domain.errors import FACES
+
+MEANINGS = {
+    "internal": "something failed that was begun, or that nobody expected",
+    "invalid": "the command is wrong",
+    "not_found": "what was named does not exist",
+    "already_exists": "the name is taken",
+    "conflict": "not in the present state",
+    "incompatible": "two things do not fit together",
+    "corrupt": "a file is damaged or missing",
+    "unsupported": "not by this version",
+    "unavailable": "something outside is away, full, or took too long",
+}
+HELP = """Savepoints for Spark Structured Streaming: run jobs, take savepoints, fork them with changed code, compare.
+
+Commands talk to the workspace's running server, or open the workspace themselves when none runs. stdout is data, stderr is
+narration and errors (also with --json, which makes both JSON)."""
+
+
+def _epilog() -> str:
+    codes = sorted((code, group) for group, (_, code) in FACES.items())
+    lines = "\n".join(f"  {code}  {group}: {MEANINGS[group]}" for code, group in codes)
+    return f"\b\nExit codes:\n  0  done\n{lines}"
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"tidemark {__version__}")
+        raise typer.Exit()
+
+
+app = typer.Typer(
+    name="pipelines",
+    help=HELP,
+    epilog=_epilog(),
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def tidemark(
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    """Holds the options of the program itself."""
+
+
+for _module in (runs, jobs, savepoints, experiments, versions, system):
+    _module.register(app)
+
+
+def main() -> None:
+    """Runs the command line of this process and exits with its code."""
+    app(prog_name="python -m pipelines")

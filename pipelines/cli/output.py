@@ -1,0 +1,87 @@
+"""What commands print: data on stdout (JSON, or tables aligned for people), narration and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.domain.errors import TidemarkError
+
+COLOURS = {"running": "green", "failed": "red", "stopping": "yellow", "starting": "yellow", "wanted": "yellow"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under titles; a title that ends in '>' is of a column aligned to the right."""
+
+    titles: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+
+    def plain(self) -> str:
+        """Columns two spaces apart, for pipes and files."""
+        heads = [title.rstrip(">") for title in self.titles]
+        lines = [heads, *self.rows]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+        return "\n".join(self._line(line, widths) for line in lines)
+
+    def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
+        aligned = [
+            cell.rjust(width) if title.endswith(">") else cell.ljust(width)
+            for title, cell, width in zip(self.titles, cells, widths, strict=True)
+        ]
+        return "  ".join(aligned).rstrip()
+
+
+def details(pairs: Iterable[tuple[str, str]]) -> str:
+    """`name   value` lines, aligned."""
+    known = list(pairs)
+    width = max((len(name) for name, _ in known), default=0)
+    return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in known)
+
+
+def print_human(shown: str | Table) -> None:
+    """A text as it is (nothing for an empty one); a table in colours on a terminal, plainly elsewhere."""
+    if isinstance(shown, Table) and sys.stdout.isatty():
+        _print_rich(shown)
+        return
+    text = shown.plain() if isinstance(shown, Table) else shown
+    if text:
+        print(text, flush=True)
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """`value` (domain values, or lists and dicts of them) as JSON; with `indent` None on one line."""
+    from pipelines.storage.documents import plain
+
+    print(json.dumps(plain(value), indent=indent, ensure_ascii=False), flush=True)
+
+
+def tell(text: str) -> None:
+    """Narration."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_error(error: TidemarkError, *, as_json: bool) -> None:
+    """`error:` and `hint:` lines, or the JSON of the error, on stderr: stdout holds data only."""
+    if as_json:
+        tell(json.dumps(error.as_json(), ensure_ascii=False))
+        return
+    tell(f"error: {error.message}")
+    if error.hint:
+        tell(f"hint: {error.hint}")
+
+
+def _print_rich(table: Table) -> None:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=None, pad_edge=False, header_style="bold")
+    for title in table.titles:
+        drawn.add_column(title.rstrip(">"), justify="right" if title.endswith(">") else "left", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in row))
+    Console().print(drawn)

@@ -1,0 +1,51 @@
+"""Whether a server of a workspace runs, and where. A stale `server.json` is never believed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pipelines.storage.layout import Layout
+
+PING_SECONDS = 5.0
+START_TOLERANCE_SECONDS = 2.0
+"""A start time is the boot time plus ticks: it moves a little when the clock is set."""
+
+
+def running_server(layout: Layout) -> str | None:
+    """URL of the server that serves this workspace: its process lives and it answers for this very path. None if there is none."""
+    said = _server_file(layout.server_file)
+    if said is None or not _lives(said["pid"], said["started"]):
+        return None
+    url = str(said["url"]).rstrip("/")
+    return url if _serves(url, layout.root) else None
+
+
+def _server_file(path: Path) -> dict[str, Any] | None:
+    try:
+        said = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    return said if isinstance(said, dict) and {"url", "pid", "started"} <= said.keys() else None
+
+
+def _lives(pid: int, started: float) -> bool:
+    import psutil
+
+    try:
+        seen: float = psutil.Process(pid).create_time()
+    except psutil.NoSuchProcess:
+        return False
+    return abs(seen - started) <= START_TOLERANCE_SECONDS
+
+
+def _serves(url: str, workspace: Path) -> bool:
+    import httpx
+
+    try:
+        answer = httpx.get(f"{url}/api/v1/ping", timeout=PING_SECONDS, trust_env=False)
+        said = answer.json()
+    except (httpx.HTTPError, ValueError):
+        return False
+    return answer.is_success and said.get("name") == "tidemark" and said.get("workspace") in ("", str(workspace))

@@ -1,0 +1,124 @@
+"""One command's way into a workspace: over the server that runs, else by opening the workspace itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from pipelines.cli import output
+from pipelines.domain.errors import FACES, TidemarkError, Unavailable
+
+if TYPE_CHECKING:
+    from pipelines.workspace.face import Face
+
+T = TypeVar("T")
+DEFAULT_WORKSPACE = Path(__file__).resolve().parents[2] / "data" / "workspace"
+POLL_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Session:
+    """An opened workspace and the time. `tick` lets the supervisor act: nothing to do where a server's own does."""
+
+    face: Face
+    tick: Callable[[], object]
+    now: Callable[[], datetime]
+    sleep: Callable[[float], None]
+
+    @property
+    def now_ms(self) -> int:
+        return round(self.now().timestamp() * 1000)
+
+    def until(self, found: Callable[[], T | None], seconds: float, what: str) -> T:
+        """What `found` answers once it is not None, ticking and polling; Unavailable after `seconds`."""
+        end_ms = self.now_ms + seconds * 1000
+        while (answer := found()) is None:
+            if self.now_ms >= end_ms:
+                raise Unavailable("wait.timeout", f"{what} took more than {seconds:.0f} s", "It goes on; see 'show' and 'events'.")
+            self.sleep(POLL_SECONDS)
+            self.tick()
+        return answer
+
+
+Opener = Callable[[Path], AbstractContextManager[Session]]
+
+
+@dataclass(frozen=True)
+class Here:
+    """What a command works with: its session, and how it shows what it found."""
+
+    session: Session
+    as_json: bool
+
+    @property
+    def face(self) -> Face:
+        return self.session.face
+
+    def show(self, value: Any, human: str | output.Table) -> None:
+        """`value` as JSON, or `human`, on stdout."""
+        if self.as_json:
+            output.print_json(value)
+        else:
+            output.print_human(human)
+
+
+@contextmanager
+def opened(ctx: typer.Context, workspace: Path | None, as_json: bool) -> Iterator[Here]:
+    """The workspace for the length of a command; an error inside is printed on stderr and ends it with its group's exit code."""
+    opener: Opener = ctx.obj or open_session
+    try:
+        with opener((workspace or DEFAULT_WORKSPACE).expanduser().resolve()) as session:
+            yield Here(session, as_json)
+    except TidemarkError as error:
+        output.print_error(error, as_json=as_json)
+        raise typer.Exit(FACES[error.group][1]) from error
+
+
+@contextmanager
+def open_session(path: Path) -> Iterator[Session]:
+    """The server of the workspace at `path` if one runs, else the workspace itself, with a supervisor that acts when asked."""
+    from pipelines.cli.server import running_server
+    from pipelines.storage.layout import Layout
+
+    url = running_server(Layout(path))
+    with _remote(url) if url else _local(path) as session:
+        yield session
+
+
+@contextmanager
+def _remote(url: str) -> Iterator[Session]:
+    from pipelines.cli.remote import RemoteFace
+
+    face = RemoteFace(url)
+    try:
+        yield Session(face, lambda: None, _now, _sleep)
+    finally:
+        face.close()
+
+
+@contextmanager
+def _local(path: Path) -> Iterator[Session]:
+    from pipelines.supervisor.loop import Supervisor
+    from pipelines.workspace.opening import open_workspace
+
+    workspace = open_workspace(path)
+    try:
+        yield Session(workspace, Supervisor(workspace).tick, _now, _sleep)
+    finally:
+        workspace.close()
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def _sleep(seconds: float) -> None:
+    import time
+
+    time.sleep(seconds)

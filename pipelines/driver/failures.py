@@ -1,0 +1,85 @@
+"""Why a run failed, in one word and a few lines; the whole traceback is in driver.log."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.domain.errors import TidemarkError
+
+MESSAGE_CHARS = 600
+_CONDITION = re.compile(r"(?:^|[\s:])\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ")
+"""Spark writes its error class in brackets before the text, in all versions since 3.4."""
+_WRAPPERS = {"STREAM_FAILED"}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error class (Spark's, else the exception's name) and what it says."""
+
+    error_class: str
+    message: str
+
+
+def of_query(query: Any) -> Failure | None:
+    """Why a streaming query ended, None where it did not fail."""
+    exception = query._jsq.exception()
+    return of_throwable(exception.get()) if exception.isDefined() else None
+
+
+def of_exception(error: BaseException, script: str) -> Failure:
+    """Why the script ended with `error`."""
+    if isinstance(error, TidemarkError):
+        return Failure(error.code, f"{error.message} {error.hint}".strip())
+    if isinstance(error, SyntaxError):
+        return Failure(type(error).__name__, f"line {error.lineno}: {error.msg}: {(error.text or '').strip()}")
+    throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    if throwable is not None:
+        return of_throwable(throwable)
+    found = _classes(str(error))
+    return Failure(found[-1][0] if found else type(error).__name__, shorten(f"{_place(error, script)}{error}"))
+
+
+def of_throwable(throwable: Any) -> Failure:
+    """The deepest cause that carries an error class; without one, the deepest cause."""
+    chain = _chain(throwable)
+    for cause in reversed(chain):
+        message = cause.getMessage() or ""
+        if found := _classes(message):
+            name, at = found[-1]
+            return Failure(name, shorten(message[at:]))
+    deepest = chain[-1]
+    return Failure(deepest.getClass().getSimpleName(), shorten(deepest.getMessage() or deepest.toString()))
+
+
+def shorten(message: str) -> str:
+    """The first lines, without a stack trace and without Spark's dump of the plan."""
+    lines = []
+    for line in message.strip().splitlines():
+        if re.match(r"\s*at \S+\(|=== Streaming Query ===|JVM stacktrace:|Driver stacktrace:|SQLSTATE", line):
+            break
+        if line.strip():
+            lines.append(line.strip())
+    text = "\n".join(lines[:8])
+    return text if len(text) <= MESSAGE_CHARS else text[: MESSAGE_CHARS - 1] + "…"
+
+
+def _classes(message: str) -> list[tuple[str, int]]:
+    """(error class, where its text begins), wrappers left out."""
+    return [(match[1], match.start(1) - 1) for match in _CONDITION.finditer(message) if match[1] not in _WRAPPERS]
+
+
+def _chain(throwable: Any) -> list[Any]:
+    """`throwable` and its causes, outermost first."""
+    chain = [throwable]
+    while (cause := chain[-1].getCause()) is not None and len(chain) < 50:
+        chain.append(cause)
+    return chain
+
+
+def _place(error: BaseException, script: str) -> str:
+    """`line 12: ` where the error passed through the script."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == script]
+    return f"line {lines[-1]}: " if lines else ""

@@ -1,0 +1,62 @@
+"""What a driver leaves behind in its run folder: appended lines, and last the exit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
+
+Clock = Callable[[], int]
+"""Milliseconds since the epoch."""
+
+
+class Records:
+    """The files of one run folder. A line is one `write` on an appending descriptor: a killed driver leaves whole lines."""
+
+    def __init__(self, folder: Path, now_ms: Clock) -> None:
+        self._folder = folder
+        self.now_ms = now_ms
+
+    def query(self, started: QueryStarted) -> None:
+        self._append(QUERIES_FILE, _line(started.as_json()))
+        say(f"query {started.query} started (batches in {started.checkpoint})")
+
+    def progress(self, event_json: str) -> None:
+        """`event_json` is Spark's own compact JSON, kept as it is."""
+        self._append(PROGRESS_FILE, event_json)
+
+    def event(self, kind: str, message: str, query: str = "") -> None:
+        """Something people should know: on the page (events.jsonl) and in driver.log."""
+        self._append(EVENTS_FILE, _line(DriverEvent(kind, message, query, self.now_ms()).as_json()))
+        say(f"{kind}: {message}")
+
+    def exit(self, ending: Exit) -> None:
+        """Written aside and renamed, as the driver's last act: whoever sees it sees all of it."""
+        aside = self._folder / f".{EXIT_FILE}.tmp"
+        with aside.open("w") as file:
+            file.write(_line(ending.as_json()))
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(self._folder / EXIT_FILE)
+
+    def _append(self, name: str, line: str) -> None:
+        data = line.replace("\n", " ").encode() + b"\n"
+        descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            if os.write(descriptor, data) != len(data):
+                raise OSError(f"{name}: the disk took only a part of a line")
+        finally:
+            os.close(descriptor)
+
+
+def say(text: str) -> None:
+    """A line in driver.log, which is this process's stdout."""
+    print(f"[tidemark] {text}", flush=True)
+
+
+def _line(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, separators=(",", ":"))

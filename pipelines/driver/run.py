@@ -1,0 +1,124 @@
+"""One run from its `run.json` to its `exit.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import traceback
+from pathlib import Path
+
+from pipelines.domain.errors import Unsupported
+from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
+from pipelines.driver import failures, intercept, submit
+from pipelines.driver.failures import Failure
+from pipelines.driver.listener import drain
+from pipelines.driver.queries import Queries
+from pipelines.driver.records import Clock, Records, say
+from pipelines.driver.stopping import KILLED_CODE, Stop, grace_s, stop_at_boundary
+
+
+def run(folder: Path, now_ms: Clock) -> int:
+    """Executes the run in `folder` and returns the process's exit code; `exit.json` is the last thing written."""
+    records = Records(folder, now_ms)
+    try:
+        spec = read_spec(folder)
+        ending = Conductor(spec, records).run()
+    except Exception as error:  # noqa: BLE001  whatever happens, exit.json says so
+        traceback.print_exc()
+        ending = _failed(failures.of_exception(error, ""), records)
+    records.exit(ending)
+    return ending.code or 0
+
+
+def read_spec(folder: Path) -> RunSpec:
+    """Raises Unsupported where a newer Tidemark wrote it."""
+    raw = json.loads((folder / SPEC_FILE).read_text())
+    if raw["format"] > SPEC_FORMAT:
+        message = f"{SPEC_FILE} has format {raw['format']}, this driver reads {SPEC_FORMAT}."
+        raise Unsupported("run.format", message, "Let the Tidemark that wrote it run it.")
+    return RunSpec.from_json(raw)
+
+
+class Conductor:
+    """Runs the script in this process, and sees its queries to their end."""
+
+    def __init__(self, spec: RunSpec, records: Records) -> None:
+        self._spec = spec
+        self._records = records
+        self._stop = Stop(grace_s(), self._killed)
+        self._queries = Queries(spec, records, self._stop.begin)
+
+    def run(self) -> Exit:
+        """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress. 5. Spark's end."""
+        self._stop.listen(self._queries)
+        submit.prepare(self._spec, os.environ)
+        submit.enter(self._spec)
+        intercept.install(self._queries.start)
+        error = self._script()
+        self._stop.script_over()
+        stop_at_boundary([one for one in self._queries.started if one.query.isActive], grace_s())
+        drain()
+        ending = self._ending(error)
+        _stop_spark()
+        return ending
+
+    def _script(self) -> BaseException | None:
+        """The script, then its queries: what ends it early is returned, not raised."""
+        try:
+            runpy.run_path(self._spec.script, run_name="__main__")
+            self._wait()
+        except SystemExit as left:
+            if left.code in (None, 0):
+                return self._waiting_was_cut_short()
+            return left
+        except BaseException as error:  # noqa: BLE001  a script may raise anything; it is reported as the run's failure
+            traceback.print_exc()
+            return error
+        return None
+
+    def _waiting_was_cut_short(self) -> BaseException | None:
+        """`sys.exit(0)` in a script ends its code, not its queries; a stop ends both."""
+        if self._stop.requested:
+            return None
+        try:
+            self._wait()
+        except BaseException as error:  # noqa: BLE001  as above
+            traceback.print_exc()
+            return error
+        return None
+
+    def _wait(self) -> None:
+        """A job is its queries: a script that ends while they run leaves them running."""
+        active = [one for one in self._queries.started if one.query.isActive]
+        if active:
+            say(f"the script has ended, its queries go on: {', '.join(one.name for one in active)}")
+        for one in active:
+            one.query.awaitTermination()
+
+    def _ending(self, error: BaseException | None) -> Exit:
+        """A failed query is the run's failure, whatever the script made of it."""
+        for one in self._queries.started:
+            if failure := failures.of_query(one.query):
+                return _failed(Failure(failure.error_class, f"query {one.name}: {failure.message}"), self._records)
+        if isinstance(error, SystemExit):
+            return _failed(Failure("SystemExit", f"the script exited with {error.code!r}"), self._records)
+        if error is not None:
+            return _failed(failures.of_exception(error, self._spec.script), self._records)
+        return Exit("stopped" if self._stop.requested else "finished", 0, "", "", self._records.now_ms())
+
+    def _killed(self) -> None:
+        self._records.exit(Exit("killed", KILLED_CODE, "", "SIGTERM came twice.", self._records.now_ms()))
+
+
+def _failed(failure: Failure, records: Records) -> Exit:
+    say(f"failed: {failure.error_class}: {failure.message}")
+    return Exit("failed", 1, failure.error_class, failure.message, records.now_ms())
+
+
+def _stop_spark() -> None:
+    """The checkpoint is nobody's any more when `exit.json` appears."""
+    from pyspark import SparkContext
+
+    if SparkContext._active_spark_context is not None:
+        SparkContext._active_spark_context.stop()

@@ -1,0 +1,122 @@
+"""Gets a file sink ready for its query: nobody else's output, the savepoint's log carried in, the log mended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pipelines.domain.errors import Conflict, Unsupported
+from pipelines.domain.runs import RunSpec
+from pipelines.driver.records import Records
+from pipelines.driver.sinklog import LOG_FOLDER, Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
+
+FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
+
+
+def local_path(text: str, default_fs: str = "file:///") -> Path | None:
+    """`text` as a local path, None where it lies elsewhere; a path without scheme lies where Hadoop's default does."""
+    scheme = urlsplit(text).scheme
+    if scheme == "file":
+        return Path(os.path.normpath("/" + text.removeprefix("file:").lstrip("/")))
+    if scheme == "" and urlsplit(default_fs).scheme == "file":
+        return Path(os.path.abspath(text))
+    return None
+
+
+def refuse_taken(query: str, path: str, taken: Iterable[str]) -> None:
+    """Raises Conflict where another job's file sink writes: sharing one drops rows without an error."""
+    for other in taken:
+        mine, theirs = _comparable(path), _comparable(other)
+        if mine == theirs or mine.startswith(theirs + "/"):
+            raise Conflict(
+                "sink.taken",
+                f"Query {query} would write to {path}, where another job's file sink already writes ({other}).",
+                "Give the output directory as {output} in the job's arguments: it becomes the job's own directory.",
+            )
+
+
+def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: str, default_fs: str) -> None:
+    """The steps before a query with a file sink starts, in this order:
+
+    1. refuse another job's directory;
+    2. carry the savepoint's sink log in (`carry`);
+    3. mend the log against the checkpoint (`mend`).
+    """
+    refuse_taken(query, path, spec.taken_paths)
+    sink, source, live = local_path(path, default_fs), spec.sink_logs.get(query), local_path(checkpoint, default_fs)
+    if source is not None and (sink is None or live is None):
+        raise Unsupported(
+            "sink.remote",
+            f"Query {query} writes to {path}: the savepoint's sink log can be carried only from and to local directories.",
+            "Restore the savepoint to a local workspace and output, or use a sink without a log (Delta, Kafka, foreachBatch).",
+        )
+    if sink is None or live is None:
+        return
+    if source is not None:
+        carry(records, query, Path(source), sink, live, spec.run)
+    mend(records, query, sink, live)
+
+
+def carry(records: Records, query: str, source: Path, sink: Path, checkpoint: Path, run: str) -> None:
+    """Puts the savepoint's sink log into `sink`, whole or not at all; done again after a crash it ends the same.
+
+    1. Copy the entries with their checksums to `_spark_metadata.tmp-<run>` (begun anew if a crash left one).
+    2. A log that is there belongs to batches after the savepoint: set it aside as `_spark_metadata.before-<run>`. If that
+       exists already, an earlier start of this run got past this step, and the log is our own copy: drop it.
+    3. Rename the copy to `_spark_metadata`. A crash before this leaves no log, and the next start begins at 1.
+    """
+    log = sink / LOG_FOLDER
+    decision = decide_carry(newest(source), newest(checkpoint / "offsets"), newest(log) if log.is_dir() else None)
+    if decision is Carry.NOTHING:
+        return
+    copy, before = sink / f"{LOG_FOLDER}.tmp-{run}", sink / f"{LOG_FOLDER}.before-{run}"
+    _copy_log(source, copy)
+    if decision is Carry.REPLACE and before.exists():
+        shutil.rmtree(log)
+    elif decision is Carry.REPLACE:
+        log.rename(before)
+    copy.rename(log)
+    records.event("sink.carried", f"The sink log up to batch {newest(log)} was carried from {source} into {log}.", query)
+
+
+def mend(records: Records, query: str, sink: Path, checkpoint: Path) -> None:
+    """Makes the sink's log and the checkpoint agree; raises Conflict where the log is not this query's."""
+    facts, log = checkpoint_facts(checkpoint), sink / LOG_FOLDER
+    decision = decide_mend(facts, newest(log))
+    if decision is Mend.REFUSE:
+        raise Conflict(
+            "sink.ahead",
+            f"{sink} holds batches up to {newest(log)}, query {query}'s checkpoint has planned up to {facts.planned}: "
+            "Spark would silently drop what the query writes until it passes them.",
+            "Write to another directory ({output}), or resume from a savepoint that carries this sink's log.",
+        )
+    if decision is Mend.CUT:
+        cut = sorted(batch for batch in batch_files(log) if batch > facts.committed)
+        _cut(log, cut)
+        records.event("sink.mended", f"Batch {cut} was in {log} but not committed: its entry was removed, the batch is done again.", query)
+
+
+def _copy_log(source: Path, target: Path) -> None:
+    if target.exists():
+        shutil.rmtree(target)
+    target.mkdir(parents=True)
+    for entry in (path for paths in batch_files(source).values() for path in paths):
+        shutil.copy2(entry, target / entry.name)
+        if checksum(entry).exists():
+            shutil.copy2(checksum(entry), target / checksum(entry).name)
+
+
+def _cut(log: Path, batches: Iterable[int]) -> None:
+    """Newest first, each checksum before its entry, so that a crash in between leaves a log without gaps or stray checksums."""
+    files = batch_files(log)
+    for entry in (path for batch in sorted(batches, reverse=True) for path in files[batch]):
+        checksum(entry).unlink(missing_ok=True)
+        entry.unlink()
+
+
+def _comparable(path: str) -> str:
+    local = local_path(path)
+    return str(local) if local is not None else path.rstrip("/")

@@ -1,0 +1,124 @@
+"""Stops queries where no work is lost: between two batches."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pipelines.driver.queries import Queries, Running
+from pipelines.driver.records import say
+
+GRACE_VARIABLE = "TIDEMARK_STOP_GRACE_S"
+GRACE_S = 120.0
+AFTERWORK_S = 10.0
+"""What a script may still do after its queries have ended, before it is interrupted."""
+POLL_S = 0.02
+KILLED_CODE = 128 + signal.SIGTERM
+
+
+def stop_at_boundary(queries: Sequence[Running], grace_s: float) -> None:
+    """Stops `queries` after the batch that each is running; at once those that are not done within `grace_s`.
+
+    1. Tell every query to begin no further trigger. Nothing is interrupted by that, and no batch can slip in.
+    2. Wait until the trigger that runs is over: its batch is committed and its progress posted.
+    3. `stop()` ends the stream thread, which by now only waits for the next trigger.
+    """
+    deadline = time.monotonic() + grace_s
+    for running in queries:
+        _begin_no_trigger(running.query)
+    for running in queries:
+        while _in_trigger(running.query) and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+        if _in_trigger(running.query):
+            say(f"query {running.name} did not reach the end of its batch in {grace_s:g} s: interrupted")
+        running.query.stop()
+        say(f"query {running.name} stopped")
+
+
+def _begin_no_trigger(query: Any) -> None:
+    """Sets the state that Spark's trigger executors look at before each trigger (StreamExecution.state, read by isActive)."""
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+
+    try:
+        state = query._jsq.streamingQuery().state()
+        package = state.get().getClass().getPackage().getName()
+        state.set(getattr(getattr(SparkContext._jvm, f"{package}.TERMINATED$"), "MODULE$"))
+    except Py4JError as missing:
+        say(f"this Spark has no state to set ({missing}): a further trigger may begin before the stop")
+
+
+def _in_trigger(query: Any) -> bool:
+    return bool(query._jsq.status().isTriggerActive())
+
+
+class Stop:
+    """SIGTERM, and a query's failure, as one orderly end; it works in a thread of its own, beside the waiting script."""
+
+    def __init__(self, grace_s: float, on_kill: Callable[[], None]) -> None:
+        self.requested = False
+        self._grace_s = grace_s
+        self._on_kill = on_kill
+        self._queries: Queries | None = None
+        self._script_over = threading.Event()
+        self._lock = threading.RLock()
+        """Held by the main thread too, whose signal handler may come in while it holds it."""
+        self._thread: threading.Thread | None = None
+
+    def listen(self, queries: Queries) -> None:
+        """Takes SIGTERM over, in the main thread."""
+        self._queries = queries
+        signal.signal(signal.SIGTERM, self._on_sigterm)
+        signal.signal(signal.SIGUSR1, self._leave)
+
+    def script_over(self) -> None:
+        """The script needs no more interrupting. Whoever stops its queries is waited for."""
+        with self._lock:
+            self._script_over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def begin(self) -> None:
+        """Starts the orderly end, once; after the script's end the driver itself does it."""
+        with self._lock:
+            if self._thread is None and not self._script_over.is_set():
+                self._thread = threading.Thread(target=self._end, name="tidemark-stop", daemon=True)
+                self._thread.start()
+
+    def _on_sigterm(self, signum: int, frame: object) -> None:
+        if self.requested:
+            say("SIGTERM again: ending at once")
+            self._on_kill()
+            os._exit(KILLED_CODE)
+        say("SIGTERM: stopping at the next batch boundary")
+        self.requested = True
+        if self._queries is not None and self._queries.started:
+            self.begin()
+        else:
+            self._leave(signum, frame)
+
+    def _end(self) -> None:
+        assert self._queries is not None
+        self._queries.close()
+        try:
+            stop_at_boundary(self._queries.started, self._grace_s)
+        finally:
+            self._interrupt_script()
+
+    def _interrupt_script(self) -> None:
+        if not self._script_over.wait(AFTERWORK_S):
+            say("the script goes on although its queries have ended: interrupted")
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    def _leave(self, signum: int, frame: object) -> None:
+        if not self._script_over.is_set():
+            raise SystemExit(0)
+
+
+def grace_s() -> float:
+    """How long a batch may take before a stop interrupts it."""
+    return float(os.environ.get(GRACE_VARIABLE, GRACE_S))

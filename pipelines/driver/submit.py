@@ -1,0 +1,34 @@
+"""What spark-submit would be told: the launcher reads it from the environment when the script's session starts the JVM."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import MutableMapping
+
+from pipelines.domain.runs import RunSpec
+
+
+def submit_arguments(spec: RunSpec) -> str:
+    """`--conf` and friends as PySpark's gateway passes them on; what the script sets in code still wins over them."""
+    words = ["--master", spec.master] if spec.master else []
+    if "spark.app.name" not in spec.conf:
+        words += ["--name", spec.job]
+    for key, value in sorted(spec.conf.items()):
+        words += ["--conf", f"{key}={value}"]
+    return shlex.join([*words, "pyspark-shell"])
+
+
+def prepare(spec: RunSpec, environment: MutableMapping[str, str]) -> None:
+    """Sets the environment for the JVM; a local master's Python workers must be this very interpreter."""
+    environment["PYSPARK_SUBMIT_ARGS"] = submit_arguments(spec)
+    if spec.master.startswith("local"):
+        environment.setdefault("PYSPARK_PYTHON", sys.executable)
+        environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def enter(spec: RunSpec) -> None:
+    """`sys.argv` and `sys.path` as `spark-submit script args` gives them."""
+    sys.argv = [spec.script, *spec.args]
+    sys.path[0] = os.path.dirname(os.path.abspath(spec.script))

@@ -1,0 +1,41 @@
+"""Whether files are there with their sizes: the first level of trust, asked before a manifest is written and before a restore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pipelines.domain.errors import Corrupt, NotFound
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import Damage, StoredFile
+from pipelines.storage.protocol import Storage
+
+
+def damages(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> list[Damage]:
+    """What is missing of `files`, or has another size."""
+    prefix = f"{savepoint}/"
+    there = {entry.path.removeprefix(prefix): entry.bytes for entry in library.list(savepoint)}
+    return [damage for file in files if (damage := _damage(file, there.get(file.path))) is not None]
+
+
+def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> None:
+    """Raises NotFound where a cloned file is not what was listed: it changed or vanished in between, so begin again."""
+    for damage in damages(library, savepoint, files):
+        raise NotFound("storage.not_found", f"{damage.path} changed while it was cloned: {damage.message}", "Try again.")
+
+
+def refuse(savepoint: SavepointId, found: Iterable[Damage]) -> None:
+    """Raises Corrupt for the first of the damages found in a published savepoint."""
+    for damage in found:
+        raise Corrupt(
+            "savepoint.damaged",
+            f"Savepoint {savepoint}: {damage.path}: {damage.message}",
+            "Restore the file from a copy, or use another savepoint.",
+        )
+
+
+def _damage(file: StoredFile, size: int | None) -> Damage | None:
+    if size is None:
+        return Damage(file.path, "missing", "is missing")
+    if size != file.bytes:
+        return Damage(file.path, "size", f"has {size} bytes, should have {file.bytes}")
+    return None

@@ -1,0 +1,51 @@
+"""Dispose of a savepoint: unpublish it, then delete its files; never under a fork that is being made from it."""
+
+from __future__ import annotations
+
+from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import DisposePlan
+from pipelines.savepoint import leases, makers, manifests, places
+from pipelines.savepoint.discarding import discard
+from pipelines.storage import documents, folders
+from pipelines.storage.protocol import Storage
+
+
+def plan(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers.Lives = makers.lives) -> DisposePlan:
+    """What `dispose` would delete and free. A damaged savepoint can be disposed of too; NotFound where there is none."""
+    entries = list(library.list(savepoint))
+    if not any(entry.path == places.inside(savepoint, places.MANIFEST) for entry in entries):
+        manifests.load(library, savepoint)
+    return DisposePlan(
+        savepoint=savepoint,
+        files=len(entries),
+        bytes=sum(entry.bytes for entry in entries),
+        frees_bytes=folders.unshared_bytes(library, entries),
+        blockers=leases.held(library, savepoint, now_ms, lives),
+    )
+
+
+def dispose(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers.Lives = makers.lives) -> DisposePlan:
+    """Deletes `savepoint` and says what that was; Conflict (`savepoint.in_use`) while something is made from it.
+
+    1. mark it, so that no lease is given from here on;
+    2. look for leases given before: if there is one, take the mark back;
+    3. delete it, the manifest first. A crash from here on is finished by `library.clean`.
+    """
+    planned = plan(library, savepoint, now_ms, lives)
+    mark = places.inside(savepoint, places.DISPOSING)
+    library.write(mark, documents.encode(makers.this_process(now_ms, "dispose")))  # 1
+    blockers = leases.held(library, savepoint, now_ms, lives)  # 2
+    if blockers:
+        library.delete([mark])
+        raise _in_use(savepoint, blockers)
+    discard(library, savepoint)  # 3
+    return planned
+
+
+def _in_use(savepoint: SavepointId, blockers: tuple[str, ...]) -> Conflict:
+    return Conflict(
+        "savepoint.in_use",
+        f"Savepoint {savepoint} is needed: {', '.join(blockers)} is made from it right now",
+        "Try again when that has started; what is made from a savepoint does not need it afterwards.",
+    )

@@ -1,0 +1,93 @@
+"""The savepoints of a workspace: listed by their manifests, loaded by id, and cleaned of what crashes left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.errors import NotFound, TidemarkError
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import Manifest, Savepoint
+from pipelines.savepoint import leases, makers, manifests, places
+from pipelines.savepoint.discarding import discard
+from pipelines.storage import folders
+from pipelines.storage.protocol import Storage
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A published savepoint whose manifest cannot be read: shown, never hidden."""
+
+    id: SavepointId
+    error: TidemarkError
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Everything in a library: newest savepoint first, and those that are damaged."""
+
+    savepoints: tuple[Savepoint, ...]
+    unreadable: tuple[Unreadable, ...]
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What a cleaning removed: unfinished savepoints, and savepoints whose disposal had begun."""
+
+    unfinished: tuple[SavepointId, ...]
+    disposed: tuple[SavepointId, ...]
+
+
+def shelf(library: Storage) -> Shelf:
+    """All published savepoints; a folder without a manifest is none."""
+    found: list[Savepoint] = []
+    unreadable: list[Unreadable] = []
+    for savepoint in _folders(library):
+        try:
+            found.append(load(library, savepoint))
+        except NotFound:
+            continue
+        except TidemarkError as error:
+            unreadable.append(Unreadable(savepoint, error))
+    return Shelf(tuple(sorted(found, key=lambda one: (one.created_ms, one.id), reverse=True)), tuple(unreadable))
+
+
+def load(library: Storage, savepoint: SavepointId) -> Savepoint:
+    """One savepoint; raises NotFound, Corrupt, or Unsupported for a newer format."""
+    return manifests.summary(library, manifest(library, savepoint))
+
+
+def manifest(library: Storage, savepoint: SavepointId) -> Manifest:
+    """The manifest of one savepoint; raises like `load`."""
+    return manifests.load(library, savepoint)
+
+
+def clean(library: Storage, now_ms: int, lives: makers.Lives = makers.lives) -> Cleaned:
+    """Removes what died halfway: savepoints never published, and the rest of disposals; what a living process works on stays."""
+    unfinished: list[SavepointId] = []
+    disposed: list[SavepointId] = []
+    for savepoint in _folders(library):
+        making, disposing = (makers.read(library, places.inside(savepoint, name)) for name in (places.MAKING, places.DISPOSING))
+        if any(mark is not None and lives(mark, now_ms) for mark in (making, disposing)):
+            continue
+        if not _published(library, savepoint):
+            discard(library, savepoint)
+            (unfinished if disposing is None else disposed).append(savepoint)
+        elif disposing is not None and not leases.held(library, savepoint, now_ms, lives):
+            discard(library, savepoint)
+            disposed.append(savepoint)
+        else:
+            library.delete([places.inside(savepoint, places.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
+    return Cleaned(tuple(unfinished), tuple(disposed))
+
+
+def _folders(library: Storage) -> list[SavepointId]:
+    return [SavepointId(name) for name in folders.children(library)]
+
+
+def _published(library: Storage, savepoint: SavepointId) -> bool:
+    """Asked after the maker's mark was: publishing writes the manifest before that mark goes, so one of the two is always seen."""
+    try:
+        library.read(places.inside(savepoint, places.MANIFEST))
+    except NotFound:
+        return False
+    return True

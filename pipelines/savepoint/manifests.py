@@ -1,0 +1,81 @@
+"""The manifest of a savepoint: read with its format and paths checked, and seen as what lists show."""
+
+from __future__ import annotations
+
+import json
+
+from pipelines.domain.errors import Corrupt, NotFound, Unsupported
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Savepoint, Trust, Verification
+from pipelines.savepoint import places
+from pipelines.storage import documents
+from pipelines.storage.protocol import Storage
+
+
+def load(library: Storage, savepoint: SavepointId) -> Manifest:
+    """The manifest of `savepoint`; raises NotFound, Corrupt, or Unsupported for a newer format."""
+    try:
+        data = library.read(places.inside(savepoint, places.MANIFEST))
+    except NotFound as error:
+        raise NotFound("savepoint.not_found", f"There is no savepoint {savepoint!r}", "List the savepoints to see their ids.") from error
+    return decode(data, savepoint)
+
+
+def decode(data: bytes, savepoint: SavepointId) -> Manifest:
+    """The manifest in `data`, which lies in the folder of `savepoint`."""
+    name = f"The manifest of savepoint {savepoint}"
+    _refuse_newer(data, name)
+    manifest = places.trusted(documents.decode(Manifest, data, name), name)
+    if manifest.id != savepoint:
+        raise Corrupt("savepoint.id", f"{name} is that of {manifest.id}", "Give the folder its own name back.")
+    if not manifest.queries:
+        raise Corrupt("savepoint.empty", f"{name} has no query", "Use another savepoint.")
+    return manifest
+
+
+def summary(library: Storage, manifest: Manifest) -> Savepoint:
+    """What lists show: the manifest, where it is, and how far the savepoint was last found good."""
+    found = last_verification(library, manifest.id)
+    return Savepoint(
+        id=manifest.id,
+        job=manifest.job,
+        version=manifest.version.id,
+        run=manifest.run,
+        created_ms=manifest.created_ms,
+        reason=manifest.reason,
+        label=manifest.label,
+        spark_version=manifest.spark_version,
+        queries=manifest.queries,
+        files=len(manifest.files),
+        bytes=sum(file.bytes for file in manifest.files),
+        new_bytes=manifest.new_bytes,
+        took_ms=manifest.took_ms,
+        path=f"{library.url}/{manifest.id}",
+        trust=(found.reached if found else None) or Trust.COMPLETE,
+        verified_ms=found.at_ms if found else None,
+        damaged_files=len(found.damages) if found else 0,
+    )
+
+
+def last_verification(library: Storage, savepoint: SavepointId) -> Verification | None:
+    """The outcome in `verified.json`; None before the first verify."""
+    try:
+        data = library.read(places.inside(savepoint, places.VERIFIED))
+    except NotFound:
+        return None
+    return documents.decode(Verification, data, f"{places.VERIFIED} of savepoint {savepoint}")
+
+
+def _refuse_newer(data: bytes, name: str) -> None:
+    """A newer format is told from damage before its fields are looked at: they may have changed."""
+    try:
+        raw = json.loads(data)
+    except ValueError:
+        return
+    said = raw.get("format") if isinstance(raw, dict) else None
+    if isinstance(said, int) and said > MANIFEST_FORMAT:
+        raise Unsupported(
+            "savepoint.newer_format",
+            f"{name} has format {said}; this Tidemark reads up to {MANIFEST_FORMAT}",
+            "Update Tidemark to read it.",
+        )

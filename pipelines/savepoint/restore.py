@@ -1,0 +1,157 @@
+"""Restore a savepoint into new checkpoints: for a fork (a new query id) or a resume (the same)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.errors import AlreadyExists, TidemarkError
+from pipelines.domain.ids import QueryName, SavepointId
+from pipelines.domain.savepoints import Damage, Manifest, RestorePlan, SinkPlan, StoredFile
+from pipelines.savepoint import completeness, leases, makers, manifests, places, sinks, targets
+from pipelines.savepoint.targets import Fork, Resume, Target
+from pipelines.storage import documents, folders, paths
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Clone, How, Storage
+
+__all__ = ["Fork", "Restored", "Resume", "Target", "clean", "plan", "restore"]
+
+UNFINISHED = ".making-"
+FREE = {How.LINK, How.REFLINK}
+HARMLESS = {"noop", "console"}
+Open = Callable[[str], Storage]
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restore made. `sink_logs` is for `RunSpec.sink_logs`: query -> directory with the log to carry into its file sink."""
+
+    checkpoints: str
+    sink_logs: Mapping[QueryName, str]
+    files: int
+    new_bytes: int
+
+
+def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: Open = open_storage) -> RestorePlan:
+    """What `restore` would do. A sink that it would refuse has the action `refuse` in the plan."""
+    manifest = manifests.load(library, savepoint)
+    clones = targets.as_they_are(manifest, target).values()
+    written = sum(map(len, targets.written_anew(library, manifest, target).values()))
+    expected = folders.expected_how(library, open_target(_split(target.checkpoints)[0]))
+    decided = targets.sink_plans(manifest, target)
+    cloned = sum(file.bytes for file in clones)
+    return RestorePlan(
+        savepoint=savepoint,
+        job=target.job,
+        keeps_query_id=isinstance(target, Resume),
+        checkpoints=target.checkpoints,
+        files=len(clones),
+        bytes=cloned + written,
+        new_bytes=written + (0 if expected in FREE else cloned),
+        how=expected.value,
+        sinks=decided,
+        warnings=tuple(f"{sink.query}: {sink.message}" for sink in decided if _risky(sink)),
+    )
+
+
+def restore(
+    library: Storage,
+    savepoint: SavepointId,
+    target: Target,
+    now_ms: int,
+    open_target: Open = open_storage,
+    lives: makers.Lives = makers.lives,
+) -> Restored:
+    """New checkpoints at `target.checkpoints`, whole or not at all.
+
+    Raises NotFound, Corrupt (`savepoint.damaged`, naming the file), Conflict (`restore.sink_shared`, `savepoint.disposing`),
+    AlreadyExists (`restore.exists`).
+    """
+    sinks.refuse(targets.sink_plans(manifests.load(library, savepoint), target))
+    parent, name = _split(target.checkpoints)
+    storage = open_target(parent)
+    if next(iter(storage.list(name)), None) is not None:
+        raise AlreadyExists("restore.exists", f"{target.checkpoints} holds files already", "Restore into a directory that does not exist.")
+    with leases.lease(library, savepoint, target.checkpoints, now_ms, lives):
+        manifest = manifests.load(library, savepoint)
+        completeness.refuse(savepoint, _damages(library, manifest))
+        return _make(library, manifest, target, storage, name, now_ms)
+
+
+def clean(parent: str, now_ms: int, lives: makers.Lives = makers.lives, open_target: Open = open_storage) -> tuple[str, ...]:
+    """Removes restores below `parent` (a folder of checkpoints) whose maker died; returns the folders that were removed."""
+    storage = open_target(parent)
+    dead = [name for name in folders.children(storage) if UNFINISHED in name and not _lives(storage, name, now_ms, lives)]
+    for name in dead:
+        folders.remove(storage, name)
+    return tuple(f"{storage.url}/{name}" for name in dead)
+
+
+def _make(library: Storage, manifest: Manifest, target: Target, storage: Storage, name: str, now_ms: int) -> Restored:
+    """Built aside; all before step 5 is undone on an error.
+
+    1. say who makes it;
+    2. clone the checkpoints and sink logs;
+    3. write what differs: a fork's query ids, paths of the checkpoint itself;
+    4. flush all to disk, check that all is there with its size;
+    5. give it its name, which publishes;
+    6. take the maker's mark away.
+    """
+    aside = f"{name}{UNFINISHED}{hashlib.sha256(target.checkpoints.encode()).hexdigest()[:12]}"
+    clones, written = targets.as_they_are(manifest, target), targets.written_anew(library, manifest, target)
+    folders.remove(storage, aside)
+    try:
+        mark = documents.encode(makers.this_process(now_ms, f"restore {manifest.id}"))
+        folders.put(storage, {paths.join(aside, places.MAKING): mark})  # 1
+        copied = _clone(library, manifest, storage, aside, clones)  # 2
+        folders.put(storage, {paths.join(aside, path): data for path, data in written.items()})  # 3
+        _check(storage, aside, clones, written)  # 4
+        folders.rename(storage, aside, name)  # 5
+    except BaseException as error:
+        _undo(storage, aside, error)
+        raise
+    storage.delete([paths.join(name, places.MAKING)])  # 6
+    new_bytes = copied + sum(map(len, written.values()))
+    return Restored(target.checkpoints, targets.sink_logs(manifest, target.checkpoints), len(clones) + len(written), new_bytes)
+
+
+def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, clones: Mapping[str, StoredFile]) -> int:
+    """Bytes that were copied because they could not be linked."""
+    wanted = [Clone(places.inside(manifest.id, file.path), paths.join(aside, path)) for path, file in clones.items()]
+    ways = list(storage.clone(library, wanted))
+    return sum(file.bytes for file, how in zip(clones.values(), ways, strict=True) if how not in FREE)
+
+
+def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], written: Mapping[str, bytes]) -> None:
+    files = [StoredFile(path, file.bytes) for path, file in clones.items()]
+    files += [StoredFile(path, len(data)) for path, data in written.items()]
+    folders.flush(storage, [paths.join(aside, file.path) for file in files], [paths.join(aside, path) for path in written])
+    completeness.require(storage, SavepointId(aside), files)
+
+
+def _damages(library: Storage, manifest: Manifest) -> Sequence[Damage]:
+    """What is wrong now with the sizes, and what the last verification found wrong within."""
+    found = manifests.last_verification(library, manifest.id)
+    return [*completeness.damages(library, manifest.id, manifest.files), *(found.damages if found else ())]
+
+
+def _undo(storage: Storage, aside: str, error: BaseException) -> None:
+    try:
+        folders.remove(storage, aside)
+    except TidemarkError as left:
+        error.add_note(f"{aside} could not be removed ({left}); the next start cleans it.")
+
+
+def _risky(sink: SinkPlan) -> bool:
+    return sink.action in ("refuse", "cut") or (sink.action == "none" and sink.sink not in HARMLESS)
+
+
+def _split(url: str) -> tuple[str, str]:
+    parent, _, name = url.rstrip("/").rpartition("/")
+    return parent, name
+
+
+def _lives(storage: Storage, aside: str, now_ms: int, lives: makers.Lives) -> bool:
+    mark = makers.read(storage, paths.join(aside, places.MAKING))
+    return mark is not None and lives(mark, now_ms)

@@ -1,0 +1,179 @@
+"""Take a savepoint of a job from outside, while it runs: from files that no longer change, so the job does not notice."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.checkpoint import damage
+from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Reason, Savepoint, StoredFile, TakePlan
+from pipelines.savepoint import completeness, makers, manifests, places
+from pipelines.savepoint.choosing import OfBatch, Point
+from pipelines.savepoint.discarding import discard
+from pipelines.savepoint.gather import Gathered, Part, gather
+from pipelines.savepoint.image import JobImage
+from pipelines.storage import documents, folders
+from pipelines.storage.protocol import Clone, How, Storage
+
+TRIES = 5
+"""Spark deletes old files while we read: each try begins with the newest batch of that moment."""
+VANISHED = {"storage.not_found", damage.MISSING}
+"""What a file that Spark deletes under us looks like: gone when cloned, or already when the batch's files were listed."""
+FREE = {How.LINK, How.REFLINK}
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What the caller decides about a savepoint: its id, when and why it is taken, and what people call it."""
+
+    id: SavepointId
+    now_ms: int
+    reason: Reason = Reason.MANUAL
+    label: str = ""
+
+
+def plan(job: JobImage, wanted: Point, library: Storage) -> TakePlan:
+    """What `take` would do now. Raises Conflict `savepoint.no_batch`, NotFound `savepoint.not_retained`, Invalid, Corrupt."""
+    gathered = gather(job, wanted)
+    parts = [part for query in gathered for part in query.parts]
+    ways = {folders.expected_how(part.source, library) for part in parts if part.clone}
+    copied = [file.bytes for part in parts if folders.expected_how(part.source, library) not in FREE for file in part.cloned]
+    files = _files(job, parts)
+    return TakePlan(
+        job=job.job,
+        batches={query.image.query: query.image.batch for query in gathered},
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
+        new_bytes=sum(copied) + sum(len(data) for data in _written(job, parts).values()),
+        how=", ".join(sorted(ways)),
+    )
+
+
+def take(job: JobImage, wanted: Point, library: Storage, naming: Naming, clock: Callable[[], float] = time.perf_counter) -> Savepoint:
+    """A savepoint of `job` in `library` (the storage of all savepoints), published when this returns.
+
+    Raises what `plan` raises; AlreadyExists for an id in use; Unavailable `savepoint.moving` where files kept vanishing.
+    """
+    began = clock()
+    if next(iter(library.list(naming.id)), None) is not None:
+        raise AlreadyExists("savepoint.exists", f"There is a savepoint {naming.id!r} already", "Take it under another id.")
+    vanished: TidemarkError | None = None
+    for _ in range(TRIES):
+        try:
+            return _make(job, gather(job, wanted), library, naming, lambda: (clock() - began) * 1000)
+        except (NotFound, Corrupt) as error:
+            if error.code not in VANISHED:
+                raise
+            vanished = error
+    raise vanished if isinstance(vanished, Corrupt) else _moving(job, wanted) from vanished
+
+
+def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming: Naming, took_ms: Callable[[], float]) -> Savepoint:
+    """The order of the steps is the correctness: all before 6 is invisible to readers, and undone on an error.
+
+    1. say who makes it, so that cleaners leave it alone;
+    2. clone Spark's files;
+    3. write what differs from Spark's files, and the code;
+    4. flush the names to disk;
+    5. check that everything is there with its size;
+    6. write the manifest, which publishes;
+    7. take the maker's mark away.
+    """
+    parts = [part for query in gathered for part in query.parts]
+    mark = places.inside(naming.id, places.MAKING)
+    try:
+        folders.put(library, {mark: documents.encode(makers.this_process(naming.now_ms, "take"))})  # 1
+        cloned = _clone(parts, library, naming.id)  # 2
+        written = {places.inside(naming.id, path): data for path, data in _written(job, parts).items()}
+        folders.put(library, written)  # 3
+        files = _files(job, parts)
+        folders.flush(library, [places.inside(naming.id, file.path) for file in files], written)  # 4
+        completeness.require(library, naming.id, files)  # 5
+        manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms())
+        library.write(places.inside(naming.id, places.MANIFEST), documents.encode(manifest))  # 6
+    except BaseException as error:
+        _undo(library, naming.id, error)
+        raise
+    library.delete([mark])  # 7
+    return manifests.summary(library, manifest)
+
+
+@dataclass(frozen=True)
+class Done:
+    """Files that were put into the savepoint, by way, and the bytes that this added."""
+
+    ways: Counter[str]
+    new_bytes: int
+
+    def __add__(self, other: Done) -> Done:
+        return Done(self.ways + other.ways, self.new_bytes + other.new_bytes)
+
+
+def _clone(parts: Iterable[Part], library: Storage, savepoint: SavepointId) -> Done:
+    done = Done(Counter(), 0)
+    for part in parts:
+        targets = [Clone(file.source, places.inside(savepoint, file.target)) for file in part.clone]
+        ways = list(library.clone(part.source, targets))
+        copied = sum(file.bytes for file, how in zip(part.cloned, ways, strict=True) if how not in FREE)
+        done += Done(Counter(how.value for how in ways), copied)
+    return done
+
+
+def _put(written: Mapping[str, bytes]) -> Done:
+    return Done(Counter(written=len(written)), sum(len(data) for data in written.values()))
+
+
+def _written(job: JobImage, parts: Iterable[Part]) -> dict[str, bytes]:
+    """All that is written rather than cloned: the made files of each part, and the version's code."""
+    made = {path: data for part in parts for path, data in part.write.items()}
+    return made | {places.code(job.version.script): job.version.code.encode()}
+
+
+def _files(job: JobImage, parts: Sequence[Part]) -> tuple[StoredFile, ...]:
+    cloned = [file for part in parts for file in part.cloned]
+    written = [StoredFile(path, len(data)) for path, data in _written(job, parts).items()]
+    return tuple(sorted(cloned + written, key=lambda file: file.path))
+
+
+def _manifest(
+    job: JobImage, gathered: Sequence[Gathered], naming: Naming, files: tuple[StoredFile, ...], done: Done, took_ms: float
+) -> Manifest:
+    """The manifest; its own size counts among the new bytes, to within the digits of that very number."""
+    manifest = Manifest(
+        format=MANIFEST_FORMAT,
+        id=naming.id,
+        job=job.job,
+        version=job.version,
+        run=job.run,
+        created_ms=naming.now_ms,
+        reason=naming.reason,
+        label=naming.label,
+        spark_version=job.spark_version,
+        queries=tuple(query.image for query in gathered),
+        files=files,
+        new_bytes=done.new_bytes,
+        took_ms=round(took_ms, 1),
+        how=dict(done.ways),
+    )
+    return replace(manifest, new_bytes=done.new_bytes + len(documents.encode(manifest)))
+
+
+def _undo(library: Storage, savepoint: SavepointId, error: BaseException) -> None:
+    """Removes what was made, the manifest first. What cannot be removed now is left to `library.clean`, and the error says so."""
+    try:
+        discard(library, savepoint)
+    except TidemarkError as left:
+        error.add_note(f"What was made of savepoint {savepoint} could not be removed ({left}); the next start cleans it.")
+
+
+def _moving(job: JobImage, wanted: Point) -> Unavailable:
+    return Unavailable(
+        "savepoint.moving",
+        f"Spark deleted files of {job.job} while they were read, {TRIES} times in a row",
+        "Let Spark keep more batches (spark.sql.streaming.minBatchesToRetain), or "
+        + ("choose a newer batch." if isinstance(wanted, OfBatch) else "use longer triggers."),
+    )

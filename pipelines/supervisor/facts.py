@@ -1,0 +1,55 @@
+"""A run as it is seen: its files and its process, read anew for every decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import QUERIES_FILE, Process
+from pipelines.domain.supervision import Seen
+from pipelines.supervisor import processes
+from pipelines.workspace.parts import Parts
+
+TERMINATED_FILE = "terminated.json"
+"""Written before SIGTERM is sent: a driver takes a second one as a kill, so a restarted supervisor must not send it again."""
+
+
+@dataclass(frozen=True)
+class Terminated:
+    """When SIGTERM was sent."""
+
+    at_ms: int
+
+
+def look(parts: Parts, run: Run) -> tuple[Seen, Process | None]:
+    folder = parts.layout.run(run.job, run.id)
+    process = parts.files.process(run.job, run.id)
+    alive = process is not None and processes.alive(process)
+    terminated = parts.files.find(Terminated, folder / TERMINATED_FILE)
+    seen = Seen(
+        run=run.id,
+        started_ms=round(process.started * 1000) if process else None,
+        alive=alive,
+        remains=process is not None and not alive and run.state.live and processes.remains(process, folder),
+        exit=parts.files.exit(run.job, run.id),
+        return_code=processes.return_code(process) if process and not alive else None,
+        settled=not run.state.live,
+        queries_up=_has_content(folder / QUERIES_FILE),
+        streams=_streams(parts, run),
+        terminated_ms=terminated.at_ms if terminated else None,
+    )
+    return seen, process
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _streams(parts: Parts, run: Run) -> bool:
+    """Whether the script means to start queries: one that does counts as running when its first query is up."""
+    version = parts.files.version(run.version)
+    return version is not None and "writeStream" in version.code

@@ -1,0 +1,98 @@
+"""The supervisor: makes what is seen what is wanted, one pass at a time, and the thread that keeps doing it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from pipelines.catalog import operations as operation_rows
+from pipelines.catalog import runs as run_rows
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Run
+from pipelines.supervisor.carrying import Carrier
+from pipelines.supervisor.sizes import Sampler
+from pipelines.supervisor.starting import SPARK, Driver
+from pipelines.workspace import events, tails
+from pipelines.workspace.workspace import Workspace
+
+INTERVAL_S = 0.5
+log = logging.getLogger("tidemark.supervisor")
+
+
+class Supervisor:
+    """Looks after the drivers of one workspace. The catalog's lock keeps a second process from doing the same."""
+
+    def __init__(self, workspace: Workspace, driver: Driver = SPARK) -> None:
+        self._parts = workspace.parts
+        self._carrier = Carrier(workspace.parts, driver)
+        self._sampler = Sampler(workspace.parts)
+        self._complained: dict[JobName, str] = {}
+
+    def tick(self) -> None:
+        """One pass over every job that has a live run or a stop to finish."""
+        with self._parts.catalog.reading() as reader:
+            live = {run.job: run for run in reversed(run_rows.live(reader))}
+            stopping = {operation.job for operation in operation_rows.running(reader)}
+        self._follow(list(live.values()))
+        for job in sorted(live.keys() | stopping):
+            self._attend(job, live.get(job))
+
+    def _follow(self, live: list[Run]) -> None:
+        tails.workspace_events(self._parts)
+        tails.follow(self._parts, [source for run in live for source in tails.of_run(self._parts, run.job, run.id)])
+
+    def _attend(self, job: JobName, live: Run | None) -> None:
+        """One job's pass. What goes wrong in it is an event of that job, once, and the other jobs have theirs."""
+        try:
+            with self._parts.trying(job) as mine:
+                if mine:
+                    self._carrier.carry(job)
+            if live is not None:
+                self._sampler.sample(live)
+            self._complained.pop(job, None)
+        except Exception as error:  # noqa: BLE001  whatever it is, the other jobs go on
+            self._complain(job, error)
+
+    def _complain(self, job: JobName, error: Exception) -> None:
+        message = f"{type(error).__name__}: {error}"
+        if self._complained.get(job) != message:
+            self._complained[job] = message
+            log.error("job %s", job, exc_info=error)
+            events.say(self._parts, "supervisor.failed", job, "", message)
+
+
+class SupervisorLoop:
+    """A thread that ticks every `interval` seconds, and at once when something was asked for. Stopping it leaves drivers running."""
+
+    def __init__(self, workspace: Workspace, interval: float = INTERVAL_S, driver: Driver = SPARK) -> None:
+        self._supervisor = Supervisor(workspace, driver)
+        self._changed = workspace.changed
+        self._interval = interval
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        if self._thread is None:
+            self._ended.clear()
+            self._thread = threading.Thread(target=self._work, name="supervisor", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after the pass that it is in."""
+        if self._thread is not None:
+            self._ended.set()
+            self.wake()
+            self._thread.join()
+            self._thread = None
+
+    def wake(self) -> None:
+        self._changed.set()
+
+    def _work(self) -> None:
+        while not self._ended.is_set():
+            self._changed.clear()
+            try:
+                self._supervisor.tick()
+            except Exception:
+                log.exception("a pass failed")
+            self._changed.wait(self._interval)

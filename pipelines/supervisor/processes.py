@@ -1,0 +1,124 @@
+"""Driver processes: started in a session of their own, known by pid *and* start time, found again after a restart, reaped.
+
+The steps of a start, and what a crash after each leaves: (1) the run's folder and `run.json` are there: nothing runs, it is started
+later; (2) the process is spawned with the run's folder on its command line: `find` sees it and it is adopted; (3) `process.json`
+records it: it is adopted by that.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from pipelines.domain.runs import LOG_FILE, Process
+
+START_TOLERANCE_S = 2.0
+"""A start time is the boot time plus ticks: it moves a little when the clock is set."""
+RUN_VARIABLE = "TIDEMARK_RUN"
+"""Environment variable that every process of a run inherits, so that what is left of it can be told from others."""
+
+_CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
+"""Drivers that are children of this process, by pid: only their parent can reap them, whichever supervisor looks after them."""
+
+
+def spawn(command: Sequence[str], run_folder: Path, environ: Mapping[str, str]) -> Process:
+    """Starts `command` with the run's folder as its last argument; raises OSError where it cannot be started."""
+    with (run_folder / LOG_FILE).open("ab") as log:
+        child = subprocess.Popen(
+            [*command, str(run_folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=run_folder,
+            env={**environ, RUN_VARIABLE: str(run_folder)},
+            start_new_session=True,
+        )
+    _CHILDREN[child.pid] = child
+    return Process(child.pid, psutil.Process(child.pid).create_time())
+
+
+def find(run_folder: Path) -> Process | None:
+    """The driver that has this run's folder on its command line, for a start that was not recorded."""
+    for process in psutil.process_iter(["cmdline", "create_time", "status"]):
+        command = process.info["cmdline"] or []
+        if command and command[-1] == str(run_folder) and process.info["status"] != psutil.STATUS_ZOMBIE:
+            return Process(process.pid, process.info["create_time"])
+    return None
+
+
+def alive(known: Process) -> bool:
+    """Whether this very process runs; one that ended is reaped if it is ours."""
+    if known.pid in _CHILDREN:
+        return _CHILDREN[known.pid].poll() is None
+    return _same(known) is not None
+
+
+def return_code(known: Process) -> int | None:
+    """How the operating system says it ended (minus the signal), where it was a child of this process."""
+    child = _CHILDREN.get(known.pid)
+    return child.poll() if child else None
+
+
+def forget(known: Process) -> None:
+    """Drops what is remembered of an ended child, whose pid may be another's from now on."""
+    child = _CHILDREN.get(known.pid)
+    if child is not None and child.poll() is not None:
+        del _CHILDREN[known.pid]
+
+
+def terminate(known: Process) -> None:
+    """SIGTERM to the driver alone: it stops its queries while its Spark still runs."""
+    process = _same(known)
+    if process is not None:
+        _signal(process, signal.SIGTERM)
+
+
+def kill(known: Process, run_folder: Path) -> None:
+    """SIGKILL to the driver and to all that it started."""
+    for process in [_same(known), *_members(known, run_folder)]:
+        if process is not None:
+            _signal(process, signal.SIGKILL)
+
+
+def remains(known: Process, run_folder: Path) -> bool:
+    """Whether processes that the driver started still run."""
+    return any(process.pid != known.pid for process in _members(known, run_folder))
+
+
+def _same(known: Process) -> psutil.Process | None:
+    try:
+        process = psutil.Process(known.pid)
+        same = abs(process.create_time() - known.started) < START_TOLERANCE_S and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return None
+    return process if same else None
+
+
+def _members(known: Process, run_folder: Path) -> Iterator[psutil.Process]:
+    """Living processes of the driver's session that carry the run's variable."""
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == known.pid and process.status() != psutil.STATUS_ZOMBIE and _carries(process, run_folder):
+                yield process
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            continue
+
+
+def _carries(process: psutil.Process, run_folder: Path) -> bool:
+    """Another user's process tells nothing of its environment: it is not ours to end either."""
+    try:
+        return bool(process.environ().get(RUN_VARIABLE) == str(run_folder))
+    except psutil.AccessDenied:
+        return False
+
+
+def _signal(process: psutil.Process, number: int) -> None:
+    try:
+        process.send_signal(number)
+    except psutil.NoSuchProcess:
+        return

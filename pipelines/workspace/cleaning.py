@@ -1,0 +1,67 @@
+"""What a crash left: begun experiments are completed, everything else that was not finished is removed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pipelines.catalog import operations as operation_rows
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Operation, OperationState
+from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE
+from pipelines.savepoint import library, restore
+from pipelines.workspace import events, experiments, resumes, stops
+from pipelines.workspace.parts import Parts
+
+
+def clean(parts: Parts) -> None:
+    """Run once at the opening, when nobody else is at work in the workspace.
+
+    1. Savepoints that were not published, and disposals that were begun; 2. experiments are completed, so that their forks are no
+    half jobs; 3. half jobs and jobs that were being forgotten; 4. restores and runs that nobody wants; 5. operations whose
+    stop was never written down, and the reverse.
+    """
+    _savepoints(parts)  # 1
+    experiments.complete(parts)  # 2
+    for folder in _leftover_jobs(parts):  # 3
+        shutil.rmtree(folder)
+    for job in parts.files.job_names():  # 4
+        restore.clean(str(parts.layout.job(job) / "checkpoints"), parts.now_ms())
+        _unwanted_runs(parts, job)
+    _operations(parts)  # 5
+
+
+def _savepoints(parts: Parts) -> None:
+    cleaned = library.clean(parts.library, parts.now_ms())
+    for savepoint in cleaned.unfinished:
+        events.say(parts, "savepoint.cleaned", None, savepoint, f"savepoint {savepoint} was never finished; what was there is removed")
+    for savepoint in cleaned.disposed:
+        events.say(parts, "savepoint.disposed", None, savepoint, f"the disposal of savepoint {savepoint} was completed")
+
+
+def _leftover_jobs(parts: Parts) -> list[Path]:
+    listed = set(parts.files.job_names())
+    return [folder for folder in parts.layout.jobs.iterdir() if folder.is_dir() and folder.name not in listed]
+
+
+def _unwanted_runs(parts: Parts, job: JobName) -> None:
+    """Runs that were prepared and never wanted: no process ever saw them."""
+    wanted = parts.files.wanted(job).run
+    for run in parts.files.run_ids(job):
+        folder = parts.layout.run(job, run)
+        if run != wanted and not (folder / PROCESS_FILE).exists() and not (folder / EXIT_FILE).exists():
+            resumes.discard(parts, job, run)
+
+
+def _operations(parts: Parts) -> None:
+    """Operations and `wanted.json` agree again: one without the other is failed, or begun."""
+    with parts.catalog.reading() as reader:
+        running = {operation.id: operation for operation in operation_rows.running(reader)}
+    for job in parts.files.job_names():
+        asked = parts.files.wanted(job).stop
+        if asked is not None and running.pop(asked.operation, None) is None:
+            stops.save(parts, Operation(asked.operation, "stop", job, OperationState.RUNNING, parts.now_ms()))
+    for operation in running.values():
+        error = Unavailable("operation.interrupted", "The server ended before this was written down", "Ask again.")
+        stops.save(parts, stops.failed(operation, error, parts.now_ms()))

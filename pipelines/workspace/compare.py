@@ -1,0 +1,108 @@
+"""Comparisons: the outputs of two jobs, as a reader of their file sinks sees them, up to the event time that both have reached."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from pipelines.catalog import batches as batch_rows
+from pipelines.catalog import outputs
+from pipelines.catalog import runs as run_rows
+from pipelines.checkpoint import sink_log
+from pipelines.domain.errors import Conflict, NotFound, Unsupported
+from pipelines.domain.experiments import Comparison
+from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.jobs import QuerySeen
+from pipelines.domain.requests import CompareRequest
+from pipelines.storage.opening import open_storage
+from pipelines.workspace import runs, savepoints
+from pipelines.workspace.parts import Parts
+
+LAST_BATCHES = 50
+"""How many batches are looked at for the last one that said its watermark."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One job's output of the compared query. `until_ms` is the watermark up to which it is complete; None without event time."""
+
+    files: tuple[str, ...]
+    format: str
+    until_ms: int | None
+
+
+def compare(parts: Parts, request: CompareRequest) -> Comparison:
+    """Raises NotFound (`compare.query`), Conflict (`compare.not_started`), Unsupported (`compare.sink`), and what `outputs` raises."""
+    a, b = runs.known(parts, request.a), runs.known(parts, request.b)
+    queries_a, queries_b = _queries(parts, a), _queries(parts, b)
+    query = _chosen(queries_a, queries_b, request, a, b)
+    side_a, side_b = _side(parts, a, queries_a[query]), _side(parts, b, queries_b[query])
+    if side_a.format != side_b.format:
+        raise Unsupported("compare.formats", f"A writes {side_a.format}, B writes {side_b.format}", "Compare outputs of one format.")
+    reached = [side.until_ms for side in (side_a, side_b) if side.until_ms is not None]
+    found = outputs.compare(
+        side_a.files,
+        side_b.files,
+        format=side_a.format,
+        keys=request.keys,
+        examples=request.examples,
+        until_ms=min(reached) if reached else None,
+    )
+    return found.of(a, b, query)
+
+
+def _queries(parts: Parts, job: JobName) -> dict[str, QuerySeen]:
+    """The queries of the newest run that had any."""
+    with parts.catalog.reading() as reader:
+        for run in run_rows.of_job(reader, job):
+            seen = run_rows.queries(reader, run.id)
+            if seen:
+                return {one.query: one for one in seen}
+    raise Conflict("compare.not_started", f"No query of job {job} has started yet", "Wait for its first batch, then compare.")
+
+
+def _chosen(in_a: dict[str, QuerySeen], in_b: dict[str, QuerySeen], request: CompareRequest, a: JobName, b: JobName) -> str:
+    """The query asked for, else the first that both write to files; Unsupported (`compare.sink`) where it is none of files."""
+    both = [name for name in in_a if name in in_b]
+    files = [name for name in both if in_a[name].sink_path and in_b[name].sink_path]
+    chosen = request.query or next(iter(files or both), "")
+    if chosen not in both:
+        wanted = f"query {request.query}" if request.query else "query of the same name"
+        raise NotFound("compare.query", f"{a} and {b} have no {wanted}", f"{a} has {', '.join(in_a)}; {b} has {', '.join(in_b)}.")
+    if chosen not in files:
+        raise Unsupported(
+            "compare.sink",
+            f"Query {chosen} writes to {in_a[chosen].sink} and {in_b[chosen].sink}: only outputs in files can be compared",
+            "Write to parquet, json or csv.",
+        )
+    return chosen
+
+
+def _side(parts: Parts, job: JobName, query: QuerySeen) -> Side:
+    """The watermark is asked first: what the log gains afterwards is later than it."""
+    until_ms = _watermark_ms(parts, job, query.query)
+    storage = open_storage(query.sink_path)
+    log = sink_log.read(storage, sys.maxsize, sink_log.FOLDER)
+    files = tuple(file.path for file in sink_log.live_files(log, sys.maxsize))
+    return Side(files, query.sink, until_ms)
+
+
+def _watermark_ms(parts: Parts, job: JobName, query: str) -> int | None:
+    """The watermark of the job's last batch; of the savepoint it began from, before its first one; None without event time."""
+    newest = runs.newest(parts, job)
+    origin = newest.from_savepoint if newest else None
+    since_ms = newest.created_ms if newest and origin else 0
+    with parts.catalog.reading() as reader:
+        last = batch_rows.newest(reader, job, limit=LAST_BATCHES, query=query)
+    said = [row.watermark_ms for row in last if row.at_ms >= since_ms]
+    marked = next((mark for mark in said if mark is not None), None)
+    return marked if marked is not None or said or origin is None else _taken_at(parts, origin, query)
+
+
+def _taken_at(parts: Parts, savepoint: SavepointId, query: str) -> int | None:
+    """The watermark of a savepoint, None where it has none or was disposed of."""
+    try:
+        images = savepoints.get(parts, savepoint).queries
+    except NotFound:
+        return None
+    return next((image.watermark_ms for image in images if image.query == query and image.watermark_ms), None)

@@ -1,0 +1,34 @@
+"""Events: one line each in the workspace's `events.jsonl`, from where the catalog learns of them like of everything else."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+
+from pipelines.catalog import events as event_rows
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Event
+from pipelines.workspace import tails
+from pipelines.workspace.parts import Parts
+
+
+def say(parts: Parts, kind: str, job: JobName | None, subject: str, message: str) -> None:
+    """Appends an event, on disk when this returns; the tail brings it to the catalog."""
+    append(parts, Event(parts.now_ms(), kind, job, subject, message))
+    tails.workspace_events(parts)
+
+
+def append(parts: Parts, event: Event) -> None:
+    """One `write` of one whole line: a kill leaves whole lines."""
+    content = {"at_ms": event.at_ms, "kind": event.kind, "job": event.job, "subject": event.subject, "message": event.message}
+    descriptor = os.open(parts.layout.events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(descriptor, json.dumps(content, separators=(",", ":")).encode() + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def newest(parts: Parts, job: str, limit: int) -> Sequence[Event]:
+    with parts.catalog.reading() as reader:
+        return event_rows.listed(reader, job, limit=limit)

@@ -1,0 +1,50 @@
+"""The example: the generator of events and the job that counts them, as any other jobs of the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+
+from pipelines.domain.errors import AlreadyExists
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Run
+from pipelines.domain.requests import ResumeRequest, RunRequest
+from pipelines.workspace import resumes, runs
+from pipelines.workspace.parts import Parts
+
+GENERATOR = JobName("post_events")
+COUNTER = JobName("post_engagement")
+
+
+def start(parts: Parts) -> Sequence[Run]:
+    """Runs of both jobs: begun, gone on with, or left alone where they are live."""
+    events = str(parts.layout.output(GENERATOR))
+    return [
+        _start(parts, GENERATOR, ("--out", runs.OUTPUT)),
+        _start(parts, COUNTER, ("--events", events, "--output", runs.OUTPUT)),
+    ]
+
+
+def code(script: str) -> str:
+    """The text of one of the package's jobs."""
+    return resources.files("pipelines.jobs").joinpath(script).read_text(encoding="utf-8")
+
+
+def _start(parts: Parts, name: JobName, args: tuple[str, ...]) -> Run:
+    with parts.holding(name):
+        newest = runs.newest(parts, name) if parts.layout.wanted_file(name).is_file() else None
+        if newest is None:
+            return _begin(parts, name, args)
+        return newest if newest.state.live else _go_on(parts, name)
+
+
+def _begin(parts: Parts, name: JobName, args: tuple[str, ...]) -> Run:
+    script = f"{name}.py"
+    return runs.begin(parts, RunRequest(name, script, code(script), args, source=f"pipelines/jobs/{script}"))
+
+
+def _go_on(parts: Parts, name: JobName) -> Run:
+    run = resumes.resume(parts, name, ResumeRequest())
+    if not isinstance(run, Run):
+        raise AlreadyExists("example.exists", f"Job {name} cannot go on by itself", "Resume or forget it.")
+    return run

@@ -1,0 +1,97 @@
+"""Experiments: forks of one savepoint, begun all at once or not at all, and the tree of versions.
+
+The order of a beginning: (1) every fork is made, and none is wanted; (2) `experiments/<id>.json` is written: from here the experiment
+is; (3) every fork is wanted. A crash before (2) leaves half jobs, which the next opening removes; after it, the opening completes (3).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from pipelines.catalog import experiments as experiment_rows
+from pipelines.catalog import tree as tree_rows
+from pipelines.domain.errors import Invalid
+from pipelines.domain.experiments import Experiment, Tree
+from pipelines.domain.ids import ExperimentId, JobName, job_name
+from pipelines.domain.jobs import Job
+from pipelines.domain.requests import ExperimentRequest
+from pipelines.domain.savepoints import Savepoint
+from pipelines.workspace import events, forks, runs, savepoints
+from pipelines.workspace.parts import Parts
+
+
+def start(parts: Parts, request: ExperimentRequest) -> Experiment:
+    """Raises what forks raise, and Invalid (`experiment.variants`) for less than two jobs to compare."""
+    names = _names(request)
+    savepoint = savepoints.get(parts, request.savepoint)
+    with ExitStack() as held:
+        for name in sorted(names):
+            held.enter_context(parts.holding(name))
+            runs.free(parts, name)
+        return _start(parts, request, savepoint, names)
+
+
+def _names(request: ExperimentRequest) -> list[JobName]:
+    names = [job_name(variant.name) for variant in request.variants]
+    if len({name.casefold() for name in names}) < len(names):
+        raise Invalid("experiment.names", "Two variants have one name", "Give each variant a name of its own.")
+    if len(names) + request.with_parent < 2 or not names:
+        raise Invalid("experiment.variants", "An experiment compares at least two jobs", "Add a variant, or compare with the parent.")
+    if not request.name.strip():
+        raise Invalid("experiment.name", "An experiment needs a name", "Name it after what it tries.")
+    return names
+
+
+def _start(parts: Parts, request: ExperimentRequest, savepoint: Savepoint, names: Sequence[JobName]) -> Experiment:
+    experiment_id = ExperimentId(parts.new_id("e"))
+    made: list[runs.Prepared] = []
+    try:
+        for variant in request.variants:
+            made.append(forks.prepare(parts, savepoint.id, variant, experiment_id))  # 1
+        jobs = ((savepoint.job,) if request.with_parent else ()) + tuple(names)
+        experiment = Experiment(experiment_id, request.name.strip(), savepoint.id, jobs, parts.now_ms())
+        parts.files.write(parts.layout.experiment_file(experiment_id), experiment)  # 2
+    except BaseException:
+        for prepared in made:
+            shutil.rmtree(parts.layout.job(prepared.job.name))
+        raise
+    with parts.catalog.writing() as writer:
+        experiment_rows.save(writer, [experiment])
+    events.say(parts, "experiment.begun", None, experiment_id, f"experiment {experiment.name} of {', '.join(experiment.jobs)}")
+    for prepared in made:
+        runs.publish(parts, prepared)  # 3
+    return experiment
+
+
+def complete(parts: Parts) -> None:
+    """Step 3 of experiments that a crash interrupted: their forks are whole, and only not wanted yet."""
+    for experiment in filter(None, map(parts.files.experiment, parts.files.experiment_ids())):
+        for name in experiment.jobs:
+            job = parts.files.job(name)
+            if job is not None and _unwanted_fork(parts, job, experiment.id):
+                spec = parts.files.spec(name, parts.files.run_ids(name)[0])
+                runs.publish(parts, runs.Prepared(job, runs.wanted_run(spec)))
+
+
+def _unwanted_fork(parts: Parts, job: Job, experiment: ExperimentId) -> bool:
+    begun = parts.layout.wanted_file(job.name).is_file()
+    return not begun and job.origin is not None and job.origin.experiment == experiment
+
+
+def newest_first(parts: Parts) -> Sequence[Experiment]:
+    with parts.catalog.reading() as reader:
+        return experiment_rows.listed(reader)
+
+
+def get(parts: Parts, named: str) -> Experiment:
+    """By id, or by its name where only one has it; raises NotFound (`experiment.not_found`)."""
+    by_name = [one for one in newest_first(parts) if one.name == named]
+    with parts.catalog.reading() as reader:
+        return by_name[0] if len(by_name) == 1 else experiment_rows.get(reader, named)
+
+
+def tree(parts: Parts) -> Tree:
+    with parts.catalog.reading() as reader:
+        return tree_rows.tree(reader)

@@ -1,0 +1,92 @@
+"""The workspace's own documents: typed values in, whole files out. Files are the truth; the catalog only indexes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from pipelines.domain.errors import NotFound
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.ids import ExperimentId, JobName, RunId, VersionId
+from pipelines.domain.jobs import Job, Wanted
+from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec
+from pipelines.domain.versions import Version
+from pipelines.storage import documents
+from pipelines.storage.layout import Layout
+from pipelines.storage.opening import open_storage
+
+T = TypeVar("T")
+
+
+class Files:
+    """Reads and writes the documents of one workspace; each write is whole or not at all, and on disk when it returns."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._storage = open_storage(str(layout.root))
+
+    def read(self, kind: type[T], path: Path) -> T:
+        """The `kind` in `path`; raises NotFound (`storage.not_found`) or Corrupt (`document.malformed`)."""
+        name = self._name(path)
+        return documents.decode(kind, self._storage.read(name), name)
+
+    def find(self, kind: type[T], path: Path) -> T | None:
+        """Like `read`, None for a file that is not there."""
+        try:
+            return self.read(kind, path)
+        except NotFound:
+            return None
+
+    def write(self, path: Path, value: object) -> None:
+        self._storage.write(self._name(path), documents.encode(value))
+
+    def write_bytes(self, path: Path, data: bytes) -> None:
+        self._storage.write(self._name(path), data)
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.layout.root).as_posix()
+
+    # what there is
+
+    def job_names(self) -> list[JobName]:
+        """Jobs that were begun in full: `wanted.json` is the last file of a beginning."""
+        return [JobName(folder.name) for folder in _folders(self.layout.jobs) if (folder / "wanted.json").is_file()]
+
+    def run_ids(self, job: JobName) -> list[RunId]:
+        return [RunId(folder.name) for folder in _folders(self.layout.runs(job)) if (folder / SPEC_FILE).is_file()]
+
+    def version_ids(self) -> list[VersionId]:
+        return [VersionId(folder.name) for folder in _folders(self.layout.versions) if (folder / "version.json").is_file()]
+
+    def experiment_ids(self) -> list[ExperimentId]:
+        return [ExperimentId(path.stem) for path in sorted(self.layout.experiments.glob("[!.]*.json"))]
+
+    # one of each
+
+    def job(self, job: JobName) -> Job | None:
+        return self.find(Job, self.layout.job_file(job))
+
+    def wanted(self, job: JobName) -> Wanted:
+        return self.find(Wanted, self.layout.wanted_file(job)) or Wanted(None)
+
+    def spec(self, job: JobName, run: RunId) -> RunSpec:
+        return self.read(RunSpec, self.layout.run(job, run) / SPEC_FILE)
+
+    def process(self, job: JobName, run: RunId) -> Process | None:
+        return self.find(Process, self.layout.run(job, run) / PROCESS_FILE)
+
+    def exit(self, job: JobName, run: RunId) -> Exit | None:
+        return self.find(Exit, self.layout.run(job, run) / EXIT_FILE)
+
+    def version(self, version: VersionId) -> Version | None:
+        return self.find(Version, self.layout.version_file(version))
+
+    def experiment(self, experiment: ExperimentId) -> Experiment | None:
+        return self.find(Experiment, self.layout.experiment_file(experiment))
+
+
+def _folders(parent: Path) -> list[Path]:
+    """Folders of `parent` that are not hidden (those are in the making, or half gone), by name."""
+    if not parent.is_dir():
+        return []
+    return sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))

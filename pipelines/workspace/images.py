@@ -1,0 +1,46 @@
+"""A job as the savepoint engine sees it: which run to read the checkpoints of, and its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.domain.errors import Conflict, Corrupt
+from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import QUERIES_FILE, QueryStarted
+from pipelines.savepoint.image import JobImage, job_image
+from pipelines.workspace import lines, runs, versions
+from pipelines.workspace.parts import Parts
+
+
+def image(parts: Parts, job: JobName) -> JobImage:
+    """The job's newest checkpoint; raises Conflict (`savepoint.no_query`) where no query of it ever came up."""
+    for run in _on_newest_checkpoint(parts, job):
+        started = list(started_queries(parts, job, run.id))
+        if started:
+            return job_image(job, run.id, versions.get(parts, run.version), started)
+    raise Conflict(
+        "savepoint.no_query",
+        f"No streaming query of job {job} has started on its present checkpoint",
+        "Wait until the job runs; a script without queries has no state to save.",
+    )
+
+
+def _on_newest_checkpoint(parts: Parts, job: JobName) -> Iterator[Run]:
+    """The newest run, then older ones that worked on the same checkpoint: the newest may have failed before its queries came up."""
+    newest = runs.newest(parts, job)
+    for run in runs.of_job(parts, job):
+        if newest is not None and run.checkpoints == newest.checkpoints:
+            yield run
+
+
+def started_queries(parts: Parts, job: JobName, run: RunId) -> Iterator[QueryStarted]:
+    """The whole lines of the run's `queries.jsonl`; raises Corrupt (`run.queries`) for one that is none of the driver's."""
+    path = parts.layout.run(job, run) / QUERIES_FILE
+    if not path.is_file():
+        return
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        try:
+            yield lines.query(line)
+        except (ValueError, KeyError, TypeError) as error:
+            raise Corrupt("run.queries", f"{path} has a line that no driver wrote: {line[:80]!r}", "Remove that line.") from error

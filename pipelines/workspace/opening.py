@@ -1,0 +1,82 @@
+"""Opening a workspace: what it needs is made, what a crash left is cleaned, what happened meanwhile is read."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.catalog.connection import open_catalog
+from pipelines.catalog.rebuild import reopen
+from pipelines.catalog.tails import positions
+from pipelines.domain.errors import Unsupported
+from pipelines.domain.ids import random_id
+from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
+from pipelines.workspace import cleaning, rebuild, tails
+from pipelines.workspace.files import Files
+from pipelines.workspace.parts import ID_BYTES, Parts
+from pipelines.workspace.workspace import Workspace
+
+Clock = Callable[[], int]
+"""Milliseconds since the epoch."""
+
+
+@dataclass(frozen=True)
+class Marker:
+    """`workspace.json`: what makes a directory a workspace."""
+
+    format: int
+    id: str
+    created_ms: int
+
+
+def wall_clock_ms() -> int:
+    """The system's clock, for everyone who is not told another."""
+    return time.time_ns() // 1_000_000
+
+
+def open_workspace(
+    root: Path, *, clock: Clock = wall_clock_ms, entropy: Callable[[int], bytes] = os.urandom, rebuilding: bool = False
+) -> Workspace:
+    """The workspace in `root`, made if it is not there. With `rebuilding` a catalog that cannot be read is made anew.
+
+    1. `workspace.json` is checked or made: Unsupported (`workspace.newer`) for a newer format;
+    2. the catalog is opened, which keeps every other process out: Unavailable (`catalog.locked`);
+    3. what a crash left half done is finished or removed;
+    4. the catalog learns what the files have and it lacks;
+    5. growing files are read on from where they were left.
+    """
+    layout = Layout(root.resolve())
+    files = Files(layout)
+    _mark(layout, files, clock, entropy)  # 1
+    catalog = (reopen if rebuilding else open_catalog)(layout.catalog_file)  # 2
+    try:
+        parts = Parts(layout, files, catalog, clock, entropy)
+        with catalog.reading() as reader:
+            parts.places.update(positions(reader))
+        cleaning.clean(parts)  # 3
+        rebuild.register(parts)  # 4
+        if rebuilding:
+            rebuild.rebuild(parts)
+        tails.follow(parts, tails.everything(parts))  # 5
+    except BaseException:
+        catalog.close()
+        raise
+    return Workspace(parts)
+
+
+def _mark(layout: Layout, files: Files, clock: Clock, entropy: Callable[[int], bytes]) -> None:
+    found = files.find(Marker, layout.workspace_file)
+    if found is None:
+        found = Marker(WORKSPACE_FORMAT, random_id("w", entropy(ID_BYTES)), clock())
+        files.write(layout.workspace_file, found)
+    if found.format > WORKSPACE_FORMAT:
+        raise Unsupported(
+            "workspace.newer",
+            f"The workspace {layout.root} has format {found.format}, this Tidemark reads up to {WORKSPACE_FORMAT}",
+            "Update Tidemark to open it.",
+        )
+    for folder in (layout.jobs, layout.versions, layout.savepoints, layout.experiments):
+        folder.mkdir(parents=True, exist_ok=True)

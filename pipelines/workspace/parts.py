@@ -1,0 +1,78 @@
+"""The parts of an opened workspace, as its use cases need them: files, catalog, clock and chance."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pipelines.catalog.connection import Catalog
+from pipelines.domain.ids import JobName, SavepointId, random_id
+from pipelines.storage.layout import Layout
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Storage
+from pipelines.workspace.files import Files
+
+ID_BYTES = 6
+
+
+@dataclass(frozen=True)
+class Parts:
+    """One opened workspace."""
+
+    layout: Layout
+    files: Files
+    catalog: Catalog
+    clock: Callable[[], int]
+    """Epoch ms."""
+    entropy: Callable[[int], bytes]
+    changed: threading.Event = field(default_factory=threading.Event)
+    """Set when somebody asked for something that the supervisor should look at now."""
+    tailing: threading.RLock = field(default_factory=threading.RLock)
+    """Held while files are read into the catalog: two readers would note each other's places."""
+    places: dict[str, int] = field(default_factory=dict)
+    """How far each growing file was read, as the catalog has it."""
+    unsealed: queue.SimpleQueue[SavepointId | None] = field(default_factory=queue.SimpleQueue)
+    """Savepoints whose checksums are to be computed; None ends who does that."""
+    _locks: dict[str, threading.RLock] = field(default_factory=dict)
+    _locks_turn: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def library(self) -> Storage:
+        """The storage that holds all savepoints."""
+        return open_storage(str(self.layout.savepoints))
+
+    def now_ms(self) -> int:
+        return self.clock()
+
+    def new_id(self, prefix: str) -> str:
+        return random_id(prefix, self.entropy(ID_BYTES))
+
+    def new_query_id(self) -> str:
+        """A random UUID, as Spark names queries."""
+        from uuid import UUID
+
+        return str(UUID(bytes=self.entropy(16), version=4))
+
+    @contextmanager
+    def holding(self, job: JobName) -> Iterator[None]:
+        """One change of a job at a time: two that both find it stopped must not both start it."""
+        with self._lock(job):
+            yield
+
+    @contextmanager
+    def trying(self, job: JobName) -> Iterator[bool]:
+        """Like `holding`, without waiting: False where somebody else is changing the job."""
+        lock = self._lock(job)
+        mine = lock.acquire(blocking=False)
+        try:
+            yield mine
+        finally:
+            if mine:
+                lock.release()
+
+    def _lock(self, job: JobName) -> threading.RLock:
+        with self._locks_turn:
+            return self._locks.setdefault(job.casefold(), threading.RLock())

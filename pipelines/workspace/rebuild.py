@@ -1,0 +1,147 @@
+"""The catalog from the files: all of it anew, or only what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from pipelines.catalog import experiments as experiment_rows
+from pipelines.catalog import jobs as job_rows
+from pipelines.catalog import operations as operation_rows
+from pipelines.catalog import rebuild as catalog_rebuild
+from pipelines.catalog import runs as run_rows
+from pipelines.catalog import savepoints as savepoint_rows
+from pipelines.catalog import versions as version_rows
+from pipelines.catalog.connection import Writer
+from pipelines.domain.errors import Corrupt, TidemarkError
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.jobs import Event, Job, Run
+from pipelines.domain.runs import EXIT_STATES, RunState
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.versions import Version
+from pipelines.savepoint import library
+from pipelines.workspace import events, runs, tails
+from pipelines.workspace.parts import Parts
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Known:
+    """Everything that the workspace's documents say, and what could not be read."""
+
+    jobs: tuple[Job, ...]
+    runs: tuple[Run, ...]
+    versions: tuple[Version, ...]
+    savepoints: tuple[Savepoint, ...]
+    experiments: tuple[Experiment, ...]
+    unreadable: tuple[TidemarkError, ...]
+
+
+def rebuild(parts: Parts) -> dict[str, int]:
+    """The catalog anew in one transaction: readers see the old one until it is whole. Rows by table."""
+    with parts.tailing:
+        known = read(parts)
+        places: dict[str, int] = {}
+        with parts.catalog.writing() as writer:
+            running = operation_rows.running(writer)
+            catalog_rebuild.reset(writer)
+            _save(writer, known)
+            operation_rows.save(writer, running)
+            _replay(parts, writer, places)
+        parts.places.clear()
+        parts.places.update(places)
+    report(parts, known)
+    with parts.catalog.reading() as reader:
+        return catalog_rebuild.counts(reader)
+
+
+def register(parts: Parts) -> None:
+    """Brings the catalog up to what the files have: adds what it lacks, removes what is gone. Runs that it knows stay as they are."""
+    known = read(parts)
+    names, kept = set(parts.files.job_names()), {savepoint.id for savepoint in known.savepoints}
+    with parts.catalog.writing() as writer:
+        for job in job_rows.listed(writer):
+            if job.name not in names:
+                job_rows.forget(writer, job.name)
+        for savepoint in savepoint_rows.listed(writer):
+            if savepoint.id not in kept:
+                savepoint_rows.forget(writer, savepoint.id)
+        there = {run.id for run in run_rows.listed(writer)}
+        _save(writer, replace(known, runs=tuple(run for run in known.runs if run.id not in there)))
+    report(parts, known)
+
+
+def report(parts: Parts, known: Known) -> None:
+    """Each document that cannot be read is an event: it is left alone, and never hidden."""
+    for error in known.unreadable:
+        events.append(parts, Event(parts.now_ms(), error.code, None, "", error.message))
+    tails.workspace_events(parts)
+
+
+def read(parts: Parts) -> Known:
+    """All documents; a damaged one does not keep the others from being read."""
+    shelf = library.shelf(parts.library)
+    wrong: list[TidemarkError] = [one.error for one in shelf.unreadable]
+    names = parts.files.job_names()
+    ran = [(name, run) for name in names for run in parts.files.run_ids(name)]
+    return Known(
+        jobs=_each(parts.files.job, names, wrong),
+        runs=_each(lambda pair: seen_run(parts, *pair), ran, wrong),
+        versions=_each(parts.files.version, parts.files.version_ids(), wrong),
+        savepoints=shelf.savepoints,
+        experiments=_each(parts.files.experiment, parts.files.experiment_ids(), wrong),
+        unreadable=tuple(wrong),
+    )
+
+
+def _each(find: Callable[[K], T | None], keys: Iterable[K], wrong: list[TidemarkError]) -> tuple[T, ...]:
+    """What `find` finds for `keys`; the damaged ones go to `wrong`."""
+    found: list[T] = []
+    for key in keys:
+        try:
+            one = find(key)
+        except Corrupt as error:
+            wrong.append(error)
+            continue
+        if one is not None:
+            found.append(one)
+    return tuple(found)
+
+
+def seen_run(parts: Parts, job: JobName, run: RunId) -> Run:
+    """A run as its files show it. One that did not end counts as about to start; the supervisor finds out what it really does."""
+    wanted = runs.wanted_run(parts.files.spec(job, run))
+    process, exit_ = parts.files.process(job, run), parts.files.exit(job, run)
+    state = EXIT_STATES[exit_.reason] if exit_ else RunState.STARTING if process else RunState.WANTED
+    return Run(
+        wanted.id,
+        job,
+        wanted.version,
+        state,
+        wanted.created_ms,
+        started_ms=round(process.started * 1000) if process else None,
+        ended_ms=exit_.at_ms if exit_ else None,
+        pid=process.pid if process else None,
+        exit=exit_,
+        from_savepoint=wanted.from_savepoint,
+        checkpoints=wanted.checkpoints,
+    )
+
+
+def _save(writer: Writer, known: Known) -> None:
+    job_rows.save(writer, known.jobs)
+    run_rows.save(writer, known.runs)
+    version_rows.save(writer, known.versions)
+    savepoint_rows.save(writer, known.savepoints)
+    experiment_rows.save(writer, known.experiments)
+
+
+def _replay(parts: Parts, writer: Writer, places: dict[str, int]) -> None:
+    sources = tails.everything(parts)
+    while (found := tails.read(parts, sources, places)).reached:
+        tails.record(writer, found)
+        places.update(found.reached)

@@ -1,0 +1,189 @@
+"""Runs: how a job begins, and what its runs are told.
+
+The order of a beginning, and what a crash after each step leaves: (1) the job's folder, its run's checkpoint and `run.json`: a half
+job, removed at the next opening; (2) `job.json`; (3) `wanted.json`, the last: from here the job is listed and the supervisor starts it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pipelines.catalog import jobs as job_rows
+from pipelines.catalog import runs as run_rows
+from pipelines.domain.errors import AlreadyExists, NotFound
+from pipelines.domain.ids import JobName, RunId, SavepointId, job_name
+from pipelines.domain.jobs import Job, Origin, Run, Wanted
+from pipelines.domain.requests import ForkRequest, RunRequest
+from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
+from pipelines.domain.versions import Version, version
+from pipelines.workspace import events, versions
+from pipelines.workspace.parts import Parts
+
+OUTPUT = "{output}"
+"""What becomes the job's own output directory in a version's arguments."""
+
+Carry = Callable[[RunId], Mapping[str, str]]
+"""Makes a run's first checkpoint; answers with the sink logs (query -> directory) that the run has to carry."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A job that is whole but for `wanted.json`."""
+
+    job: Job
+    run: Run
+
+
+def begin(parts: Parts, request: RunRequest) -> Run:
+    """A new job from a script; from a savepoint it is a fork with that script."""
+    from pipelines.workspace import forks
+
+    if request.from_savepoint:
+        fork = ForkRequest(request.name, request.code, request.script, request.args, request.conf, request.master)
+        return forks.begin(parts, request.from_savepoint, fork)
+    name = job_name(request.name)
+    frozen = versions.freeze(parts, asked_version(request, parts.now_ms()))
+    with parts.holding(name):
+        prepared = prepare(parts, name, frozen, None, lambda run: {})
+        return publish(parts, prepared)
+
+
+def asked_version(request: RunRequest, now_ms: int) -> Version:
+    return version(
+        versions.script_name(request.script),
+        request.code,
+        args=request.args,
+        conf=request.conf,
+        master=request.master,
+        python=request.python,
+        source=request.source or request.script,
+        created_ms=now_ms,
+    )
+
+
+def prepare(parts: Parts, name: JobName, frozen: Version, origin: Origin | None, carry: Carry) -> Prepared:
+    """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error."""
+    claim(parts, name)
+    run = RunId(parts.new_id("r"))
+    job = Job(name, parts.now_ms(), origin)
+    try:
+        spec = make_spec(parts, name, run, frozen, str(parts.layout.checkpoints(name, run)), carry(run), origin.savepoint if origin else "")
+        write_spec(parts, spec)
+        parts.files.write(parts.layout.job_file(name), job)
+    except BaseException:
+        shutil.rmtree(parts.layout.job(name))
+        raise
+    return Prepared(job, wanted_run(spec))
+
+
+def publish(parts: Parts, prepared: Prepared) -> Run:
+    """Makes a prepared job one that is listed and started."""
+    job, run = prepared.job, prepared.run
+    parts.files.write(parts.layout.wanted_file(job.name), Wanted(run.id))
+    with parts.catalog.writing() as writer:
+        job_rows.save(writer, [job])
+        run_rows.save(writer, [run])
+    said = f"forked from {job.origin.savepoint} of {job.origin.job}" if job.origin else "begun"
+    events.say(parts, "job.forked" if job.origin else "job.begun", job.name, run.id, f"{job.name} was {said}, version {run.version}")
+    parts.changed.set()
+    return run
+
+
+def claim(parts: Parts, name: JobName) -> None:
+    """The job's folder, empty; the caller holds the job. Raises AlreadyExists (`job.exists`)."""
+    free(parts, name)
+    folder = parts.layout.job(name)
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+
+
+def free(parts: Parts, name: JobName) -> None:
+    """Raises AlreadyExists (`job.exists`) where a job of this name is listed, whatever the case of its letters."""
+    taken = {job.casefold(): job for job in parts.files.job_names()}.get(name.casefold())
+    if taken is not None:
+        raise AlreadyExists("job.exists", f"There is a job {taken} already", "Choose another name, or resume or forget that job.")
+
+
+def make_spec(
+    parts: Parts, job: JobName, run: RunId, frozen: Version, checkpoints: str, sink_logs: Mapping[str, str], from_savepoint: str
+) -> RunSpec:
+    """What the driver of `run` is told."""
+    output = str(parts.layout.output(job))
+    return RunSpec(
+        format=SPEC_FORMAT,
+        run=run,
+        job=job,
+        version=frozen.id,
+        script=str(parts.layout.script(frozen.id, frozen.script)),
+        args=tuple(argument.replace(OUTPUT, output) for argument in frozen.args),
+        conf=frozen.conf,
+        master=frozen.master,
+        checkpoints=checkpoints,
+        output=output,
+        sink_logs=dict(sink_logs),
+        taken_paths=taken_paths(parts, job),
+        created_ms=parts.now_ms(),
+        from_savepoint=from_savepoint,
+    )
+
+
+def write_spec(parts: Parts, spec: RunSpec) -> None:
+    Path(spec.output).mkdir(parents=True, exist_ok=True)
+    parts.files.write(parts.layout.run(spec.job, spec.run) / SPEC_FILE, spec)
+
+
+def wanted_run(spec: RunSpec) -> Run:
+    """A run that nobody has started yet."""
+    savepoint = SavepointId(spec.from_savepoint) if spec.from_savepoint else None
+    return Run(spec.run, spec.job, spec.version, RunState.WANTED, spec.created_ms, from_savepoint=savepoint, checkpoints=spec.checkpoints)
+
+
+def known(parts: Parts, job: str) -> JobName:
+    """`job` as the name of a job that there is; raises NotFound (`job.not_found`)."""
+    name = JobName(job)
+    if "/" in job or job.startswith(".") or not job or not parts.layout.wanted_file(name).is_file():
+        raise NotFound("job.not_found", f"There is no job {job!r}", "List the jobs to see their names.")
+    return name
+
+
+def newest(parts: Parts, job: JobName) -> Run | None:
+    """The run that was asked for last."""
+    with parts.catalog.reading() as reader:
+        return run_rows.newest(reader, job)
+
+
+def find(parts: Parts, run: RunId) -> Run | None:
+    with parts.catalog.reading() as reader:
+        return run_rows.find(reader, run)
+
+
+def of_job(parts: Parts, job: JobName) -> list[Run]:
+    """All runs of a job, newest first."""
+    with parts.catalog.reading() as reader:
+        return run_rows.of_job(reader, job)
+
+
+def taken_paths(parts: Parts, job: JobName) -> tuple[str, ...]:
+    """Directories that the file sinks of other jobs write to: two jobs on one silently drop each other's rows."""
+    with parts.catalog.reading() as reader:
+        return tuple(run_rows.sink_paths(reader, job))
+
+
+def update(parts: Parts, run: RunId, **changes: Any) -> Run:
+    """The run as the catalog has it, with `changes`; nobody else changes it in between."""
+    with parts.catalog.writing() as writer:
+        changed = replace(run_rows.get(writer, run), **changes)
+        run_rows.save(writer, [changed])
+        return changed
+
+
+def named_run(parts: Parts, job: JobName, run: str) -> Run:
+    found = find(parts, RunId(run))
+    if found is None or found.job != job:
+        raise NotFound("run.not_found", f"Job {job} has no run {run!r}", "The page of a job lists its runs.")
+    return found

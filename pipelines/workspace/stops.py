@@ -1,0 +1,107 @@
+"""Stops: what is wanted is written down, the supervisor ends the run, then the stop is finished here with its savepoint.
+
+The order: (1) the operation is recorded, (2) `wanted.json` asks for the stop, (3) the supervisor ends the run and records its exit,
+(4) the savepoint is taken, (5) the operation is done, (6) `wanted.json` asks no more. A crash before (6) repeats (4) and (5), and (4)
+finds the savepoint that it took.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.catalog import operations as operation_rows
+from pipelines.domain.errors import Conflict, NotFound, TidemarkError
+from pipelines.domain.ids import JobName, OperationId, SavepointId
+from pipelines.domain.jobs import Operation, OperationState, Run, StopWanted, Wanted
+from pipelines.domain.requests import StopRequest, TakeRequest
+from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.workspace import events, runs, savepoints
+from pipelines.workspace.parts import Parts
+
+
+def stop(parts: Parts, job: str, request: StopRequest) -> Operation:
+    """Asks the job's run to end; raises Conflict (`job.not_running`). Asked again it answers with the stop that is under way."""
+    name = runs.known(parts, job)
+    with parts.holding(name):
+        run = runs.newest(parts, name)
+        if run is None or not run.state.live:
+            raise Conflict("job.not_running", f"Job {name} is not running", "Resume it first, or take a savepoint of it as it stands.")
+        wanted = parts.files.wanted(name)
+        if wanted.stop is not None:
+            return _again(parts, name, wanted, wanted.stop, request)
+        return _ask(parts, name, run, request)
+
+
+def _ask(parts: Parts, job: JobName, run: Run, request: StopRequest) -> Operation:
+    kind = "cancel" if request.at_once else "stop"
+    operation = Operation(OperationId(parts.new_id("o")), kind, job, OperationState.RUNNING, parts.now_ms())
+    save(parts, operation)
+    asked = StopWanted(request.at_once, request.savepoint and not request.at_once, operation.id, request.label)
+    parts.files.write(parts.layout.wanted_file(job), Wanted(run.id, asked))
+    events.say(parts, f"run.{kind}", job, run.id, f"{kind} was asked for")
+    parts.changed.set()
+    return operation
+
+
+def _again(parts: Parts, job: JobName, wanted: Wanted, asked: StopWanted, request: StopRequest) -> Operation:
+    """A cancel overtakes a stop that waits for its batch boundary; anything else changes nothing."""
+    if request.at_once and not asked.at_once:
+        parts.files.write(parts.layout.wanted_file(job), Wanted(wanted.run, replace(asked, at_once=True, savepoint=False)))
+        parts.changed.set()
+    return operation(parts, asked.operation)
+
+
+def finish(parts: Parts, job: JobName, asked: StopWanted, *, with_savepoint: bool) -> SavepointId | None:
+    """Carries a stop through once its run has ended; the id of its savepoint. A savepoint that fails fails the operation alone."""
+    with parts.holding(job):
+        running = _running(parts, job, asked)
+        try:
+            taken = _savepoint(parts, job, asked) if with_savepoint else None
+            ended = replace(running, state=OperationState.DONE, result=taken or "", ended_ms=parts.now_ms())
+        except TidemarkError as error:
+            taken = None
+            ended = failed(running, error, parts.now_ms())
+            events.say(parts, "savepoint.failed", job, asked.operation, f"no savepoint at the stop: {error.message}")
+        save(parts, ended)
+        parts.files.write(parts.layout.wanted_file(job), replace(parts.files.wanted(job), stop=None))
+        return taken
+
+
+def _savepoint(parts: Parts, job: JobName, asked: StopWanted) -> SavepointId:
+    run = runs.newest(parts, job)
+    for earlier in savepoints.newest_first(parts, job):
+        if run is not None and earlier.run == run.id and earlier.reason is Reason.STOP:
+            return earlier.id
+    taken = savepoints.take(parts, job, TakeRequest(label=asked.label), reason=Reason.STOP)
+    assert isinstance(taken, Savepoint)
+    return taken.id
+
+
+def failed(running: Operation, error: TidemarkError, now_ms: int) -> Operation:
+    return replace(
+        running,
+        state=OperationState.FAILED,
+        ended_ms=now_ms,
+        error_code=error.code,
+        error_message=error.message,
+        error_hint=error.hint,
+    )
+
+
+def operation(parts: Parts, named: str) -> Operation:
+    """Raises NotFound (`operation.not_found`)."""
+    with parts.catalog.reading() as reader:
+        return operation_rows.get(reader, named)
+
+
+def save(parts: Parts, changed: Operation) -> None:
+    with parts.catalog.writing() as writer:
+        operation_rows.save(writer, [changed])
+
+
+def _running(parts: Parts, job: JobName, asked: StopWanted) -> Operation:
+    """The operation, made again where the catalog was rebuilt meanwhile."""
+    try:
+        return operation(parts, asked.operation)
+    except NotFound:
+        return Operation(asked.operation, "stop", job, OperationState.RUNNING, parts.now_ms())

@@ -1,0 +1,80 @@
+"""Versions: code frozen under the id that its content gives it, checked for syntax before anything is stored."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from pipelines.catalog import versions as version_rows
+from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.ids import VersionId
+from pipelines.domain.versions import Version, version
+from pipelines.workspace.parts import Parts
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a new version has of its own; None keeps what the old one has."""
+
+    code: str | None = None
+    script: str | None = None
+    args: tuple[str, ...] | None = None
+    conf: Mapping[str, str] | None = None
+    master: str | None = None
+
+
+def changed(old: Version, change: Change, now_ms: int) -> Version:
+    """`old` with `change`, under the id of its content."""
+    return version(
+        old.script if change.script is None else script_name(change.script),
+        old.code if change.code is None else change.code,
+        args=old.args if change.args is None else change.args,
+        conf=old.conf if change.conf is None else change.conf,
+        master=old.master if change.master is None else change.master,
+        python=old.python,
+        source=old.source,
+        created_ms=now_ms,
+    )
+
+
+def freeze(parts: Parts, wanted: Version) -> Version:
+    """Stores a version once and answers with the stored one; raises Invalid (`code.syntax`) for code that Python cannot read."""
+    check_syntax(wanted.script, wanted.code)
+    script_name(wanted.script)
+    stored = parts.files.version(wanted.id)
+    if stored is None:
+        stored = wanted if wanted.created_ms else replace(wanted, created_ms=parts.now_ms())
+        parts.files.write_bytes(parts.layout.script(wanted.id, wanted.script), wanted.code.encode())
+        parts.files.write(parts.layout.version_file(wanted.id), stored)
+    with parts.catalog.writing() as writer:
+        version_rows.save(writer, [stored])
+    return stored
+
+
+def check_syntax(script: str, code: str) -> None:
+    """Raises Invalid with the line and its text where `code` is no Python."""
+    try:
+        ast.parse(code, filename=script)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        raise Invalid("code.syntax", f"{script}, line {error.lineno}: {error.msg}: {line}", "Correct the line and try again.") from error
+    except ValueError as error:
+        raise Invalid("code.syntax", f"{script}: {error}", "Remove the null bytes; Python source is text.") from error
+
+
+def script_name(script: str) -> str:
+    """The file name of `script`; raises Invalid (`code.script`) for one that is no Python file's."""
+    name = PurePosixPath(script.replace("\\", "/")).name
+    if not name.endswith(".py") or name.startswith("."):
+        raise Invalid("code.script", f"{script!r} is not a Python script's name", "Name a file that ends in .py.")
+    return name
+
+
+def get(parts: Parts, named: str) -> Version:
+    """The version with this id; raises NotFound (`version.not_found`)."""
+    found = parts.files.version(VersionId(named)) if "/" not in named and not named.startswith(".") else None
+    if found is None:
+        raise NotFound("version.not_found", f"There is no version {named!r}", "The page of a job lists the versions of its runs.")
+    return found

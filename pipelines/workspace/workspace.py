@@ -1,0 +1,179 @@
+"""The workspace as its users see it (`Face`): one method a use case, each done by the module of its noun."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
+from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Operation, Run
+from pipelines.domain.requests import (
+    CompareRequest,
+    ExperimentRequest,
+    ForkRequest,
+    ResumeRequest,
+    RunRequest,
+    StopRequest,
+    TakeRequest,
+)
+from pipelines.domain.savepoints import (
+    DisposePlan,
+    Manifest,
+    RestorePlan,
+    RetainedBatch,
+    Savepoint,
+    TakePlan,
+    Trust,
+    Verification,
+)
+from pipelines.domain.versions import Version
+from pipelines.storage.layout import Layout
+from pipelines.workspace import (
+    compare,
+    events,
+    example,
+    experiments,
+    forks,
+    jobs,
+    logs,
+    rebuild,
+    resumes,
+    runs,
+    savepoints,
+    sealing,
+    stops,
+    versions,
+)
+from pipelines.workspace.parts import Parts
+
+
+class Workspace:
+    """An opened workspace; `opening.open_workspace` makes one. Safe to use from several threads."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._sealer = sealing.Sealer(parts)
+
+    @property
+    def layout(self) -> Layout:
+        """Where its files are."""
+        return self.parts.layout
+
+    @property
+    def changed(self) -> threading.Event:
+        """Set when somebody asked for something that the supervisor should look at now."""
+        return self.parts.changed
+
+    @property
+    def background(self) -> bool:
+        """Whether new savepoints are sealed (their checksums computed) by a thread beside the call; a server sets it."""
+        return self._sealer.running
+
+    @background.setter
+    def background(self, wanted: bool) -> None:
+        if wanted:
+            self._sealer.start()
+        else:
+            self._sealer.stop()
+
+    def close(self) -> None:
+        """Gives the catalog back; drivers run on."""
+        self._sealer.stop()
+        self.parts.catalog.close()
+
+    # jobs
+
+    def jobs(self) -> Sequence[JobSummary]:
+        return jobs.summaries(self.parts)
+
+    def health(self) -> Health:
+        return jobs.health(self.parts)
+
+    def job(self, job: str) -> JobDetail:
+        return jobs.detail(self.parts, job)
+
+    def run(self, request: RunRequest) -> Run:
+        return runs.begin(self.parts, request)
+
+    def stop(self, job: str, request: StopRequest) -> Operation:
+        return stops.stop(self.parts, job, request)
+
+    def resume(self, job: str, request: ResumeRequest) -> Run | RestorePlan:
+        return resumes.resume(self.parts, job, request)
+
+    def forget(self, job: str) -> None:
+        jobs.forget(self.parts, job)
+
+    def logs(self, job: str, *, run: str = "", offset: int = -20_000, limit: int = 200_000) -> LogChunk:
+        return logs.chunk(self.parts, job, run=run, offset=offset, limit=limit)
+
+    def retained(self, job: str) -> Sequence[RetainedBatch]:
+        return savepoints.retained(self.parts, job)
+
+    def batches(self, job: str, *, limit: int = 100) -> Sequence[BatchRow]:
+        return jobs.batches(self.parts, job, limit)
+
+    def series(self, job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series:
+        return jobs.series(self.parts, job, from_ms, to_ms, points)
+
+    def event_series(self, job: str, *, points: int = 600) -> Series:
+        return jobs.event_series(self.parts, job, points)
+
+    def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]:
+        return events.newest(self.parts, job, limit)
+
+    def operation(self, operation: str) -> Operation:
+        return stops.operation(self.parts, operation)
+
+    # versions
+
+    def version(self, version: str) -> Version:
+        return versions.get(self.parts, version)
+
+    def tree(self) -> Tree:
+        return experiments.tree(self.parts)
+
+    # savepoints
+
+    def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
+        return savepoints.take(self.parts, job, request)
+
+    def savepoints(self, job: str = "") -> Sequence[Savepoint]:
+        return savepoints.newest_first(self.parts, job)
+
+    def savepoint(self, savepoint: str) -> Savepoint:
+        return savepoints.get(self.parts, savepoint)
+
+    def manifest(self, savepoint: str) -> Manifest:
+        return savepoints.manifest(self.parts, savepoint)
+
+    def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification:
+        return savepoints.verify(self.parts, savepoint, level)
+
+    def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
+        return savepoints.dispose(self.parts, savepoint, dry_run=dry_run)
+
+    def fork(self, savepoint: str, request: ForkRequest) -> Run | RestorePlan:
+        return forks.fork(self.parts, savepoint, request)
+
+    # experiments
+
+    def experiments(self) -> Sequence[Experiment]:
+        return experiments.newest_first(self.parts)
+
+    def experiment(self, experiment: str) -> Experiment:
+        return experiments.get(self.parts, experiment)
+
+    def start_experiment(self, request: ExperimentRequest) -> Experiment:
+        return experiments.start(self.parts, request)
+
+    def compare(self, request: CompareRequest) -> Comparison:
+        return compare.compare(self.parts, request)
+
+    # the workspace itself
+
+    def start_example(self) -> Sequence[Run]:
+        return example.start(self.parts)
+
+    def rebuild_catalog(self) -> dict[str, int]:
+        return rebuild.rebuild(self.parts)

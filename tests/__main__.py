@@ -1,0 +1,51 @@
+"""`python3 -m tests [quick] [pytest's arguments]`: prepares the environment, then checks everything that is written here.
+
+Up to the version check everything here must be valid in much older Pythons, so that they can say what is wrong.
+"""
+
+import subprocess
+import sys
+import time
+
+QUICK = "not spark and not browser and not bench"
+
+
+def stages(arguments: "list[str]") -> "dict[str, list[str]]":
+    """Each stage's name and what it runs, pytest last so that the output closes with its summary."""
+    if arguments[:1] == ["quick"]:
+        arguments = ["-m", QUICK, *arguments[1:]]
+    return {
+        "ruff check": ["-m", "ruff", "check", "--output-format", "concise", "."],
+        "ruff format": ["-m", "ruff", "format", "--check", "--output-format", "concise", "."],
+        "mypy": ["-m", "mypy"],
+        "import contracts": ["-c", "from importlinter.cli import lint_imports_command as run; run(['--no-logo'])"],
+        "pytest": ["-m", "pytest", *arguments],
+    }
+
+
+def main(arguments: "list[str]") -> int:
+    """Enters the environment and runs every stage, also after one has failed; returns 0 if all passed."""
+    if sys.version_info < (3, 11):  # noqa: UP036, this line is for those who come with an older one
+        sys.exit("Tidemark needs Python 3.11 or newer, and this is " + sys.version.split()[0] + " (" + sys.executable + ").")
+
+    from dashboard import environment
+
+    environment.run("tests", arguments)
+    failed = [name for name, command in stages(arguments).items() if not passes(name, command, environment.ROOT)]
+    if failed:
+        print("\nFailed: " + ", ".join(failed), file=sys.stderr)
+    return 1 if failed else 0
+
+
+def passes(name: str, command: "list[str]", root) -> bool:
+    """Runs one stage in the open, and says how it went."""
+    print("\n== " + name, file=sys.stderr, flush=True)
+    began = time.monotonic()
+    code = subprocess.call([sys.executable, *command], cwd=str(root))
+    if name != "pytest":
+        print("== {}: {} ({:.1f} s)".format(name, "failed" if code else "passed", time.monotonic() - began), file=sys.stderr, flush=True)
+    return code == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

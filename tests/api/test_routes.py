@@ -1,0 +1,200 @@
+"""Every route: what it answers, what it refuses, in which words."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import httpx
+import pytest
+
+from pipelines.domain.errors import FACES, GROUPS, TidemarkError
+from pipelines.storage.documents import plain
+from pipelines.storage.layout import Layout
+from tests.faces import ROOT, FakeFace
+
+FIRST = "sp-000000000002"
+FORK = {"name": "c"}
+RUN = {"name": "new", "script": "new.py", "code": "print()"}
+
+ANSWERS = [
+    ("GET", "/v1/jobs", None, 200),
+    ("POST", "/v1/jobs", RUN, 201),
+    ("GET", "/v1/jobs/post_engagement", None, 200),
+    ("DELETE", "/v1/jobs/post_events", None, 204),
+    ("POST", "/v1/jobs/post_engagement/stop", {}, 202),
+    ("POST", "/v1/jobs/post_events/resume", {}, 201),
+    ("POST", "/v1/jobs/post_events/resume", {"dry_run": True, "from_savepoint": FIRST}, 200),
+    ("POST", "/v1/jobs/post_engagement/savepoints", {}, 201),
+    ("POST", "/v1/jobs/post_engagement/savepoints", {"batch": 7, "dry_run": True}, 200),
+    ("GET", "/v1/jobs/post_engagement/logs?offset=0&limit=10", None, 200),
+    ("GET", "/v1/jobs/post_engagement/retained", None, 200),
+    ("GET", "/v1/jobs/post_engagement/batches?limit=2", None, 200),
+    ("GET", "/v1/jobs/post_engagement/series?from_ms=1&to_ms=2", None, 200),
+    ("GET", "/v1/jobs/post_engagement/event-series", None, 200),
+    ("GET", "/v1/jobs/post_engagement/events", None, 200),
+    ("GET", "/v1/savepoints", None, 200),
+    ("GET", "/v1/savepoints?job=post_events", None, 200),
+    ("GET", f"/v1/savepoints/{FIRST}", None, 200),
+    ("GET", f"/v1/savepoints/{FIRST}/manifest", None, 200),
+    ("POST", f"/v1/savepoints/{FIRST}/verify?level=complete", None, 200),
+    ("POST", f"/v1/savepoints/{FIRST}/fork", FORK, 201),
+    ("POST", f"/v1/savepoints/{FIRST}/fork", {**FORK, "dry_run": True}, 200),
+    ("DELETE", f"/v1/savepoints/{FIRST}", None, 200),
+    ("GET", "/v1/experiments", None, 200),
+    ("POST", "/v1/experiments", {"name": "e", "savepoint": FIRST, "variants": [FORK]}, 201),
+    ("GET", "/v1/experiments/ex-1", None, 200),
+    ("POST", "/v1/compare", {"a": "post_engagement", "b": "post_engagement_split"}, 200),
+    ("GET", "/v1/tree", None, 200),
+    ("GET", "/v1/ping", None, 200),
+    ("GET", "/v1/health", None, 200),
+    ("GET", "/v1/events?limit=1", None, 200),
+    ("POST", "/v1/example", None, 201),
+    ("POST", "/v1/catalog/rebuild", None, 200),
+]
+REFUSALS = [
+    ("GET", "/v1/jobs/nobody", None, 404, "job.not_found"),
+    ("DELETE", "/v1/jobs/nobody", None, 404, "job.not_found"),
+    ("DELETE", "/v1/jobs/post_engagement", None, 409, "job.running"),
+    ("POST", "/v1/jobs", {**RUN, "name": "post_events"}, 409, "job.exists"),
+    ("POST", "/v1/jobs", {**RUN, "name": "../x"}, 422, "job.name"),
+    ("POST", "/v1/jobs/nobody/stop", {}, 404, "job.not_found"),
+    ("POST", "/v1/jobs/post_events/stop", {}, 409, "job.not_running"),
+    ("POST", "/v1/jobs/nobody/resume", {}, 404, "job.not_found"),
+    ("POST", "/v1/jobs/post_engagement/resume", {}, 409, "job.running"),
+    ("POST", "/v1/jobs/nobody/savepoints", {}, 404, "job.not_found"),
+    ("POST", "/v1/jobs/post_engagement/savepoints", {"batch": 1}, 404, "batch.gone"),
+    ("GET", "/v1/jobs/nobody/logs", None, 404, "job.not_found"),
+    ("GET", "/v1/jobs/nobody/retained", None, 404, "job.not_found"),
+    ("GET", "/v1/jobs/nobody/batches", None, 404, "job.not_found"),
+    ("GET", "/v1/jobs/nobody/series?from_ms=1&to_ms=2", None, 404, "job.not_found"),
+    ("GET", "/v1/jobs/nobody/event-series", None, 404, "job.not_found"),
+    ("GET", "/v1/savepoints/sp-none", None, 404, "savepoint.not_found"),
+    ("GET", "/v1/savepoints/sp-none/manifest", None, 404, "savepoint.not_found"),
+    ("POST", "/v1/savepoints/sp-none/verify", None, 404, "savepoint.not_found"),
+    ("POST", "/v1/savepoints/sp-none/fork", FORK, 404, "savepoint.not_found"),
+    ("POST", f"/v1/savepoints/{FIRST}/fork", {"name": "post_events"}, 409, "job.exists"),
+    ("DELETE", "/v1/savepoints/sp-none", None, 404, "savepoint.not_found"),
+    ("POST", "/v1/experiments", {"name": "e", "savepoint": "sp-none", "variants": [FORK]}, 404, "savepoint.not_found"),
+    ("GET", "/v1/experiments/none", None, 404, "experiment.not_found"),
+    ("POST", "/v1/compare", {"a": "post_engagement", "b": "nobody"}, 404, "job.not_found"),
+    ("GET", "/v1/versions/none", None, 404, "version.not_found"),
+    ("GET", "/v1/operations/none", None, 404, "operation.not_found"),
+    ("GET", "/v1/nothing", None, 404, "request.no_such_path"),
+    ("PUT", "/v1/jobs", RUN, 405, "request.refused"),
+]
+INVALID = [
+    ("/v1/jobs", {"name": "x"}, "body.script"),
+    ("/v1/jobs", {**RUN, "colour": "red"}, "body.colour"),
+    ("/v1/jobs", [], "body"),
+    ("/v1/jobs", {**RUN, "conf": {"a": ["b"]}}, "body.conf.a"),
+    ("/v1/jobs/post_engagement/stop", {"savepoint": "perhaps"}, "body.savepoint"),
+    ("/v1/jobs/post_events/resume", {"args": "x"}, "body.args"),
+    ("/v1/jobs/post_engagement/savepoints", {"bacth": 7}, "body.bacth"),
+    (f"/v1/savepoints/{FIRST}/verify?level=hopefully", {}, "query.level"),
+    (f"/v1/savepoints/{FIRST}/fork", {}, "body.name"),
+    ("/v1/experiments", {"name": "e", "savepoint": FIRST, "variants": [{"nam": "c"}]}, "body.variants.0"),
+    ("/v1/compare", {"a": "x"}, "body.b"),
+]
+
+
+def ask(client: httpx.Client, method: str, path: str, body: Any) -> httpx.Response:
+    return client.request(method, path, json=({} if body is None else body) if method in ("POST", "PUT") else None)
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status"), ANSWERS)
+def test_answers(client: httpx.Client, method: str, path: str, body: Any, status: int) -> None:
+    answer = ask(client, method, path, body)
+    assert answer.status_code == status, answer.text
+    assert status == 204 or answer.json() is not None
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status", "code"), REFUSALS)
+def test_refusals_say_code_and_hint(client: httpx.Client, method: str, path: str, body: Any, status: int, code: str) -> None:
+    answer = ask(client, method, path, body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert answer.json()["error"]["hint"]
+
+
+@pytest.mark.parametrize(("path", "body", "where"), INVALID)
+def test_a_wrong_body_is_named_and_changes_nothing(client: httpx.Client, face: FakeFace, path: str, body: Any, where: str) -> None:
+    answer = client.post(path, json=body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["group"], error["code"]) == (422, "invalid", "request.invalid")
+    assert where in error["message"]
+    assert "/api/docs" in error["hint"]
+    assert face.calls == []
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs/post_engagement/batches?limit=0", "/v1/jobs/post_engagement/series?from_ms=a&to_ms=2"])
+def test_a_wrong_query_is_refused(client: httpx.Client, path: str) -> None:
+    assert client.get(path).json()["error"]["code"] == "request.invalid"
+
+
+@pytest.mark.parametrize("path", [path for method, path, _, _ in ANSWERS if method == "POST"])
+@pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+def test_what_another_site_could_post_is_refused(client: httpx.Client, face: FakeFace, path: str, content_type: str | None) -> None:
+    headers = {"content-type": content_type} if content_type else {}
+    answer = client.post(path, content=b"{}", headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "request.content_type")
+    assert face.calls == []
+
+
+def test_broken_json_is_a_wrong_request(client: httpx.Client) -> None:
+    answer = client.post("/v1/jobs", content=b"{", headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "request.invalid")
+
+
+def test_answers_are_the_domain_values(client: httpx.Client, face: FakeFace) -> None:
+    assert client.get("/v1/jobs").json() == plain(face.jobs())
+    assert client.get("/v1/tree").json() == plain(face.tree())
+
+
+def test_a_version_and_an_operation_are_found(client: httpx.Client, face: FakeFace) -> None:
+    version = next(iter(face.versions.values()))
+    assert client.get(f"/v1/versions/{version.id}").json()["code"] == version.code
+    begun = client.post("/v1/jobs/post_engagement/stop", json={}).json()
+    assert client.get(f"/v1/operations/{begun['id']}").json() == begun
+
+
+def test_a_savepoint_is_found_by_its_path(client: httpx.Client) -> None:
+    quoted = f"{ROOT}/{FIRST}".replace("/", "%2F")
+    assert client.get(f"/v1/savepoints/{quoted}").json()["id"] == FIRST
+    assert client.get(f"/v1/savepoints/{quoted}/manifest").json()["id"] == FIRST
+
+
+def test_a_dry_run_disposes_of_nothing(client: httpx.Client, face: FakeFace) -> None:
+    assert client.delete(f"/v1/savepoints/{FIRST}?dry_run=true").json()["savepoint"] == FIRST
+    assert FIRST in face.savepoints_by_id
+
+
+def test_ping_says_which_workspace(client: httpx.Client, layout: Layout) -> None:
+    layout.workspace_file.write_text('{"format": 1, "id": "ws-1"}')
+    said = client.get("/v1/ping").json()
+    assert (said["name"], said["workspace"], said["workspace_id"]) == ("tidemark", str(layout.root), "ws-1")
+
+
+@pytest.mark.parametrize("group", FACES)
+def test_each_group_has_its_status(client: httpx.Client, face: FakeFace, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = GROUPS.get(group, TidemarkError)("some.code", "a message", "a hint")
+
+    def refuse() -> None:
+        raise error
+
+    monkeypatch.setattr(face, "jobs", refuse)
+    answer = client.get("/v1/jobs")
+    assert (answer.status_code, answer.json()) == (FACES[group][0], error.as_json())
+
+
+def test_what_nobody_expected_is_logged_with_its_traceback(
+    client: httpx.Client, face: FakeFace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(face, "jobs", fail)
+    with caplog.at_level(logging.ERROR, "pipelines.api"):
+        answer = client.get("/v1/jobs")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
+    assert "secret detail" not in answer.text
+    assert "RuntimeError: secret detail" in caplog.text

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import pytest
+
+from pipelines.catalog import events, experiments, jobs, operations, progress, rebuild, runs, savepoints, tails, tree, versions
+from pipelines.catalog.connection import Catalog
+from pipelines.domain.errors import Corrupt, Invalid, NotFound
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId
+from pipelines.domain.jobs import Event, Operation, OperationState, Origin, QuerySeen
+from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.versions import version
+from tests.catalog.making import RUN, A, batch, job, run, savepoint
+
+ORIGIN = Origin(SavepointId("sp-1"), A, ExperimentId("e-1"))
+SEEN = QuerySeen("q", "id-q", "parquet", "/out", "/checkpoints/q", "http://ui")
+FAILED = Exit("failed", 1, "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", "it's over", 9)
+
+
+def test_everything_comes_back_as_it_went_in(catalog: Catalog) -> None:
+    some_version = version("job.py", "print('ü')", args=("{output}",), conf={"k": "v"}, created_ms=3)
+    some_run = run("r-1", state=RunState.FAILED, ended_ms=9, pid=5, exit=FAILED, from_savepoint=SavepointId("sp-1"))
+    experiment = Experiment(ExperimentId("e-1"), "split", SavepointId("sp-1"), (A, JobName("b")), 4)
+    operation = Operation(OperationId("o-1"), "stop", A, OperationState.RUNNING, 5)
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a", origin=ORIGIN), job("b")])
+        versions.save(writer, [some_version])
+        runs.save(writer, [some_run])
+        runs.save_queries(writer, [(A, RUN, SEEN)])
+        savepoints.save(writer, [savepoint("sp-1")])
+        experiments.save(writer, [experiment])
+        operations.save(writer, [operation])
+    with catalog.reading() as reader:
+        assert jobs.listed(reader) == [job("a", origin=ORIGIN), job("b")]
+        assert jobs.get(reader, "a") == job("a", origin=ORIGIN)
+        assert versions.get(reader, some_version.id) == some_version
+        assert versions.listed(reader) == [some_version]
+        assert runs.get(reader, "r-1") == some_run == runs.newest(reader, "a")
+        assert runs.queries(reader, "r-1") == [SEEN]
+        assert savepoints.get(reader, "sp-1") == savepoint("sp-1")
+        assert experiments.get(reader, "e-1") == experiment
+        assert experiments.listed(reader) == [experiment]
+        assert operations.get(reader, "o-1") == operation
+        assert operations.running(reader, "a") == [operation]
+        assert operations.running(reader, "b") == []
+
+
+def test_saving_again_replaces(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        runs.save(writer, [run("r-1", state=RunState.STARTING), run("r-2", state=RunState.FAILED, created_ms=2000)])
+        runs.save(writer, [run("r-1", state=RunState.STARTING), run("r-1", state=RunState.RUNNING)])
+        runs.save_queries(writer, [(A, RUN, SEEN), (A, RUN, SEEN)])
+    with catalog.reading() as reader:
+        assert [(r.id, r.state) for r in runs.of_job(reader, "a")] == [("r-2", RunState.FAILED), ("r-1", RunState.RUNNING)]
+        assert [r.id for r in runs.live(reader)] == ["r-1"]
+        assert runs.queries(reader, "r-1") == [SEEN]
+
+
+@pytest.mark.parametrize(
+    ("get", "code"),
+    [
+        (jobs.get, "job.not_found"),
+        (versions.get, "version.not_found"),
+        (runs.get, "run.not_found"),
+        (savepoints.get, "savepoint.not_found"),
+        (experiments.get, "experiment.not_found"),
+        (operations.get, "operation.not_found"),
+    ],
+)
+@pytest.mark.parametrize("name", ["missing", ""])
+def test_what_is_not_there_is_not_found(catalog: Catalog, get: object, code: str, name: str) -> None:
+    with pytest.raises(NotFound) as refused, catalog.reading() as reader:
+        get(reader, name)  # type: ignore[operator]
+    assert refused.value.code == code
+    assert refused.value.hint
+
+
+def test_a_savepoint_is_found_by_id_beginning_and_path(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        savepoints.save(writer, [savepoint("sp-1"), savepoint("sp-12", created_ms=6000), savepoint("sp-2", of="b")])
+    with catalog.reading() as reader:
+        assert savepoints.get(reader, "sp-1").id == "sp-1"
+        assert savepoints.get(reader, "sp-2").id == "sp-2"
+        assert savepoints.get(reader, "/workspace/savepoints/sp-12/").id == "sp-12"
+        assert [s.id for s in savepoints.listed(reader)] == ["sp-12", "sp-2", "sp-1"]
+        assert [s.id for s in savepoints.listed(reader, "b")] == ["sp-2"]
+    with pytest.raises(Invalid) as refused, catalog.reading() as reader:
+        savepoints.get(reader, "sp-")
+    assert refused.value.code == "savepoint.ambiguous"
+    with catalog.writing() as writer:
+        savepoints.forget(writer, SavepointId("sp-1"))
+        assert savepoints.get(writer, "sp-1").id == "sp-12"
+
+
+def test_events_are_newest_first_and_never_doubled(catalog: Catalog) -> None:
+    first, second, other = Event(1, "run.failed", A, "r-1", "m"), Event(2, "x", None, "s", "m"), Event(2, "y", JobName("b"), "s", "m")
+    with catalog.writing() as writer:
+        events.append(writer, [first, second, first])
+        events.append(writer, [])
+    with catalog.writing() as writer:
+        events.append(writer, [second, other])
+    with catalog.reading() as reader:
+        assert events.listed(reader) == [other, second, first]
+        assert events.listed(reader, limit=1) == [other]
+        assert events.listed(reader, "a") == [first]
+
+
+def test_tails(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        tails.advance(writer, {"jobs/a/p": 5, "jobs/ab/p": 6})
+        tails.advance(writer, {"jobs/a/p": 9})
+    with catalog.reading() as reader:
+        assert tails.positions(reader) == {"jobs/a/p": 9, "jobs/ab/p": 6}
+        assert (tails.position(reader, "jobs/a/p"), tails.position(reader, "new")) == (9, 0)
+    with catalog.writing() as writer:
+        tails.forget(writer, "jobs/a")
+        assert tails.positions(writer) == {"jobs/ab/p": 6}
+
+
+def test_a_forgotten_job_leaves_savepoints_and_its_lane(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a"), job("b", 2, ORIGIN)])
+        runs.save(writer, [run("r-2", created_ms=2000), run("r-1", created_ms=1000), run("r-3", "b")])
+        progress.append(writer, [batch(1, 1)])
+        savepoints.save(writer, [savepoint("sp-1")])
+    with catalog.reading() as reader:
+        drawn = tree.tree(reader)
+    assert [(lane.job, [r.id for r in lane.runs], lane.origin_savepoint) for lane in drawn.lanes] == [
+        ("a", ["r-1", "r-2"], None),
+        ("b", ["r-3"], "sp-1"),
+    ]
+    assert [(mark.id, mark.batch, mark.batch_timestamp_ms) for mark in drawn.marks] == [("sp-1", 7, 4000)]
+    with catalog.writing() as writer:
+        jobs.forget(writer, A)
+        assert [(lane.job, lane.runs) for lane in tree.tree(writer).lanes][1] == ("a", ())
+        counts = rebuild.counts(writer)
+    assert (counts["jobs"], counts["runs"], counts["progress"], counts["latest_progress"], counts["savepoints"]) == (1, 1, 0, 0, 1)
+
+
+def test_a_reset_can_be_refilled_and_is_seen_whole_or_not_at_all(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        progress.append(writer, [batch(1, 1)])
+    with catalog.writing() as writer:
+        rebuild.reset(writer)
+        jobs.save(writer, [job("b")])
+        progress.append(writer, [batch(1, 1), batch(2, 2)])
+        with catalog.reading() as reader:
+            assert [one.name for one in jobs.listed(reader)] == ["a"]
+    with catalog.reading() as reader:
+        assert [one.name for one in jobs.listed(reader)] == ["b"]
+        assert rebuild.counts(reader)["progress"] == 2
+
+
+def test_a_document_that_does_not_read_asks_for_a_rebuild(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        runs.save(writer, [run("r-1")])
+        writer.execute("UPDATE runs SET document = '{}'")
+    with pytest.raises(Corrupt) as refused, catalog.reading() as reader:
+        runs.get(reader, RunId("r-1"))
+    assert refused.value.code == "catalog.damaged"
+    assert "catalog rebuild" in refused.value.hint

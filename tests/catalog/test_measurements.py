@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.catalog import batches, health, jobs, progress, rebuild, runs, savepoints, series, sizes, summaries
+from pipelines.catalog.connection import Catalog, scratch
+from pipelines.catalog.migrations import apply, steps
+from pipelines.catalog.sizes import CheckpointSize
+from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.jobs import QuerySeen
+from pipelines.domain.runs import RunState
+from tests.catalog.making import RUN, A, batch, job, run, savepoint
+
+NOW = 100_000_000
+MINUTE = 60_000
+
+
+def size(at_ms: int, checkpoint_bytes: int, run: str = "r-1") -> CheckpointSize:
+    return CheckpointSize(A, RunId(run), at_ms, checkpoint_bytes, checkpoint_bytes, 0, 0)
+
+
+def test_reading_a_file_twice_doubles_nothing(catalog: Catalog) -> None:
+    rows = [batch(n, n * 1000, late_rows=1) for n in range(20)]
+    with catalog.writing() as writer:
+        progress.append(writer, rows[:12] + rows[5:8])
+    with catalog.writing() as writer:
+        progress.append(writer, rows[8:])
+        progress.append(writer, [])
+        sizes.append(writer, [size(1, 5), size(1, 5)])
+        sizes.append(writer, [size(1, 5), size(2, 6)])
+    with catalog.reading() as reader:
+        assert rebuild.counts(reader)["progress"] == 20
+        assert rebuild.counts(reader)["sizes"] == 2
+        assert reader.execute("SELECT batch, late_rows FROM latest_progress").fetchall() == [(19, 20)]
+        assert reader.execute("SELECT checkpoint_bytes FROM latest_size").fetchall() == [(6,)]
+
+
+def test_the_same_batch_of_another_start_is_another_row(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(1, 1), batch(1, 1, spark_run_id="spark-2"), batch(1, 1, query="r", query_id="id-r")])
+        assert rebuild.counts(writer)["progress"] == 3
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 12), max_size=8), max_size=5))
+def test_however_it_is_cut_the_catalog_holds_each_batch_once(chunks: list[list[int]]) -> None:
+    with scratch(memory_limit="256MB") as db:
+        apply(db, steps(), len(steps()))  # type: ignore[arg-type]
+        for chunk in chunks:
+            progress.append(db, [batch(n, 1000 + n, late_rows=n) for n in chunk])  # type: ignore[arg-type]
+        wanted = sorted({n for chunk in chunks for n in chunk})
+        assert [n for (n,) in db.execute("SELECT batch FROM progress ORDER BY 1").fetchall()] == wanted
+        latest = db.execute("SELECT batch, late_rows, at_ms FROM latest_progress").fetchall()
+        assert latest == ([(wanted[-1], sum(wanted), 1000 + wanted[-1])] if wanted else [])
+
+
+def test_a_summary_of_a_running_job(catalog: Catalog) -> None:
+    old = [batch(n, NOW - 30 * MINUTE + n, batch_ms=90_000.0) for n in range(5)]
+    durations = [float(100 + n) for n in range(101)]
+    fresh = [
+        batch(10 + n, NOW - 5 * MINUTE + n * 1000, batch_ms=ms, input_rate=7.0, processed_rate=9.0, late_rows=1)
+        for n, ms in enumerate(durations)
+    ]
+    last = batch(
+        111, NOW - 1000, batch_ms=150.0, event_max_ms=NOW - 3000, watermark_ms=NOW - 9000, state_rows=5, state_bytes=50, input_rate=8.0
+    )
+    quiet = batch(112, NOW - 500, batch_ms=150.0, input_rate=3.0)
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-0", state=RunState.FAILED, created_ms=10), run("r-1")])
+        runs.save_queries(
+            writer, [(A, RUN, QuerySeen("q", "id-q", "parquet", "", "", "")), (A, RunId("r-0"), QuerySeen("p", "", "", "", "", ""))]
+        )
+        progress.append(writer, [*old, *fresh, last, quiet])
+        sizes.append(writer, [size(NOW - 2000, 400), size(NOW - 9000, 300)])
+        savepoints.save(writer, [savepoint("sp-1", created_ms=77), savepoint("sp-2", created_ms=88)])
+    with catalog.reading() as reader:
+        (found,) = summaries.listed(reader, NOW)
+        detail = summaries.detail(reader, NOW, "a")
+    assert (found.state, found.queries, found.batch, found.restarts) == (RunState.RUNNING, 1, 112, 1)
+    assert (found.batch_ms_p50, found.batch_ms_p99) == (150.0, pytest.approx(198.98, abs=0.05))
+    assert 1 < len(found.latency) <= 60
+    assert max(found.latency) == 200.0
+    assert (found.input_rate, found.processed_rate) == (3.0, 20.0)
+    assert (found.lag_ms, found.watermark_ms) == (3000 - 1000 + 150, NOW - 9000)
+    assert (found.late_rows, found.state_rows, found.state_bytes, found.checkpoint_bytes) == (101, 5, 50, 400)
+    assert (found.last_progress_ms, found.savepoints, found.last_savepoint_ms) == (NOW - 500, 2, 88)
+    assert detail.summary == found
+    assert [seen.query for seen in detail.queries] == ["q"]
+    assert [one.id for one in detail.runs] == ["r-1", "r-0"]
+
+
+def test_jobs_are_listed_worst_first(catalog: Catalog) -> None:
+    states = {
+        "ok": RunState.RUNNING,
+        "late": RunState.RUNNING,
+        "later": RunState.RUNNING,
+        "broken": RunState.FAILED,
+        "done": RunState.STOPPED,
+    }
+    lags = {"late": 2 * MINUTE, "later": 3 * MINUTE, "done": 9 * MINUTE, "ok": 0}
+    with catalog.writing() as writer:
+        jobs.save(writer, [job(name) for name in (*states, "new")])
+        runs.save(writer, [run(f"r-{name}", name, state) for name, state in states.items()])
+        rows = [(name, batch(1, NOW - 1000, batch_ms=0.0, event_max_ms=NOW - 1000 - lag)) for name, lag in lags.items()]
+        progress.append(writer, [(JobName(name), RunId(f"r-{name}"), p, "[]") for name, (_, _, p, _) in rows])
+    with catalog.reading() as reader:
+        found = summaries.listed(reader, NOW)
+        said = health.health(reader, NOW, found)
+        assert health.health(reader, NOW) == said
+    assert [summary.job.name for summary in found] == ["broken", "later", "late", "done", "new", "ok"]
+    by_name = {summary.job.name: summary for summary in found}
+    assert by_name["done"].lag_ms is None
+    assert by_name["done"].last_progress_ms == NOW - 1000
+    assert (by_name["new"].state, by_name["new"].batch, by_name["new"].restarts) == (None, None, 0)
+    assert (said.jobs, said.running, said.failed, said.input_rate) == (6, 3, 1, 30.0)
+    assert (said.worst_lag_job, said.worst_lag_ms) == ("later", 3 * MINUTE)
+    with pytest.raises(NotFound), catalog.reading() as reader:
+        summaries.detail(reader, NOW, "missing")
+
+
+def test_a_resumed_run_counts_its_own_late_rows(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(1, 1000, late_rows=5, watermark_ms=77)])
+        _, _, resumed, _ = batch(2, 2000, late_rows=2, spark_run_id="spark-2")
+        progress.append(writer, [(A, RunId("r-2"), resumed, "[]")])
+        assert writer.execute("SELECT run, batch, late_rows, watermark_ms FROM latest_progress").fetchall() == [("r-2", 2, 2, 77)]
+
+
+def test_health_lines_cover_fifteen_minutes(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a"), job("b")])
+        runs.save(
+            writer,
+            [run("r-1", created_ms=NOW - 10 * MINUTE), run("r-2", "b", RunState.STOPPED, NOW - 14 * MINUTE, ended_ms=NOW - 5 * MINUTE)],
+        )
+        progress.append(writer, [batch(1, NOW - 1, input_rows=300, batch_ms=250.0, event_max_ms=NOW - 1001), batch(2, NOW, input_rows=15)])
+        savepoints.save(
+            writer, [savepoint("sp-1", created_ms=NOW - 20 * MINUTE, bytes=10), savepoint("sp-2", created_ms=NOW - MINUTE, bytes=5)]
+        )
+    with catalog.reading() as reader:
+        said = health.health(reader, NOW)
+    lines = (said.t, said.running_line, said.input_line, said.batch_line, said.lag_line, said.storage_line)
+    assert [len(line) for line in lines] == [60] * 6
+    assert (said.t[-1], said.t[0]) == (NOW, NOW - 59 * 15_000)
+    assert (said.running_line[0], said.running_line[30], said.running_line[-1]) == (0, 2, 1)
+    assert said.input_line[-2:] == (0.0, 21.0)
+    assert (said.batch_line[-2:], said.lag_line[-1]) == ((None, 500.0), 1250.0)
+    assert (said.storage_line[0], said.storage_line[-1], said.savepoints, said.savepoint_bytes) == (10, 15, 2, 15)
+
+
+def test_health_of_an_empty_workspace(catalog: Catalog) -> None:
+    with catalog.reading() as reader:
+        said = health.health(reader, NOW)
+        assert summaries.listed(reader, NOW) == []
+    assert (said.jobs, said.input_rate, said.worst_batch_ms_p99, said.worst_lag_job, said.storage_line[0]) == (0, 0.0, None, "", 0)
+
+
+def test_a_short_series_is_whole_with_sizes_as_of_each_batch(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(n, n * 1000, event_max_ms=n * 1000 - 500) for n in range(10)])
+        sizes.append(writer, [size(2500, 25), size(5400, 54)])
+    with catalog.reading() as reader:
+        found = series.series(reader, "a", from_ms=1000, to_ms=8000).columns
+        assert series.series(reader, "b", from_ms=0, to_ms=NOW).columns["t"] == ()
+    assert found["batch_id"] == tuple(range(1, 9))
+    assert found["t"] == tuple(n * 1000.0 + 500 for n in range(1, 9))
+    assert found["event_lag_ms"] == (1000.0,) * 8
+    assert found["checkpoint_bytes"] == (None, 25, 25, 25, 54, 54, 54, 54)
+    assert found["commit_batch_ms"] == (None,) * 8
+
+
+def test_a_batch_without_events_has_no_lag(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1")])
+        progress.append(writer, [batch(1, NOW)])
+    with catalog.reading() as reader:
+        assert series.series(reader, "a", from_ms=0, to_ms=NOW).columns["event_lag_ms"] == (None,)
+        assert summaries.listed(reader, NOW)[0].lag_ms is None
+        assert set(health.health(reader, NOW).lag_line) == {None}
+
+
+@pytest.mark.parametrize("points", [5, 7, 60, 600])
+def test_peaks_survive_a_long_series(catalog: Catalog, points: int) -> None:
+    rows = [batch(n, n * 1000, batch_ms=500.0 + n % 3, input_rate=10.0) for n in range(3000)]
+    rows[700] = batch(700, 700_000, batch_ms=99_000.0)
+    rows[1503] = batch(1503, 1_503_000, batch_ms=1.0)
+    rows[2200] = batch(2200, 2_200_000, input_rate=5000.0)
+    with catalog.writing() as writer:
+        progress.append(writer, rows)
+    with catalog.reading() as reader:
+        found = series.series(reader, "a", from_ms=0, to_ms=NOW, points=points).columns
+    assert {len(column) for column in found.values()} == {len(found["t"])}
+    assert len(found["t"]) <= points
+    assert (max(found["batch_ms"]), min(found["batch_ms"]), max(found["input_rate"])) == (99_000.0, 1.0, 5000.0)  # type: ignore[type-var]
+    assert list(found["t"]) == sorted(found["t"])  # type: ignore[type-var]
+    assert found["batch_id"][-1] == 2999
+
+
+def test_too_few_points_are_refused(catalog: Catalog) -> None:
+    with pytest.raises(Invalid), catalog.reading() as reader:
+        series.series(reader, "a", from_ms=0, to_ms=1, points=4)
+
+
+def test_over_event_time_the_newest_of_a_repeated_batch_counts(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(n, n * 1000, event_max_ms=n * 10, batch_ms=1.0) for n in range(4)])
+        progress.append(writer, [batch(n, 50_000 + n, event_max_ms=n * 10, batch_ms=2.0, spark_run_id="spark-2") for n in (2, 3)])
+        progress.append(writer, [batch(4, 60_000)])
+    with catalog.reading() as reader:
+        found = series.event_series(reader, "a").columns
+    assert (found["t"], found["batch_ms"]) == ((0.0, 10.0, 20.0, 30.0), (1.0, 1.0, 2.0, 2.0))
+
+
+def test_a_series_of_one_query(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(n, n, query=name, query_id=name) for n in range(5) for name in "pq"])
+    with catalog.reading() as reader:
+        assert len(series.series(reader, "a", from_ms=0, to_ms=NOW).columns["t"]) == 10
+        assert len(series.series(reader, "a", from_ms=0, to_ms=NOW, query="p").columns["t"]) == 5
+
+
+def test_batches_are_newest_first_however_old(catalog: Catalog) -> None:
+    day = 86_400_000
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(n, n * day) for n in range(5)])
+        a, r, newest, _ = batch(5, 5 * day - 1000, watermark_ms=3, state_rows=4, late_rows=2)
+        progress.append(writer, [(a, r, newest, '[{"description":"x"}]')])
+    with catalog.reading() as reader:
+        found = batches.newest(reader, "a")
+        assert [row.batch for row in batches.newest(reader, "a", limit=2)] == [5, 4]
+    assert [row.batch for row in found] == [5, 4, 3, 2, 1, 0]
+    assert (found[0].watermark_ms, found[0].state_rows, found[0].late_rows, found[0].sources) == (3, 4, 2, '[{"description":"x"}]')
+    assert found[0].phases == {
+        "latestOffset": 2.0,
+        "getBatch": 1.0,
+        "queryPlanning": 3.0,
+        "walCommit": 4.0,
+        "addBatch": 300.0,
+        "commitOffsets": 5.0,
+    }

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.catalog.outputs import OutputComparison, compare
+from pipelines.domain.errors import Corrupt, Incompatible, Invalid, TidemarkError, Unsupported
+from pipelines.domain.ids import JobName
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+NOON_MS = int(NOON.timestamp() * 1000)
+TYPES = {"window_end": pa.timestamp("us", tz="UTC"), "post_id": pa.string(), "views": pa.int64(), "score": pa.float64()}
+
+Row = tuple[datetime | None, str | None, int | None, float | None]
+
+
+def minute(n: int) -> datetime:
+    return NOON + timedelta(minutes=n)
+
+
+def written(path: Path, rows: list[Row]) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
+    pq.write_table(pa.table({name: pa.array(c, kind) for (name, kind), c in zip(TYPES.items(), columns, strict=True)}), path)
+    return str(path)
+
+
+def table(path: Path, **columns: Any) -> str:
+    pq.write_table(pa.table(columns), path)
+    return str(path)
+
+
+def numbers(found: OutputComparison) -> tuple[int, ...]:
+    return (found.rows_a, found.rows_b, found.equal, found.only_a, found.only_b, found.changed)
+
+
+A_ROWS: list[Row] = [(minute(0), "p1", 1, 0.5), (minute(0), "p2", 2, None), (minute(1), "p1", 3, 1.0), (minute(2), "p9", 9, 9.0)]
+B_ROWS: list[Row] = [(minute(0), "p1", 1, 0.5), (minute(0), "p2", 5, None), (minute(1), "p1", 3, 1.0), (minute(3), "p7", 7, 7.0)]
+
+
+def test_rows_are_matched_by_the_key_that_is_found(tmp_path: Path) -> None:
+    a = [written(tmp_path / "a1", A_ROWS[:2]), written(tmp_path / "a2", A_ROWS[2:])]
+    found = compare(a, [written(tmp_path / "b", B_ROWS)])
+    assert found.columns == ("window_end", "post_id", "views", "score")
+    assert found.keys == ("window_end", "post_id")
+    assert numbers(found) == (4, 4, 2, 1, 1, 1)
+    assert found.examples["changed"] == [
+        {"window_end": "2026-01-01 12:00:00+00", "post_id": "p2", "a.views": 2, "b.views": 5},
+    ]
+    assert found.examples["only_a"] == [{"window_end": "2026-01-01 12:02:00+00", "post_id": "p9", "views": 9, "score": 9.0}]
+    assert [row["post_id"] for row in found.examples["only_b"]] == ["p7"]
+    assert found.note == ""
+    assert found.over_time is not None
+    assert found.over_time.time_column == "window_end"
+    assert found.over_time.t == tuple(NOON_MS + n * 60_000 for n in range(4))
+    assert found.over_time.a["views"] == (3.0, 3.0, 9.0, None)
+    assert found.over_time.b["views"] == (6.0, 3.0, None, 7.0)
+    json.dumps(found.examples, allow_nan=False)
+    whole = found.of(JobName("x"), JobName("y"), "q")
+    assert (whole.a, whole.b, whole.query, whole.changed) == ("x", "y", "q", 1)
+
+
+def test_only_rows_that_both_reached_count(tmp_path: Path) -> None:
+    a, b = [written(tmp_path / "a", [*A_ROWS, (None, "p0", 0, 0.0)])], [written(tmp_path / "b", B_ROWS)]
+    found = compare(a, b, until_ms=NOON_MS + 60_000)
+    assert numbers(found) == (3, 3, 2, 0, 0, 1)
+    assert found.until_ms == NOON_MS + 60_000
+    assert numbers(compare(a, b, until_ms=NOON_MS - 1)) == (0, 0, 0, 0, 0, 0)
+
+
+def test_without_a_unique_key_rows_are_a_multiset(tmp_path: Path) -> None:
+    rows = [(minute(0), "p1", 1, 1.0)] * 3
+    found = compare([written(tmp_path / "a", rows)], [written(tmp_path / "b", [*rows[:1], (minute(0), "p1", 2, 1.0)])])
+    assert found.keys == ()
+    assert numbers(found) == (3, 2, 1, 2, 1, 0)
+    assert "window_end, post_id name more than one row" in found.note
+    assert len(found.examples["only_a"]) == len(found.examples["only_b"]) == 1
+    assert found.examples["changed"] == []
+
+
+def test_keys_that_are_asked_for(tmp_path: Path) -> None:
+    a = [table(tmp_path / "a", n=[1, 2], v=[1.0, math.nan])]
+    b = [table(tmp_path / "b", n=[1, 2], v=[2.0, math.nan])]
+    assert "No column can name a row" in compare(a, b).note
+    found = compare(a, b, keys=["n"])
+    assert (found.keys, numbers(found)) == (("n",), (2, 2, 1, 0, 0, 1))
+    assert found.examples["changed"] == [{"n": 1, "a.v": 1.0, "b.v": 2.0}]
+    with pytest.raises(Invalid) as refused:
+        compare(a, b, keys=["n", "missing"])
+    assert refused.value.code == "compare.keys"
+
+
+def test_examples_are_few_and_json(tmp_path: Path) -> None:
+    odd = {"id": list(range(50)), "b": [b"\xff"] * 50, "n": [math.inf] * 50, "l": [[1, None]] * 50, "d": [NOON.date()] * 50}
+    found = compare([table(tmp_path / "a", **odd)], [], examples=3)
+    assert [row["id"] for row in found.examples["only_a"]] == [0, 1, 2]
+    assert found.examples["only_a"][0]["d"] == "2026-01-01"
+    assert found.examples["only_a"][0]["n"] == "Infinity"
+    json.dumps(found.examples, allow_nan=False)
+    assert compare([table(tmp_path / "a", **odd)], [], examples=0).examples["only_a"] == []
+
+
+def test_columns_of_one_side_are_named_and_left_out(tmp_path: Path) -> None:
+    a = [table(tmp_path / "a", post_id=["p"], views=pa.array([1], pa.int32()), kind=["x"])]
+    b = [table(tmp_path / "b", paid=[4], views=[1.0], post_id=["p"])]
+    found = compare(a, b)
+    assert (found.columns, numbers(found)) == (("post_id", "views"), (1, 1, 1, 0, 0, 0))
+    assert "Only A has the columns kind" in found.note
+    assert "Only B has the columns paid" in found.note
+    assert "views (INTEGER in A, DOUBLE in B)" in found.note
+
+
+def test_names_of_ours_in_their_columns_do_no_harm(tmp_path: Path) -> None:
+    columns = {"t": ["x"], "is_b": [1], "c1": [2], "in_a": [3], 'quo"te': [4], "select": [5]}
+    found = compare([table(tmp_path / "a", **columns)], [table(tmp_path / "b", **columns | {"in_a": [9]})])
+    assert (found.keys, numbers(found)) == (("t",), (1, 1, 0, 0, 0, 1))
+    assert found.examples["changed"] == [{"t": "x", "a.in_a": 3, "b.in_a": 9}]
+
+
+def test_no_output_yet(tmp_path: Path) -> None:
+    a = [written(tmp_path / "a", A_ROWS)]
+    none = compare([], [])
+    assert (numbers(none), none.columns, none.over_time) == ((0,) * 6, (), None)
+    assert none.note == "A has no output yet. B has no output yet."
+    assert numbers(compare(a, [])) == (4, 0, 0, 4, 0, 0)
+    assert numbers(compare([], a)) == (0, 4, 0, 0, 4, 0)
+    assert numbers(compare(a, [written(tmp_path / "b", [])])) == (4, 0, 0, 4, 0, 0)
+
+
+def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
+    a = written(tmp_path / "a", A_ROWS)
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(b"PAR1 no more")
+    torn = tmp_path / "torn.json"
+    torn.write_text('{"post_id": "p"')
+    cases: list[tuple[type[TidemarkError], str, Any]] = [
+        (Corrupt, "compare.file_missing", lambda: compare([a, str(tmp_path / "gone")], [a])),
+        (Corrupt, "compare.file_damaged", lambda: compare([a, str(damaged)], [a])),
+        (Corrupt, "compare.file_damaged", lambda: compare([str(torn)], [], format="json")),
+        (Unsupported, "compare.format", lambda: compare([a], [a], format="avro")),
+        (Unsupported, "compare.remote", lambda: compare(["s3://bucket/part"], [a])),
+        (Incompatible, "compare.columns", lambda: compare([a], [table(tmp_path / "b", other=[1])])),
+        (Incompatible, "compare.types", lambda: compare([a], [table(tmp_path / "c", views=[{"x": 1}])])),
+        (Invalid, "compare.time_column", lambda: compare([a], [a], time_column="views")),
+    ]
+    for group, code, ask in cases:
+        with pytest.raises(group) as refused:
+            ask()
+        assert (refused.value.code, bool(refused.value.hint)) == (code, True)
+
+
+def test_a_window_struct_is_key_and_time(tmp_path: Path) -> None:
+    def windows(views: int) -> dict[str, Any]:
+        return {"window": [{"start": minute(n), "end": minute(n + 1)} for n in range(2)], "views": [1, views]}
+
+    found = compare([table(tmp_path / "a", **windows(2))], [table(tmp_path / "b", **windows(3))])
+    assert (found.keys, numbers(found)) == (("window",), (2, 2, 1, 0, 0, 1))
+    assert found.over_time is not None
+    assert (found.over_time.time_column, found.over_time.t[0]) == ("window.end", NOON_MS + 60_000)
+    assert numbers(compare([table(tmp_path / "c", **windows(2))], [], until_ms=NOON_MS + 60_000, time_column="window"))[0] == 1
+
+
+def test_json_and_csv_as_spark_writes_them(tmp_path: Path) -> None:
+    for n, views in enumerate((1, 2)):
+        (tmp_path / f"{n}.json").write_text(
+            "".join(f'{{"window_end":"2026-01-01T12:0{m}:00.000Z","post_id":"p","views":{views if m else 7}}}\n' for m in range(2))
+        )
+        (tmp_path / f"{n}.csv").write_text("".join(f"2026-01-01T12:0{m}:00.000Z,p,{views if m else 7}\n" for m in range(2)))
+    for kind in ("json", "csv"):
+        empty = tmp_path / f"empty.{kind}"
+        empty.write_text("")
+        found = compare([str(tmp_path / f"0.{kind}"), str(empty)], [str(tmp_path / f"1.{kind}")], format=kind)
+        assert numbers(found) == (2, 2, 1, 0, 0, 1), kind
+        assert compare([str(empty)], [], format=kind).rows_a == 0
+        assert found.over_time is not None
+        assert len(found.over_time.t) == 2
+
+
+def test_only_the_files_given_are_read_and_partitions_above_are_no_columns(tmp_path: Path) -> None:
+    def side(name: str) -> list[str]:
+        return [written(tmp_path / f"run={name}" / "out[1]*" / f"kind={kind}" / "part", A_ROWS) for kind in "xy"]
+
+    a, b = side("a"), side("b")
+    written(tmp_path / "run=a" / "out[1]*" / "kind=x" / "part2", A_ROWS)
+    written(tmp_path / "run=a" / "out1-more" / "kind=x" / "part", A_ROWS)
+    found = compare(a, [f"file://{file.replace('[', '%5B')}" for file in b])
+    assert (found.columns[-1], found.keys) == ("kind", ("window_end", "post_id", "kind"))
+    assert numbers(found) == (8, 8, 8, 0, 0, 0)
+    assert compare(a[:1], b[:1]).columns[-1] == "kind"
+
+
+def test_over_time_has_at_most_600_points_and_loses_no_sum(tmp_path: Path) -> None:
+    rows: list[Row] = [(minute(n), "p", n, math.nan if n == 3 else 1.0) for n in range(5000)]
+    found = compare([written(tmp_path / "a", rows)], []).over_time
+    assert found is not None
+    assert 300 <= len(found.t) <= 600
+    assert sum(v or 0 for v in found.a["views"]) == sum(range(5000))
+    assert found.a["score"][0] is None
+    assert set(found.b["views"]) == {None}
+
+
+cells = st.tuples(
+    st.sampled_from([None, *map(minute, range(3))]),
+    st.sampled_from([None, "", "p1", "p2"]),
+    st.sampled_from([None, 0, 1, -1]),
+    st.sampled_from([None, 0.0, 0.5]),
+)
+
+
+def reference(a: list[Row], b: list[Row], until_ms: int | None) -> tuple[int, ...]:
+    """The same by Counters: rows_a, rows_b, equal, only_a, only_b, changed."""
+    if until_ms is not None:
+        a, b = ([row for row in side if row[0] and row[0].timestamp() * 1000 <= until_ms] for side in (a, b))
+    in_a, in_b = Counter(a), Counter(b)
+    only_a, only_b = in_a - in_b, in_b - in_a
+    unique = all(max(Counter(row[:2] for row in side).values(), default=1) == 1 for side in (a, b))
+    changed = len({row[:2] for row in only_a} & {row[:2] for row in only_b}) if unique else 0
+    return (len(a), len(b), (in_a & in_b).total(), only_a.total() - changed, only_b.total() - changed, changed)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(cells, max_size=12), st.lists(cells, max_size=12), st.booleans(), st.sampled_from([None, NOON_MS, NOON_MS + 60_000]))
+def test_compare_is_the_difference_of_counters(a: list[Row], b: list[Row], distinct: bool, until_ms: int | None) -> None:
+    if distinct:
+        a, b = (list({row[:2]: row for row in side}.values()) for side in (a, b))
+    with TemporaryDirectory() as folder:
+        found = compare([written(Path(folder) / "a", a)], [written(Path(folder) / "b", b)], until_ms=until_ms, examples=100)
+    assert numbers(found) == reference(a, b, until_ms)
+    assert (found.rows_a, found.rows_b) == (found.equal + found.only_a + found.changed, found.equal + found.only_b + found.changed)
+    if not distinct:
+        return
+    assert [len(found.examples[kind]) for kind in ("only_a", "only_b", "changed")] == [found.only_a, found.only_b, found.changed]

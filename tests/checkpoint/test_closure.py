@@ -1,0 +1,237 @@
+"""Closures of checkpoints that real Spark wrote: whole, minimal, and found from one listing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipelines.checkpoint import relocation
+from pipelines.checkpoint.closure import closure, newest_committed
+from pipelines.checkpoint.provider import Provider
+from pipelines.checkpoint.retained import retained
+from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unsupported
+from pipelines.storage.protocol import Entry
+from tests.checkpoint.golden import NAMES, ROCKSDB, STATEFUL, MemoryStorage, checkpoint, in_memory
+from tests.checkpoint.materialise import materialise
+
+KINDS = {
+    "hdfs": (Provider.HDFS, 1, 1),
+    "hdfs_purged": (Provider.HDFS, 1, 1),
+    "join": (Provider.ROCKSDB, 2, 4),
+    "named": (Provider.ROCKSDB, 2, 1),
+    "rate": (Provider.NONE, 1, 0),
+    "rocksdb": (Provider.ROCKSDB, 1, 1),
+    "rocksdb_changelog": (Provider.ROCKSDB, 1, 1),
+    "rocksdb_format2": (Provider.ROCKSDB, 2, 1),
+    "stateless": (Provider.NONE, 1, 0),
+    "transform": (Provider.ROCKSDB, 2, 1),
+}
+
+
+def is_state(path: str) -> bool:
+    return path.startswith("state/") and "_metadata" not in path and "_stateSchema" not in path and not path.endswith(".crc")
+
+
+def test_every_golden_is_described() -> None:
+    assert list(KINDS) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_retained_batch_has_a_closure(name: str) -> None:
+    storage = checkpoint(name)
+    batches = retained(storage)
+    assert batches[-1].batch == newest_committed(storage)
+    for one in batches:
+        found = closure(storage, one.batch)
+        stores = sum(len(operator.stores) for operator in found.operators)
+        assert (found.provider, found.format_version, stores) == KINDS[name]
+        assert (found.offsets.batch_timestamp_ms, found.offsets.batch_watermark_ms) == (one.timestamp_ms, one.watermark_ms)
+        assert found.total_bytes == sum(entry.bytes for entry in found.clone) + sum(map(len, found.write.values()))
+        assert all(operator.partitions == 2 for operator in found.operators)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_closure_is_self_contained(name: str) -> None:
+    """What was made from a closure has the same closure again, and nothing beside it."""
+    source = checkpoint(name)
+    for one in retained(source):
+        target = MemoryStorage({})
+        materialise(closure(source, one.batch), source, target)
+        again = closure(target, one.batch)
+        assert {entry.path for entry in again.clone} | again.write.keys() == target.files.keys()
+        assert dict(again.write) == {path: target.files[path] for path in again.write}
+        assert newest_committed(target) == one.batch
+        assert [batch.batch for batch in retained(target)][-1] == one.batch
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_every_state_file_of_a_closure_is_needed(name: str) -> None:
+    source = checkpoint(name)
+    for one in retained(source):
+        target = MemoryStorage({})
+        materialise(closure(source, one.batch), source, target)
+        needed = [path for path in target.files if is_state(path)]
+        assert needed
+        for path in needed:
+            without = MemoryStorage({file: data for file, data in target.files.items() if file != path})
+            with pytest.raises(Corrupt) as caught:
+                closure(without, one.batch)
+            assert caught.value.code == "checkpoint.missing_file"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_listing_and_few_reads(name: str) -> None:
+    storage = in_memory(checkpoint(name))
+    batch = newest_committed(storage)
+    assert batch is not None
+    storage.lists = storage.reads = 0
+    found = closure(storage, batch)
+    assert storage.lists == 1
+    assert storage.reads < 6 + len(found.clone)
+
+
+def test_hdfs_takes_the_newest_snapshot_and_later_deltas() -> None:
+    files = [entry.path for entry in closure(checkpoint("hdfs"), 9).clone if is_state(entry.path) and entry.path.startswith("state/0/0/")]
+    assert files == ["state/0/0/10.delta", "state/0/0/8.snapshot", "state/0/0/9.delta"]
+
+
+def test_format_2_takes_only_the_ids_of_the_commit() -> None:
+    source = in_memory(checkpoint("rocksdb_format2"))
+    found = closure(source, 9)
+    stray = "state/0/0/10_00000000-0000-0000-0000-000000000000.changelog"
+    source.files[stray] = b"left by an attempt that failed"
+    assert closure(source, 9).clone == found.clone
+
+
+@pytest.mark.parametrize("name", ROCKSDB)
+def test_a_snapshot_comes_with_its_ssts(name: str) -> None:
+    files = [entry.path for entry in closure(checkpoint(name), 12).clone]
+    assert any(path.endswith(".zip") for path in files)
+    assert any("/SSTs/" in path and path.endswith(".sst") for path in files)
+
+
+def test_an_sst_of_another_size_is_corrupt() -> None:
+    source = in_memory(checkpoint("rocksdb"))
+    sst = next(entry.path for entry in closure(source, 12).clone if entry.path.endswith(".sst"))
+    source.files[sst] += b"x"
+    with pytest.raises(Corrupt) as caught:
+        closure(source, 12)
+    assert caught.value.code == "checkpoint.malformed"
+    assert sst in caught.value.message
+
+
+def test_batch_0() -> None:
+    found = closure(checkpoint("hdfs"), 0)
+    logs = [entry.path for entry in found.clone if entry.path.startswith(("offsets/", "commits/"))]
+    assert [path for path in logs if not path.endswith(".crc")] == ["commits/0", "offsets/0"]
+    assert list(found.write) == ["sources/0/0"]
+
+
+def test_checksums_come_along() -> None:
+    for name in ("hdfs", "rocksdb_format2"):
+        paths = {entry.path for entry in closure(checkpoint(name), 9).clone}
+        assert ".metadata.crc" in paths
+        assert "offsets/.9.crc" in paths
+        assert all(any(f"{path.rpartition('/')[0]}/.{path.rpartition('/')[2]}.crc" == other for other in paths) for path in filter(is_state, paths))
+    assert any(path.endswith(".changelog.crc") and "/." not in path for path in paths)
+
+
+def test_gaps_of_async_progress() -> None:
+    """Async progress tracking writes every few batches: the entry before is the one before in the folder."""
+    source = in_memory(checkpoint("stateless"))
+    for batch in (6, 7, 8):
+        for folder in ("offsets", "commits"):
+            source.delete([f"{folder}/{batch}", f"{folder}/.{batch}.crc"])
+    paths = {entry.path for entry in closure(source, 9).clone}
+    assert {"offsets/5", "offsets/9", "commits/5", "commits/9"} <= paths
+    assert [one.batch for one in retained(source)] == [0, 1, 2, 3, 4, 5, 9, 10, 11, 12]
+
+
+def test_other_sources_are_cloned_whole() -> None:
+    found = closure(checkpoint("rate"), 1)
+    assert {"sources/0/0", "sources/0/.0.crc"} <= {entry.path for entry in found.clone}
+    assert found.write == {}
+
+
+def test_named_sources_are_cut_by_name() -> None:
+    found = closure(checkpoint("named"), 11)
+    assert found.offsets.version == 2
+    assert dict(found.offsets.offsets) == {"clicks": '{"logOffset":11}', "views": '{"logOffset":11}'}
+    assert {"sources/clicks/9.compact", "sources/views/9.compact", "sources/views/11"} <= found.write.keys()
+    assert not any(entry.path.startswith("sources/") for entry in found.clone)
+
+
+def test_a_planned_batch_is_no_committed_one() -> None:
+    with pytest.raises(Conflict) as caught:
+        closure(checkpoint("hdfs"), 14)
+    assert caught.value.code == "checkpoint.not_committed"
+    assert "13" in caught.value.message
+
+
+def test_a_purged_batch_is_not_retained() -> None:
+    assert [one.batch for one in retained(checkpoint("hdfs_purged"))] == [10, 11, 12, 13]
+    with pytest.raises(Corrupt) as caught:
+        closure(checkpoint("hdfs_purged"), 9)
+    assert caught.value.code == "checkpoint.missing_file"
+    assert "offsets/8" in caught.value.message
+
+
+def test_a_folder_that_is_no_checkpoint() -> None:
+    for ask in (retained, lambda storage: closure(storage, 0)):
+        with pytest.raises(NotFound) as caught:
+            ask(MemoryStorage({"a": b""}))
+        assert caught.value.code == "checkpoint.not_found"
+    assert newest_committed(MemoryStorage({})) is None
+
+
+def test_a_checkpoint_before_its_first_commit() -> None:
+    source = MemoryStorage({"metadata": b'{"id":"x"}', "offsets/0": checkpoint("hdfs").read("offsets/0")})
+    assert newest_committed(source) is None
+    assert retained(source) == ()
+
+
+class Lagging(MemoryStorage):
+    """Its first listing misses what a batch wrote meanwhile, as that of a live checkpoint may."""
+
+    def list(self, folder: str = "") -> list[Entry]:  # type: ignore[override]
+        entries = list(super().list(folder))
+        return entries if self.lists > 1 else [entry for entry in entries if not entry.path.startswith("state/0/1/14")]
+
+
+def test_a_listing_that_was_too_old_is_made_again() -> None:
+    source = Lagging(in_memory(checkpoint("rocksdb_format2")).files)
+    assert closure(source, 13).clone == closure(checkpoint_in_memory("rocksdb_format2"), 13).clone
+    assert source.lists == 2
+
+
+def checkpoint_in_memory(name: str) -> MemoryStorage:
+    return in_memory(checkpoint(name))
+
+
+def test_another_state_store_is_refused() -> None:
+    source = in_memory(checkpoint("hdfs"))
+    source.files["offsets/5"] = source.files["offsets/5"].replace(b"HDFSBackedStateStoreProvider", b"MyProvider")
+    with pytest.raises(Unsupported) as caught:
+        closure(source, 5)
+    assert "MyProvider" in caught.value.message
+
+
+def test_the_schema_files_of_transform_with_state_move_along() -> None:
+    source = checkpoint("transform")
+    found = closure(source, 12)
+    assert found.relocate == ("state/0/_metadata/v2/0",)
+    moved = relocation.relocated(found.relocate[0], source.read(found.relocate[0]), "file:/elsewhere/c")
+    body = json.loads(moved.partition(b"\n")[2])
+    (path,) = body["stateStoreInfo"][0]["stateSchemaFilePaths"]
+    assert path.startswith("file:/elsewhere/c/state/0/_stateSchema/default/0_")
+    assert path.removeprefix("file:/elsewhere/c/") in {entry.path for entry in found.clone}
+    before = json.loads(source.read(found.relocate[0]).partition(b"\n")[2])
+    before["stateStoreInfo"][0]["stateSchemaFilePaths"] = body["stateStoreInfo"][0]["stateSchemaFilePaths"]
+    assert before == body
+
+
+def test_the_pinned_confs() -> None:
+    conf = closure(checkpoint("rocksdb"), 3).conf
+    assert conf["spark.sql.shuffle.partitions"] == "2"
+    assert conf["spark.sql.streaming.stateStore.providerClass"].endswith("RocksDBStateStoreProvider")

@@ -1,0 +1,52 @@
+"""Real Spark goes on from a closure as if nothing had happened: the rows are those of the run that was never interrupted."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.checkpoint import sink_log
+from pipelines.checkpoint.closure import closure
+from pipelines.storage.local import LocalStorage
+from tests.checkpoint.materialise import carry_sink_log, materialise
+from tests.golden import make
+
+pytestmark = pytest.mark.spark
+
+FORKED_AT = 5
+"""Before the tenth batch, whose logs are compacted: the fork has to cross it."""
+STATEFUL = ["hdfs", "rocksdb", "rocksdb_changelog", "rocksdb_format2", "join", "named", "transform"]
+COMMITS_AT_LEAST = 11
+NEWEST = 10**9
+
+
+def rows(spark: Any, output: Path) -> list[Any]:
+    """What the sink log says is written: a fork's names the files that its parent wrote, too."""
+    log = LocalStorage(output / "_spark_metadata")
+    files = sink_log.live_files(sink_log.read(log, NEWEST), NEWEST)
+    return sorted(tuple(row) for row in spark.read.parquet(*(file.path for file in files)).collect())
+
+
+@pytest.mark.parametrize("name", ["stateless", *STATEFUL])
+def test_a_restart_from_a_past_batch_equals_the_uninterrupted_run(spark: Any, tmp_path: Path, name: str) -> None:
+    golden = make.GOLDENS[name]
+    for seed, folder in enumerate(golden.inputs):
+        make.write_input(tmp_path / folder, batches=COMMITS_AT_LEAST, seed=seed)
+    session = make.configured(spark.newSession(), golden.conf)
+    make.run(session, golden, tmp_path, tmp_path / "checkpoint", tmp_path / "output")
+    expected = rows(session, tmp_path / "output")
+
+    source = LocalStorage(tmp_path / "checkpoint")
+    found = closure(source, FORKED_AT)
+    materialise(found, source, LocalStorage(tmp_path / "fork"))
+    carry_sink_log(LocalStorage(tmp_path / "output/_spark_metadata"), LocalStorage(tmp_path / "fork-output/_spark_metadata"), FORKED_AT)
+    shutil.rmtree(tmp_path / "checkpoint")
+
+    session = make.configured(spark.newSession(), golden.conf)
+    make.run(session, golden, tmp_path, tmp_path / "fork", tmp_path / "fork-output")
+    assert expected
+    assert rows(session, tmp_path / "fork-output") == expected
+    assert len(list((tmp_path / "fork/commits").glob("[0-9]*"))) >= COMMITS_AT_LEAST - FORKED_AT

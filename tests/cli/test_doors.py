@@ -1,0 +1,122 @@
+"""Which way a command goes, in a process of its own: over the running server, or into the workspace."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pipelines.cli.server import running_server
+from pipelines.storage.layout import Layout
+from tests.api.serving import serving
+from tests.faces import FakeFace
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(tmp_path)
+
+
+@pytest.fixture
+def face() -> FakeFace:
+    return FakeFace.sample()
+
+
+@pytest.fixture
+def url(face: FakeFace, layout: Layout) -> Iterator[str]:
+    """A server of the fake that says so in the workspace, as the real one does."""
+    with serving(face, layout) as url:
+        announce(layout, url)
+        yield url
+
+
+def announce(layout: Layout, url: str, **changed: Any) -> None:
+    said = {"url": url, "pid": os.getpid(), "started": psutil.Process().create_time(), **changed}
+    layout.server_file.write_text(json.dumps(said))
+
+
+def tidemark(layout: Layout, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipelines", *words, "--workspace", str(layout.root)]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+
+
+def test_a_command_talks_to_the_server_that_runs(layout: Layout, url: str, face: FakeFace) -> None:
+    done = tidemark(layout, "savepoint", "post_engagement", "--label", "from outside")
+    taken = face.savepoints("post_engagement")[0]
+    assert (done.returncode, done.stdout) == (0, f"{taken.path}\n")
+    assert taken.label == "from outside"
+
+
+def test_errors_of_the_server_are_the_commands(layout: Layout, url: str) -> None:
+    done = tidemark(layout, "show", "nobody", "--json")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert json.loads(done.stderr)["error"]["code"] == "job.not_found"
+    refused = tidemark(layout, "forget", "post_engagement")
+    assert (refused.returncode, refused.stdout, refused.stderr) == (5, "", "error: post_engagement runs\nhint: Stop it first.\n")
+
+
+def test_a_pipe_that_closes_is_no_traceback(layout: Layout, url: str) -> None:
+    command = f"{sys.executable} -m pipelines list --workspace {layout.root} | true"
+    done = subprocess.run(["sh", "-c", command], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_server_is_found(layout: Layout, url: str) -> None:
+    assert running_server(layout) == url
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"", b"{", b"[]", b"{}", b'{"url": "http://127.0.0.1:1"}'],
+    ids=["empty", "cut", "list", "nothing", "part"],
+)
+def test_a_strange_server_file_is_no_server(layout: Layout, said: bytes) -> None:
+    layout.server_file.write_bytes(said)
+    assert running_server(layout) is None
+
+
+def test_no_server_file_is_no_server(layout: Layout) -> None:
+    assert running_server(layout) is None
+
+
+def test_another_process_with_that_pid_is_no_server(layout: Layout, url: str) -> None:
+    announce(layout, url, started=psutil.Process().create_time() - 60)
+    assert running_server(layout) is None
+
+
+def test_a_process_that_is_gone_is_no_server(layout: Layout, url: str) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    announce(layout, url, pid=gone.pid)
+    assert running_server(layout) is None
+
+
+def test_a_server_that_does_not_answer_is_none(layout: Layout) -> None:
+    with serving(FakeFace(), layout) as url:
+        pass
+    announce(layout, url)
+    assert running_server(layout) is None
+
+
+def test_the_server_of_another_workspace_is_none(layout: Layout, tmp_path: Path) -> None:
+    with serving(FakeFace(), Layout(tmp_path / "other")) as url:
+        announce(layout, url)
+        assert running_server(layout) is None
+
+
+def test_without_a_server_the_workspace_is_opened(layout: Layout) -> None:
+    listed = tidemark(layout, "list", "--json")
+    assert (listed.returncode, json.loads(listed.stdout)) == (0, []), listed.stderr
+    missing = tidemark(layout, "logs", "nobody")
+    assert (missing.returncode, missing.stdout) == (3, "")
+    assert missing.stderr.startswith("error: ") and "\nhint: " in missing.stderr
+    assert layout.workspace_file.exists()

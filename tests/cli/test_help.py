@@ -1,0 +1,102 @@
+"""Nothing that can be typed is undocumented, and help answers at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from pipelines import __version__
+from pipelines.cli.app import app
+from pipelines.domain.errors import FACES
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {"duckdb", "pyspark", "fastapi", "streamlit", "pandas", "httpx", "psutil", "fsspec", "uvicorn", "plotly"}
+PROMISED = (
+    "run list show logs stop cancel resume savepoint savepoints verify dispose fork experiment compare versions events forget example"
+).split()
+
+
+def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """(words, command) of every command that does something."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*words, name))
+        else:
+            yield (*words, name), command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def test_every_promised_verb_is_there() -> None:
+    assert {(verb,) for verb in PROMISED} | {("catalog", "rebuild")} <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_and_option_has_help(words: tuple[str, ...]) -> None:
+    command = COMMANDS[words]
+    shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).stdout
+    assert command.help and command.help.splitlines()[0][:40] in shown
+    for parameter in command.params:
+        assert parameter.help, (words, parameter.name)
+        assert parameter.help[:20] in shown
+        for option in parameter.opts if parameter.param_type_name == "option" else ():
+            assert option in shown, (words, option)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_takes_json_and_workspace(words: tuple[str, ...]) -> None:
+    options = {option for parameter in COMMANDS[words].params for option in parameter.opts}
+    assert {"--json", "--workspace"} <= options
+
+
+def test_help_lists_every_command_and_exit_code() -> None:
+    shown = CliRunner().invoke(app, ["--help"]).stdout
+    assert all(re.search(rf"^  {words[0]} ", shown, re.MULTILINE) for words in COMMANDS)
+    assert all(f"  {code}  {group}: " in shown for group, (_, code) in FACES.items())
+
+
+def test_the_readme_lists_every_command() -> None:
+    """The section of README.md whose heading speaks of commands or the command line, once there is one."""
+    readme = ROOT / "README.md"
+    sections = re.split(r"^#+ ", readme.read_text(), flags=re.MULTILINE) if readme.exists() else []
+    for section in (one for one in sections if "command" in one.splitlines()[0].lower()):
+        missing = [" ".join(words) for words in COMMANDS if not re.search(rf"(pipelines |`){' '.join(words)}\b", section)]
+        assert missing == []
+
+
+def test_version() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout == f"tidemark {__version__}\n"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    said = _child("-c", f"import sys; from pipelines.cli.app import app; app(['--help'], standalone_mode=False); {_PRINT_MODULES}")
+    assert {name for name in json.loads(said.stderr) if name in HEAVY} == set()
+
+
+def test_help_answers_at_once() -> None:
+    import resource
+
+    took = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert "Commands:" in _child("-m", "pipelines", "--help").stdout
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(took) < 0.4
+
+
+_PRINT_MODULES = "import json; json.dump(sorted({m.partition('.')[0] for m in sys.modules}), sys.stderr)"
+
+
+def _child(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -1,0 +1,382 @@
+"""Each verb: what it asks of the workspace, what it prints and where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import FACES, GROUPS, TidemarkError
+from pipelines.domain.jobs import LogChunk, OperationState
+from pipelines.domain.requests import CompareRequest, ForkRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
+from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.savepoints import Trust
+from pipelines.storage.documents import plain
+from tests.cli.doors import Door
+from tests.faces import LOG, NOW_MS, ROOT
+
+FIRST = "sp-000000000002"
+SECOND = "sp-000000000003"
+JOB = "post_engagement"
+
+
+def test_run_prints_job_and_run(tidemark: Door, script: Path) -> None:
+    done = tidemark("run", script, "--name", "c", "--conf", "a=b=c", "--master", "local[1]", "--", "--rate", "5", "{output}")
+    begun = tidemark.face.runs["c"][-1]
+    assert (done.exit_code, done.stdout) == (0, f"c {begun.id}\n")
+    asked = RunRequest("c", "counts.py", "print('counts')\n", ("--rate", "5", "{output}"), {"a": "b=c"}, "local[1]", "", str(script))
+    assert tidemark.face.calls == [("run", asked)]
+    assert tidemark.ticks == 1
+
+
+def test_run_takes_its_name_from_the_script_and_its_state_from_a_savepoint(tidemark: Door, script: Path) -> None:
+    assert tidemark.json("run", script, "--from", FIRST, "--runtime", "/py")["job"] == "counts"
+    assert tidemark.face.calls[0][1] == replace(
+        RunRequest("counts", "counts.py", "print('counts')\n"), source=str(script), from_savepoint=FIRST, python="/py"
+    )
+
+
+def test_run_waits_until_it_runs(tidemark: Door, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _starting(tidemark, monkeypatch, until_ticks=4, then=RunState.RUNNING)
+    assert tidemark("run", script, "--wait").exit_code == 0
+    assert tidemark.ticks == 4
+
+
+def test_run_that_fails_while_waited_for_says_why(tidemark: Door, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _starting(tidemark, monkeypatch, until_ticks=2, then=RunState.FAILED)
+    done = tidemark("run", script, "--wait")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "BAD_STATE no luck" in done.stderr and "logs counts" in done.stderr
+
+
+def test_run_that_does_not_come_up_in_time_is_unavailable(tidemark: Door, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _starting(tidemark, monkeypatch, until_ticks=1_000_000, then=RunState.RUNNING)
+    done = tidemark("run", script, "--wait", "--timeout", "10")
+    assert done.exit_code == 9
+    assert 10 <= tidemark.waited < 11
+
+
+def test_list_is_a_table_with_units(tidemark: Door) -> None:
+    done = tidemark("list")
+    head, first, *_ = done.stdout.splitlines()
+    assert head.split()[:4] == ["JOB", "STATE", "BATCH", "P50"]
+    assert first.split() == ("post_engagement running 9 420 ms 850 ms 120.5 rows/s 9.0 s 1.5 MB 2.0 MB 2 3.0 s ago".split())
+    assert tidemark.json("list") == plain(tidemark.face.jobs())
+
+
+def test_columns_are_aligned(tidemark: Door) -> None:
+    head, *rows = tidemark("list").stdout.splitlines()
+    at = head.index("STATE")
+    assert [row[at:].split()[0] for row in rows] == ["running", "failed", "stopped"]
+
+
+def test_list_of_nothing_is_empty_and_says_what_to_do(tidemark: Door) -> None:
+    tidemark.face.runs.clear()
+    done = tidemark("list")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "example" in done.stderr
+    assert tidemark.json("list") == []
+
+
+def test_show_a_job(tidemark: Door) -> None:
+    text = tidemark("show", "post_engagement_split").stdout
+    assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in text
+    assert f"{FIRST} of post_engagement" in text
+    assert tidemark.json("show", JOB) == plain(tidemark.face.job(JOB))
+
+
+def test_show_a_savepoint(tidemark: Door) -> None:
+    assert f"{ROOT}/{FIRST}" in tidemark("show", FIRST).stdout
+    assert tidemark.json("show", FIRST)["id"] == FIRST
+
+
+def test_show_of_neither(tidemark: Door) -> None:
+    done = tidemark("show", "nobody")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "neither a job nor a savepoint" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("logs", JOB), ("logs", JOB, "--all"), ("logs", "post_events", "-f")])
+def test_logs(tidemark: Door, words: tuple[str, ...]) -> None:
+    assert tidemark(*words).stdout == LOG
+
+
+def test_logs_follow_until_the_run_ends(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = LOG
+
+    def logs(job: str, *, run: str = "", offset: int = 0, limit: int = 8) -> LogChunk:
+        begin = max(0, offset)
+        return LogChunk(tidemark.face.runs[JOB][-1].id, text[begin : begin + 8], begin, min(len(text), begin + 8), len(text))
+
+    def sleep(seconds: float) -> None:
+        nonlocal text
+        text += "the end\n"
+        tidemark.face._end(JOB, RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
+
+    monkeypatch.setattr(tidemark.face, "logs", logs)
+    monkeypatch.setattr(tidemark, "sleep", sleep)
+    assert tidemark("logs", JOB, "-f").stdout == LOG + "the end\n"
+    assert [json.loads(line)["run"] for line in tidemark("logs", JOB, "-f", "--json").stdout.splitlines()]
+
+
+def test_stop_prints_the_path_of_its_savepoint(tidemark: Door) -> None:
+    done = tidemark("stop", JOB, "--label", "night")
+    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.savepoints(JOB)[0].path}\n")
+    assert tidemark.face.calls == [("stop", StopRequest(label="night"))]
+    assert "waiting" in done.stderr
+
+
+def test_stop_waits_for_the_operation(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = tidemark.face.operation
+    monkeypatch.setattr(
+        tidemark.face,
+        "operation",
+        lambda name: ended(name) if tidemark.ticks > 3 else replace(ended(name), state=OperationState.RUNNING),
+    )
+    assert tidemark("stop", JOB).exit_code == 0
+    assert tidemark.ticks == 4
+
+
+def test_stop_whose_operation_fails(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = tidemark.face.operation
+    failed = {"state": OperationState.FAILED, "error_code": "savepoint.gone", "error_message": "files vanished", "error_hint": "again"}
+    monkeypatch.setattr(tidemark.face, "operation", lambda name: replace(ended(name), **failed))
+    done = tidemark("stop", JOB)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "error: files vanished\nhint: again\n" in done.stderr
+
+
+def test_stop_without_a_savepoint_prints_nothing(tidemark: Door) -> None:
+    assert tidemark("stop", JOB, "--no-savepoint").stdout == ""
+
+
+def test_stop_as_json(tidemark: Door) -> None:
+    said = tidemark.json("stop", JOB)
+    assert said["operation"]["result"] == said["savepoint"]["id"]
+
+
+def test_cancel(tidemark: Door) -> None:
+    assert tidemark("cancel", JOB).stdout == ""
+    assert tidemark.face.calls == [("stop", StopRequest(savepoint=False, at_once=True))]
+
+
+def test_resume(tidemark: Door, script: Path) -> None:
+    done = tidemark("resume", "post_events", "--from", FIRST, "--code", script, "--arg", "x", "--conf", "k=v", "--master", "local[1]")
+    assert done.stdout == f"post_events {tidemark.face.runs['post_events'][-1].id}\n"
+    assert tidemark.face.calls == [("resume", ResumeRequest(FIRST, "print('counts')\n", ("x",), {"k": "v"}, "local[1]"))]
+    assert tidemark.ticks == 1
+
+
+def test_resume_keeps_what_is_not_given(tidemark: Door) -> None:
+    assert tidemark("resume", "post_events").exit_code == 0
+    assert tidemark.face.calls == [("resume", ResumeRequest())]
+
+
+def test_resume_adds_confs_to_those_it_had(tidemark: Door) -> None:
+    tidemark("cancel", JOB)
+    tidemark("resume", JOB, "--conf", "k=v")
+    assert tidemark.face.calls[-1] == ("resume", ResumeRequest(conf={"spark.x": "1", "k": "v"}))
+
+
+def test_savepoint_prints_its_path_and_nothing_else(tidemark: Door) -> None:
+    done = tidemark("savepoint", JOB, "--batch", "8", "--label", "before ads")
+    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.savepoints(JOB)[0].path}\n")
+    assert tidemark.face.calls == [("take", TakeRequest(8, None, "before ads"))]
+    assert "batch 8, 2.0 MB in 12 files, 4.1 kB new, in 42 ms" in done.stderr
+
+
+def test_savepoint_at_a_time(tidemark: Door) -> None:
+    assert tidemark("savepoint", JOB, "--at", "-10m").exit_code == 0
+    assert tidemark.face.calls == [("take", TakeRequest(at_ms=NOW_MS - 600_000))]
+
+
+def test_savepoint_at_no_time(tidemark: Door) -> None:
+    assert tidemark("savepoint", JOB, "--at", "soon").exit_code == 2
+
+
+def test_savepoint_dry_run_prints_the_plan(tidemark: Door) -> None:
+    before = dict(tidemark.face.savepoints_by_id)
+    assert "batches    counts: 9" in tidemark("savepoint", JOB, "--dry-run").stdout
+    assert tidemark.json("savepoint", JOB, "--dry-run")["new_bytes"] == 4096
+    assert tidemark.face.savepoints_by_id == before
+
+
+def test_savepoints(tidemark: Door) -> None:
+    rows = [line.split()[0] for line in tidemark("savepoints").stdout.splitlines()]
+    assert rows == ["SAVEPOINT", SECOND, FIRST]
+    assert [one["id"] for one in tidemark.json("savepoints", JOB)] == [SECOND, FIRST]
+    assert tidemark("savepoints", "post_events").stdout == ""
+
+
+def test_verify(tidemark: Door) -> None:
+    assert "reached    proved" in tidemark("verify", FIRST, "--level", "proved").stdout
+    assert tidemark.face.calls == [("verify", Trust.PROVED)]
+
+
+def test_verify_of_a_damaged_one(tidemark: Door) -> None:
+    tidemark.face.damaged.add(FIRST)
+    done = tidemark("verify", FIRST, "--json")
+    assert done.exit_code == 7
+    assert json.loads(done.stdout)["damages"][0]["kind"] == "missing"
+    assert json.loads(done.stderr)["error"]["code"] == "savepoint.damaged"
+
+
+def test_dispose(tidemark: Door) -> None:
+    assert "frees      4.1 kB" in tidemark("dispose", FIRST, "--dry-run").stdout
+    assert tidemark("dispose", FIRST, SECOND).exit_code == 0
+    assert tidemark.face.savepoints_by_id == {}
+
+
+def test_a_savepoint_by_its_folder_from_here(tidemark: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    moved = replace(tidemark.face.savepoints_by_id[FIRST], path=str(tmp_path / "here"))
+    tidemark.face.savepoints_by_id[moved.id] = moved
+    monkeypatch.chdir(tmp_path)
+    assert tidemark.json("show", "here")["id"] == FIRST
+
+
+def test_fork(tidemark: Door, script: Path) -> None:
+    done = tidemark("fork", FIRST, "--name", "c", "--code", script, "--arg", "1", "--arg", "2", "--conf", "k=v")
+    assert done.stdout == f"c {tidemark.face.runs['c'][-1].id}\n"
+    wanted = ForkRequest("c", "print('counts')\n", "counts.py", ("1", "2"), {"spark.x": "1", "k": "v"})
+    assert tidemark.face.calls == [("fork", wanted)]
+
+
+def test_fork_dry_run_prints_the_plan(tidemark: Door) -> None:
+    text = tidemark("fork", FIRST, "--name", "c", "--dry-run").stdout
+    assert "query id     new" in text and "warning      a warning" in text and "carry" in text
+    assert "c" not in tidemark.face.runs
+
+
+def test_experiment(tidemark: Door, script: Path) -> None:
+    done = tidemark("experiment", FIRST, "--name", "e", "--variant", f"c={script}", "--variant", "d=", "--with-parent")
+    made = next(one for one in tidemark.face.experiments() if one.name == "e")
+    assert (done.stdout, made.jobs) == (f"{made.id}\n", (JOB, "c", "d"))
+    assert tidemark.ticks == 1
+    assert "ads" in tidemark("experiments").stdout
+
+
+def test_compare(tidemark: Door) -> None:
+    text = tidemark("compare", JOB, "post_engagement_split", "--key", "post", "--examples", "3").stdout
+    assert tidemark.face is not None
+    lines = [line.split() for line in text.splitlines()]
+    for wanted in (["equal", "8"], ["changed", "1"], ["post", "a.views", "b.views"], ["2", "3", "5"]):
+        assert wanted in lines
+    asked = CompareRequest(JOB, "post_engagement_split", "", ("post",), 5)
+    assert tidemark.json("compare", JOB, "post_engagement_split", "--key", "post") == plain(tidemark.face.compare(asked))
+
+
+def test_versions_is_a_tree(tidemark: Door) -> None:
+    engagement, split, events = (tidemark.face.runs[job][-1].version for job in (JOB, "post_engagement_split", "post_events"))
+    assert tidemark("versions").stdout.splitlines() == [
+        f"post_engagement  running  {engagement}",
+        f'├─ {FIRST}  batch 7  2.0 MB  0 ms ago  "before ads"',
+        f"│  └─ post_engagement_split  failed  {split}",
+        f"└─ {SECOND}  batch 9  2.0 MB  0 ms ago",
+        f"post_events  stopped  {events}",
+    ]
+
+
+def test_a_version_prints_its_code(tidemark: Door) -> None:
+    assert tidemark("versions", tidemark.face.runs[JOB][-1].version).stdout == "print('a')\n"
+
+
+def test_the_tree_knows_what_was_disposed_of_and_forgotten(tidemark: Door) -> None:
+    tidemark.face.dispose(FIRST)
+    assert f"(from {FIRST}, disposed of)" in tidemark("versions").stdout
+    del tidemark.face.runs[JOB]
+    assert "post_engagement  (forgotten)" in tidemark("versions").stdout
+
+
+def test_batches(tidemark: Door) -> None:
+    assert [one["batch"] for one in tidemark.json("batches", JOB, "--limit", "2")] == [9, 8]
+    assert [one["batch"] for one in tidemark.json("batches", JOB, "--retained")] == [7, 8, 9]
+    assert "812 ms" in tidemark("batches", JOB).stdout
+    assert "WATERMARK" in tidemark("batches", JOB, "--retained").stdout
+
+
+def test_events(tidemark: Door) -> None:
+    assert [one["job"] for one in tidemark.json("events", JOB)] == [JOB]
+    assert "run.started" in tidemark("events").stdout
+
+
+def test_forget(tidemark: Door) -> None:
+    assert tidemark("forget", "post_events").stdout == ""
+    assert "post_events" not in tidemark.face.runs
+
+
+def test_example(tidemark: Door) -> None:
+    assert [line.split()[0] for line in tidemark("example").stdout.splitlines()] == ["example_events", "example_counts"]
+    assert tidemark("example").stdout == ""
+
+
+def test_catalog_rebuild(tidemark: Door) -> None:
+    assert tidemark.json("catalog", "rebuild") == {"jobs": 3, "savepoints": 2}
+    assert tidemark("catalog", "rebuild").stdout.split() == ["TABLE", "ROWS", "jobs", "3", "savepoints", "2"]
+
+
+@pytest.mark.parametrize("group", FACES)
+def test_each_group_has_its_exit_code(tidemark: Door, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = GROUPS.get(group, TidemarkError)("some.code", "a message", "a hint")
+
+    def refuse() -> None:
+        raise error
+
+    monkeypatch.setattr(tidemark.face, "tree", refuse)
+    plainly, as_json = tidemark("versions"), tidemark("versions", "--json")
+    assert {plainly.exit_code, as_json.exit_code} == {FACES[group][1]}
+    assert (plainly.stdout, plainly.stderr) == ("", "error: a message\nhint: a hint\n")
+    assert (as_json.stdout, json.loads(as_json.stderr)) == ("", error.as_json())
+
+
+USAGE = [
+    ("nothing",),
+    ("savepoint",),
+    ("savepoint", JOB, "--batch", "x"),
+    ("savepoint", JOB, "--batch", "1", "--at", "-1m"),
+    ("run", "no-such-file.py"),
+    ("fork", FIRST),
+    ("fork", FIRST, "--name", "c", "--conf", "novalue"),
+    ("experiment", FIRST, "--name", "e", "--variant", "novalue"),
+    ("verify", FIRST, "--level", "hopefully"),
+    ("dispose",),
+    ("catalog", "burn"),
+]
+
+
+@pytest.mark.parametrize("words", USAGE)
+def test_usage_errors(tidemark: Door, words: tuple[str, ...]) -> None:
+    done = tidemark(*words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Error" in done.stderr
+    assert tidemark.face.calls == []
+
+
+def test_code_that_cannot_be_read_is_named(tidemark: Door, tmp_path: Path) -> None:
+    (tmp_path / "latin.py").write_bytes(b"# \xe4\n")
+    done = tidemark("run", tmp_path / "latin.py")
+    assert done.exit_code == 2 and "latin.py" in done.stderr
+    assert tidemark("experiment", FIRST, "--name", "e", "--variant", "c=gone.py").exit_code == 3
+
+
+def test_the_workspace_is_the_option_then_the_environment_then_the_repository(tidemark: Door, tmp_path: Path) -> None:
+    tidemark("list", "--workspace", tmp_path / "a")
+    tidemark("list", env={"TIDEMARK_WORKSPACE": str(tmp_path / "b")})
+    tidemark("list")
+    repository = Path(__file__).parents[2] / "data" / "workspace"
+    assert tidemark.paths == [tmp_path / "a", tmp_path / "b", repository]
+
+
+def _starting(tidemark: Door, monkeypatch: pytest.MonkeyPatch, *, until_ticks: int, then: RunState) -> None:
+    """Makes every run look as if it still started, until the supervisor has acted so often."""
+    known = tidemark.face.job
+
+    def job(name: str) -> object:
+        detail = known(name)
+        state = then if tidemark.ticks >= until_ticks else RunState.STARTING
+        how = Exit("failed", 1, "BAD_STATE", "no luck", NOW_MS) if state is RunState.FAILED else None
+        return replace(detail, runs=tuple(replace(run, state=state, exit=how) for run in detail.runs))
+
+    monkeypatch.setattr(tidemark.face, "job", job)

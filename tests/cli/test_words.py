@@ -1,0 +1,86 @@
+"""Numbers, times and tables as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from pipelines.cli import formats
+from pipelines.cli.moments import moment_ms
+from pipelines.cli.output import Table, details
+from pipelines.domain.errors import Invalid
+
+NOW = datetime(2027, 1, 15, 8, 30, 10, 500_000, timezone(timedelta(hours=2)))
+
+MOMENTS = [
+    ("2027-01-15T08:00", datetime(2027, 1, 15, 6, 0, tzinfo=UTC)),
+    ("2027-01-15 08:00:01.5", datetime(2027, 1, 15, 6, 0, 1, 500_000, UTC)),
+    ("2027-01-15T08:00:00Z", datetime(2027, 1, 15, 8, 0, tzinfo=UTC)),
+    ("2027-01-15T08:00:00+05:30", datetime(2027, 1, 15, 2, 30, tzinfo=UTC)),
+    ("2027-01-15", datetime(2027, 1, 14, 22, 0, tzinfo=UTC)),
+    ("08:00", datetime(2027, 1, 15, 6, 0, tzinfo=UTC)),
+    ("8:00:30", datetime(2027, 1, 15, 6, 0, 30, tzinfo=UTC)),
+    ("-10m", datetime(2027, 1, 15, 6, 20, 10, 500_000, UTC)),
+    ("-1h30m", datetime(2027, 1, 15, 5, 0, 10, 500_000, UTC)),
+    ("-2d", datetime(2027, 1, 13, 6, 30, 10, 500_000, UTC)),
+    ("-45s", datetime(2027, 1, 15, 6, 29, 25, 500_000, UTC)),
+]
+
+
+@pytest.mark.parametrize(("text", "at"), MOMENTS)
+def test_moments(text: str, at: datetime) -> None:
+    assert moment_ms(text, NOW) == round(at.timestamp() * 1000)
+
+
+@pytest.mark.parametrize("text", ["", "-", "soon", "25:00", "10:60", "-10", "10m", "-1m1h", "2027-13-01", "1700000000000"])
+def test_no_moments(text: str) -> None:
+    with pytest.raises(Invalid) as raised:
+        moment_ms(text, NOW)
+    assert raised.value.code == "time.invalid"
+
+
+SIZES = [
+    (None, "-"),
+    (0, "0 B"),
+    (999, "999 B"),
+    (1_000, "1.0 kB"),
+    (999_949, "999.9 kB"),
+    (999_950, "1.0 MB"),
+    (1.5e9, "1.5 GB"),
+    (2e15, "2,000.0 TB"),
+]
+DURATIONS = [
+    (None, "-"),
+    (0, "0 ms"),
+    (999.4, "999 ms"),
+    (999.6, "1.0 s"),
+    (59_940, "59.9 s"),
+    (59_960, "1 min 00 s"),
+    (3_599_000, "59 min 59 s"),
+    (3_600_000, "1 h 00 min"),
+    (90_000_000, "1 d 1 h"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), SIZES)
+def test_sizes(value: float | None, text: str) -> None:
+    assert formats.size(value) == text
+
+
+@pytest.mark.parametrize(("ms", "text"), DURATIONS)
+def test_durations(ms: float | None, text: str) -> None:
+    assert formats.duration(ms) == text
+
+
+def test_times_are_relative_and_exact() -> None:
+    at_ms = round(NOW.timestamp() * 1000)
+    exact = NOW.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    assert formats.when(at_ms, at_ms + 90_000) == f"{exact} (1 min 30 s ago)"
+    assert formats.when(None, at_ms) == "-"
+    assert formats.ago(at_ms + 5_000, at_ms) == "0 ms ago"
+
+
+def test_tables_are_aligned() -> None:
+    assert Table(("A", "N>", "Z"), [("long", "5", "x"), ("b", "1,000", "")]).plain() == "A         N  Z\nlong      5  x\nb     1,000"
+    assert details([("a", "1"), ("long", "2"), ("none", "")]) == "a     1\nlong  2\nnone"

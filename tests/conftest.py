@@ -1,0 +1,122 @@
+"""What every test may use: a real Spark, a real browser's path; and what holds for all: in CI nothing is skipped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pipelines.sandbox.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NO_BROWSER = "needs Chromium, and there is none in PATH; to get it: apt-get install chromium (Debian), dnf install chromium (Fedora)"
+
+
+def in_ci() -> bool:
+    """Whether this is a CI machine, which has everything and may skip nothing."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+def browser() -> str | None:
+    """Path of a browser that Playwright can drive, if there is one."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Benchmarks run only when they are asked for, by `-m bench` or by their folder."""
+    if "bench" in config.option.markexpr or any("bench" in Path(argument.partition("::")[0]).parts for argument in config.args):
+        return
+    benches = [item for item in items if item.get_closest_marker("bench")]
+    config.hook.pytest_deselected(items=benches)
+    items[:] = [item for item in items if item not in benches]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Gives what starts Spark its Java, as the supervisor does; skips what needs a browser where there is none, saying how to get one."""
+    if item.get_closest_marker("spark"):
+        os.environ["JAVA_HOME"] = str(java_home().path)
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    if item.get_closest_marker("browser") and browser() is None:
+        pytest.skip(NO_BROWSER)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
+    """In CI a skipped test is a failed one. An expected failure (xfail) is none."""
+    report: pytest.TestReport = yield
+    return _unless_ci(report) if not hasattr(report, "wasxfail") else report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[Any]:
+    """In CI a skipped module is a failed one."""
+    report: pytest.CollectReport = yield
+    return _unless_ci(report)
+
+
+def _unless_ci(report: Any) -> Any:
+    if report.skipped and in_ci():
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"In CI nothing may be skipped. {reason}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of the browser; skips where there is none."""
+    return browser() or pytest.skip(NO_BROWSER)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One small, quiet, real Spark for all tests of the run; its JVM is gone when they are done."""
+    from pyspark.sql import SparkSession
+
+    os.environ["JAVA_HOME"] = str(java_home().path)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    folder = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder.master("local[2]").appName("tests")
+    for key, value in _confs(folder).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+    _end_jvm()
+
+
+def _confs(folder: Path) -> dict[str, str]:
+    return {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        "spark.local.dir": str(folder / "local"),
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def _end_jvm() -> None:
+    """Ends the JVM behind PySpark and closes its pipes, which PySpark itself leaves to the end of the interpreter."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=60)
+    SparkContext._gateway = SparkContext._jvm = None

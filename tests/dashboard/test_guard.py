@@ -1,0 +1,84 @@
+"""Who is let in: names of this server, and changes from its own pages."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from dashboard.guard import LOOPBACK, Guard
+
+ORIGIN = "http://127.0.0.1:8501"
+
+
+async def _answer(_request: Any) -> PlainTextResponse:
+    return PlainTextResponse("in")
+
+
+async def _socket(socket: WebSocket) -> None:
+    await socket.accept()
+    await socket.close()
+
+
+ROUTES = [Route("/", _answer, methods=["GET", "POST"]), WebSocketRoute("/ws", _socket)]
+APP = Starlette(routes=ROUTES, middleware=[Middleware(Guard, hosts=lambda: LOOPBACK)])
+
+
+def ask(method: str = "GET", **headers: str) -> httpx.Response:
+    async def asked() -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(APP), base_url=ORIGIN) as client:
+            return await client.request(method, "/", headers=headers)
+
+    return asyncio.run(asked())
+
+
+def websocket_answers(origin: str) -> list[dict[str, Any]]:
+    """What the server sends to a websocket that a page of `origin` opens."""
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:8501"), (b"origin", origin.encode())]
+    scope = {"type": "websocket", "path": "/ws", "headers": headers, "query_string": b"", "subprotocols": []}
+    asyncio.run(APP(scope, receive, send))
+    return sent
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8501", "localhost", "LOCALHOST:1", "[::1]:8501"])
+def test_own_names_are_let_in(host: str) -> None:
+    assert ask(host=host).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8501", "", "[::1"])
+def test_foreign_names_are_refused(host: str) -> None:
+    answer = ask(host=host)
+    assert answer.status_code == 421
+    assert answer.json()["error"]["code"] == "server.foreign_host"
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:9999", "http://localhost:8501", "null"])
+def test_changes_from_elsewhere_are_refused(origin: str) -> None:
+    assert ask("POST", origin=origin).status_code == 403
+    assert ask(origin=origin).status_code == 200
+
+
+def test_changes_from_own_pages_and_programs_are_let_in() -> None:
+    assert ask("POST", origin=ORIGIN).status_code == 200
+    assert ask("POST").status_code == 200
+
+
+def test_a_websocket_needs_the_own_origin() -> None:
+    assert [message["type"] for message in websocket_answers(ORIGIN)] == ["websocket.accept", "websocket.close"]
+    (refusal,) = websocket_answers("http://evil.example")
+    assert (refusal["type"], refusal["code"]) == ("websocket.close", 1008)

@@ -1,0 +1,55 @@
+"""How the server begins: whom it would be open to, where it listens, what it says where it cannot."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from dashboard import assembly, server, session
+from pipelines.domain.errors import Unavailable, Unsupported
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.1.2.3"])
+def test_this_machine_is_safe(host: str) -> None:
+    assembly.refuse_open_host(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "", "::", "192.168.1.5", "example.org"])
+def test_a_server_without_access_control_stays_on_this_machine(host: str) -> None:
+    with pytest.raises(Unsupported) as refused:
+        assembly.refuse_open_host(host)
+    assert refused.value.code == "server.no_access_control"
+    assert "SSH" in refused.value.hint
+
+
+def test_listening_without_delay() -> None:
+    with server.listening("127.0.0.1", 0) as bound:
+        assert bound.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        with pytest.raises(Unavailable) as refused:
+            server.listening("127.0.0.1", bound.getsockname()[1])
+    assert refused.value.code == "server.port"
+
+
+def test_what_cannot_be_served_is_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert server.main("0.0.0.0", 0, str(tmp_path), False) == 8
+    assert "no access control" in capsys.readouterr().err
+
+
+def test_addresses() -> None:
+    assert server.url_of("127.0.0.1", 1) == "http://127.0.0.1:1"
+    assert server.url_of("::1", 1) == "http://[::1]:1"
+
+
+def test_pages_say_that_the_workspace_is_not_open_yet() -> None:
+    with pytest.raises(Unavailable) as refused:
+        session.workspace()
+    assert refused.value.code == "server.starting"
+
+
+def test_the_server_says_where_it_is_while_it_is_there(tmp_path: Path) -> None:
+    said = tmp_path / "server.json"
+    with assembly.announced(assembly.Settings(tmp_path, "http://127.0.0.1:1")):
+        assert '"url": "http://127.0.0.1:1"' in said.read_text()
+    assert not said.exists()

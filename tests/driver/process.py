@@ -1,0 +1,128 @@
+"""Real driver processes on small scripts, started as the supervisor starts them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, QUERIES_FILE, SPEC_FILE, SPEC_FORMAT, RunSpec
+
+ROOT = Path(__file__).parents[2]
+CONF = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
+"""Small, and quick to start: the tests' JVMs live for seconds."""
+CONF |= {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
+
+@dataclass
+class Driver:
+    """One driver process and its run folder."""
+
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        path = self.folder / name
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    @property
+    def queries(self) -> list[dict[str, Any]]:
+        return self.lines(QUERIES_FILE)
+
+    @property
+    def progress(self) -> list[dict[str, Any]]:
+        return self.lines(PROGRESS_FILE)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return self.lines(EVENTS_FILE)
+
+    @property
+    def log(self) -> str:
+        return (self.folder / LOG_FILE).read_text()
+
+    @property
+    def exit(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / EXIT_FILE).read_text())
+        return found
+
+    def until(self, condition: Callable[[Driver], bool], seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition(self):
+            assert self.process.poll() is None, f"the driver ended: {self.log}"
+            assert time.monotonic() < deadline, self.log
+            time.sleep(0.02)
+
+    def terminate(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    def wait(self, seconds: float = 90) -> int:
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError(self.log) from None
+
+
+class Drivers:
+    """Starts drivers under one folder, and ends those that a failed test leaves."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._started: list[Driver] = []
+
+    def start(
+        self,
+        run: str,
+        script: str | Path,
+        *args: str,
+        job: str = "job",
+        conf: Mapping[str, str] | None = None,
+        sink_logs: Mapping[str, str] | None = None,
+        taken_paths: tuple[str, ...] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> Driver:
+        """`script` is a path, or code that is written to one."""
+        folder = self.folder / "runs" / run
+        folder.mkdir(parents=True)
+        if isinstance(script, str):
+            (folder / "script.py").write_text(script)
+            script = folder / "script.py"
+        spec = RunSpec(
+            SPEC_FORMAT, RunId(run), JobName(job), VersionId("v-1"), str(script), args, {**CONF, **(conf or {})}, "local[2]",
+            str(self.checkpoints(job)), str(self.output(job)), dict(sink_logs or {}), taken_paths,
+        )  # fmt: skip
+        (folder / SPEC_FILE).write_text(json.dumps(spec.as_json()))
+        variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
+        with (folder / LOG_FILE).open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "pipelines.driver", str(folder)], cwd=folder, env=variables, stdout=log, stderr=subprocess.STDOUT
+            )
+        driver = Driver(folder, process)
+        self._started.append(driver)
+        return driver
+
+    def checkpoints(self, job: str = "job") -> Path:
+        return self.folder / "checkpoints" / job
+
+    def output(self, job: str = "job") -> Path:
+        return self.folder / "output" / job
+
+    def end(self) -> None:
+        for driver in self._started:
+            if driver.process.poll() is None:
+                driver.process.kill()
+            driver.process.wait()
+
+
+def batches(checkpoint: Path, log: str) -> list[int]:
+    """Batch numbers in a checkpoint's `offsets` or `commits`."""
+    return sorted(int(path.name) for path in (checkpoint / log).iterdir() if path.name.isdigit())

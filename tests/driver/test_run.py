@@ -1,0 +1,134 @@
+"""What a driver makes of a script: names, checkpoints, records, the stop, the failure."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.driver.process import Driver, Drivers, batches
+
+STEADY = """
+import sys, time
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+spark = SparkSession.builder.config("spark.sql.shuffle.partitions", "3").getOrCreate()
+spark.conf.set("spark.sql.streaming.checkpointLocation", sys.argv[1] + "/of-the-session")
+rate = lambda: spark.readStream.format("rate").option("rowsPerSecond", 5).load()
+
+def slow(batch, number):
+    batch.count()
+    time.sleep(1.5)
+
+print("confs", spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.example"), spark.sparkContext.appName, sys.argv[1:])
+try:
+    rate().writeStream.format("parquet").start("file:" + sys.argv[1] + "/theirs/engagement")
+except Exception as refused:
+    print("refused", refused.code, refused.hint)
+rate().writeStream.queryName("slow one").option("checkpointLocation", sys.argv[1] + "/mine").foreachBatch(slow).start()
+rate().writeStream.format("json").trigger(processingTime="1 hour").start(sys.argv[1] + "/json")
+"""
+
+
+def in_a_batch(driver: Driver, checkpoint: Path) -> bool:
+    if not (checkpoint / "commits").exists() or len(driver.progress) < 3:
+        return False
+    return len(batches(checkpoint, "offsets")) > len(batches(checkpoint, "commits"))
+
+
+STUBBORN = """
+import time
+print("up", flush=True)
+while True:
+    try:
+        time.sleep(60)
+    except SystemExit:
+        print("no", flush=True)
+"""
+
+
+@pytest.mark.spark
+def test_a_script_runs_unchanged_and_stops_between_two_batches(drivers: Drivers) -> None:
+    output = str(drivers.output())
+    conf = {"spark.example": "a b", "spark.sql.shuffle.partitions": "7"}
+    driver = drivers.start("run-1", STEADY, output, job="clicks", conf=conf, taken_paths=(f"{output}/theirs",))
+    checkpoints = drivers.checkpoints("clicks")
+    driver.until(lambda d: in_a_batch(d, checkpoints / "slow_one"))
+    driver.terminate()
+    assert driver.wait() == 0, driver.log
+    assert driver.exit["reason"] == "stopped"
+    assert "no state to set" not in driver.log
+    assert "its queries go on: slow_one, query-1" in driver.log
+
+    assert f"confs 3 a b clicks ['{output}']" in driver.log, "what the script sets in code wins over the run's conf"
+    assert "refused sink.taken Give the output directory as {output}" in driver.log
+    slow, files = driver.queries
+    assert (slow["query"], slow["sink"], slow["sink_path"]) == ("slow_one", "foreachBatch", "")
+    assert (files["query"], files["sink"], files["sink_path"]) == ("query-1", "json", f"{output}/json")
+    assert slow["checkpoint"] == str(checkpoints / "slow_one")
+    replaced = [("checkpoint.replaced", "query-0"), ("checkpoint.replaced", "slow_one"), ("checkpoint.replaced", "query-1")]
+    assert [(event["kind"], event["query"]) for event in driver.events] == replaced
+    assert not (drivers.output() / "mine").exists()
+
+    for name in ("slow_one", "query-1"):
+        checkpoint = checkpoints / name
+        assert batches(checkpoint, "commits") == batches(checkpoint, "offsets"), "no batch was cut"
+        told = [event["batchId"] for event in driver.progress if event["name"] == name]
+        assert max(told) >= batches(checkpoint, "commits")[-1], "the last batch's progress was written"
+        assert (checkpoint / "metadata").exists()
+
+
+@pytest.mark.spark
+def test_a_batch_that_takes_longer_than_the_grace_is_interrupted(drivers: Drivers) -> None:
+    script = STEADY.replace("time.sleep(1.5)", "time.sleep(600)")
+    grace = {"TIDEMARK_STOP_GRACE_S": "0.2"}
+    driver = drivers.start("run-1", script, str(drivers.output()), conf={"spark.example": "-"}, environment=grace)
+    planned = drivers.checkpoints() / "slow_one" / "offsets" / "0"
+    driver.until(lambda d: planned.exists() and len(d.queries) == 2)
+    driver.terminate()
+    assert driver.wait() == 0, driver.log
+    assert driver.exit["reason"] == "stopped"
+    assert "did not reach the end of its batch" in driver.log
+
+
+def test_a_script_without_queries_ends_with_sigterm(drivers: Drivers) -> None:
+    driver = drivers.start("run-1", "import time\nprint('up', flush=True)\nwhile True:\n    time.sleep(60)\n")
+    driver.until(lambda d: "up" in d.log)
+    driver.terminate()
+    assert driver.wait() == 0
+    assert (driver.exit["reason"], driver.exit["code"]) == ("stopped", 0)
+
+
+def test_a_second_sigterm_ends_at_once(drivers: Drivers) -> None:
+    driver = drivers.start("run-1", STUBBORN)
+    driver.until(lambda d: "up" in d.log)
+    driver.terminate()
+    driver.until(lambda d: "no" in d.log.splitlines())
+    driver.terminate()
+    assert driver.wait() == 128 + signal.SIGTERM
+    assert driver.exit["reason"] == "killed"
+
+
+@pytest.mark.parametrize(
+    ("code", "error_class", "message"),
+    [
+        ("x = 1\nif x\n    pass\n", "SyntaxError", "line 2: expected ':': if x"),
+        ("def f():\n    raise ValueError('no such thing')\nf()\n", "ValueError", "line 2: no such thing"),
+        ("import sys\nsys.exit(3)\n", "SystemExit", "the script exited with 3"),
+        ("import absent_module\n", "ModuleNotFoundError", "line 1: No module named 'absent_module'"),
+    ],
+)
+def test_a_failed_script_says_why(drivers: Drivers, code: str, error_class: str, message: str) -> None:
+    driver = drivers.start("run-1", code)
+    assert driver.wait() == 1
+    assert (driver.exit["reason"], driver.exit["error_class"], driver.exit["message"]) == ("failed", error_class, message)
+
+
+def test_a_script_that_ends_has_finished(drivers: Drivers) -> None:
+    code = "import sys, os\nprint(sys.argv[1:], sys.path[0] == os.path.dirname(__file__), __name__)\n"
+    driver = drivers.start("run-1", code, "--a", "b c")
+    assert driver.wait() == 0
+    assert "['--a', 'b c'] True __main__" in driver.log
+    assert driver.exit["reason"] == "finished"

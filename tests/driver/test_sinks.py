@@ -1,0 +1,102 @@
+"""File sinks across restores and crashes, with the real job: nothing dropped, nothing twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.driver.process import ROOT, Driver, Drivers, batches
+
+JOBS = ROOT / "pipelines" / "jobs"
+Row = tuple[datetime, str, int, int]
+
+
+def generate(events: Path, files: int) -> None:
+    arguments = ["--out", str(events), "--files", str(files), "--rate", "20", "--interval", "10", "--posts", "5", "--late", "0"]
+    arguments += ["--start", "2025-01-01T00:00:00Z", "--promote-after", "30", "--fast"]
+    subprocess.run([sys.executable, JOBS / "post_events.py", *arguments], check=True)
+
+
+def expected(events: Path) -> set[Row]:
+    """The counts, by plain Python."""
+    views: Counter[tuple[datetime, str]] = Counter()
+    clicks: Counter[tuple[datetime, str]] = Counter()
+    for path in events.glob("events-*.json"):
+        for line in path.read_text().splitlines():
+            event = json.loads(line)
+            moment = datetime.fromisoformat(event["event_time"]).replace(microsecond=0, tzinfo=None)
+            key = (moment - timedelta(seconds=moment.second % 10), event["post"])
+            (views if event["kind"] == "view" else clicks)[key] += 1
+    return {(*key, views[key], clicks[key]) for key in views | clicks}
+
+
+def written(sink: Path) -> list[Row]:
+    """What Spark would read: the rows of the files that the sink's log lists."""
+    logs = [path for path in (sink / "_spark_metadata").iterdir() if not path.name.startswith(".")]
+    entries = (entry for log in logs for entry in log.read_text().splitlines()[1:])
+    files = sorted({json.loads(entry)["path"].removeprefix("file://") for entry in entries})
+    query = "SELECT window_start, post, views, clicks FROM read_parquet(?)"
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        return [tuple(row) for row in connection.execute(query, [files]).fetchall()]
+
+
+def correct(sink: Path, events: Path) -> None:
+    rows = written(sink)
+    assert len(rows) > 20
+    assert len(set(rows)) == len(rows), "nothing twice"
+    last = max(row[0] for row in rows)
+    assert {row for row in expected(events) if row[0] <= last} == set(rows), "nothing dropped"
+
+
+def engage(drivers: Drivers, run: str, job: str, events: Path, **named: object) -> Driver:
+    script = named.pop("script", JOBS / "post_engagement.py")
+    arguments = ["--events", str(events), "--output", str(drivers.output(job)), "--available-now"]
+    return drivers.start(run, script, *arguments, job=job, **named)  # type: ignore[arg-type]
+
+
+@pytest.mark.spark
+def test_carried_and_mended_sinks_hold_what_an_uninterrupted_run_would(drivers: Drivers) -> None:
+    events = drivers.folder / "events"
+    generate(events, 4)
+    first = engage(drivers, "run-1", "a", events)
+    assert first.wait() == 0, first.log
+    assert first.exit["reason"] == "finished"
+    checkpoint, sink = drivers.checkpoints("a") / "engagement", drivers.output("a") / "engagement"
+    last = batches(checkpoint, "commits")[-1]
+
+    shutil.copytree(checkpoint, drivers.checkpoints("b") / "engagement")
+    shutil.copytree(sink / "_spark_metadata", drivers.folder / "sink-log")
+    generate(events, 11)
+
+    # A kill between the sink's commit and the checkpoint's.
+    (checkpoint / "commits" / str(last)).unlink()
+    (checkpoint / "commits" / f".{last}.crc").unlink()
+    mended = engage(drivers, "run-2", "a", events)
+    assert mended.wait() == 0, mended.log
+    assert [event["kind"] for event in mended.events] == ["sink.mended"]
+    correct(sink, events)
+
+    carried = engage(drivers, "run-3", "b", events, sink_logs={"engagement": str(drivers.folder / "sink-log")}, taken_paths=(str(sink),))
+    assert carried.wait() == 0, carried.log
+    assert [event["kind"] for event in carried.events] == ["sink.carried"]
+    assert batches(drivers.checkpoints("b") / "engagement", "commits")[-1] > 10, "past a compaction of the sink's log"
+    correct(drivers.output("b") / "engagement", events)
+    assert sorted(written(drivers.output("b") / "engagement")) == sorted(written(sink))
+
+    failing = drivers.folder / "one_more.py"
+    code = (JOBS / "post_engagement.py").read_text().replace(".agg(", '.agg(F.max("kind").alias("kind"),')
+    failing.write_text(code.replace('"views", "clicks")', '"views", "clicks", "kind")'))
+    failed = engage(drivers, "run-4", "b", events, script=failing)
+    generate(events, 12)
+    assert failed.wait() == 1, failed.log
+    assert failed.exit["error_class"] == "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", failed.log
+    assert failed.exit["message"].startswith("query engagement: [STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE]")

