@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard.views import overview
+from dashboard.navigation import PAGES, page
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -14,9 +14,4 @@ st.set_page_config(page_title="Tidemark", page_icon=str(ASSETS / "favicon.png"),
 st.html(ASSETS / "style.css")
 st.logo(str(ASSETS / "mark.svg"), size="medium", link=None)
 
-st.navigation(
-    [
-        st.Page(overview.page, title="Overview", icon=":material/monitoring:", url_path="overview", default=True),
-    ],
-    position="top",
-).run()
+st.navigation([page(name) for name in PAGES], position="top").run()

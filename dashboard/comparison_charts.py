@@ -64,4 +64,3 @@ def outputs_over_time(
     legend = tuple(LegendEntry(n, f"Σ {formats.compact(total)}", c) for n, total, c in zip(names, totals, COLORS, strict=True))
     summary = f"{title} over event time; sum of {names[0]}: {totals[0]:,.0f}, of {names[1]}: {totals[1]:,.0f}."
     return Chart(title, traces, {"yaxis": dict(ROWS.axis)}, legend, summary=summary)
-

@@ -112,6 +112,6 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
     # uvicorn raises the signal again after its shutdown; as KeyboardInterrupt it still closes the workspace on its way out.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {"timeout_graceful_shutdown": GRACE_SECONDS, "timeout_keep_alive": 30, "access_log": False}
-    Announcing(
-        uvicorn.Config(app, ws="websockets-sansio", log_level="warning", server_header=False, proxy_headers=False, **options)
-    ).run(sockets=[bound])
+    Announcing(uvicorn.Config(app, ws="websockets-sansio", log_level="warning", server_header=False, proxy_headers=False, **options)).run(
+        sockets=[bound]
+    )

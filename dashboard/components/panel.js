@@ -75,7 +75,9 @@ class Panel {
     this.empty.style.display = data.traces.length ? "none" : "";
     this.empty.textContent = data.empty;
     if (!data.traces.length) return this.clear();
+    this.plot.classList.toggle("loading", !this.plotly);
     this.plotly = await loadPlotly(data.plotly);
+    this.plot.classList.remove("loading");
     if (!this.gone) await this.draw();
   }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.catalog.connection import Reader
-from pipelines.catalog.tables import dicts
+from pipelines.catalog.tables import dicts, row
 from pipelines.domain.experiments import BatchRow
 
 PHASES = {
@@ -28,8 +28,8 @@ _SPANS_MS = (3_600_000, 86_400_000)
 
 def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "") -> list[BatchRow]:
     """A job's newest batches, newest first: sought in its last hour, then its last day, then in all it has."""
-    row = reader.execute("SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job]).fetchone()
-    last = row[0] if row and row[0] is not None else 0
+    newest_ms = row(reader, "SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job])
+    last = newest_ms[0] if newest_ms and newest_ms[0] is not None else 0
     for since in (*(last - span for span in _SPANS_MS), 0):
         rows = dicts(reader, _NEWEST, {"job": job, "since": since, "query": query, "limit": limit})
         if len(rows) >= limit:

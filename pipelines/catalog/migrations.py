@@ -8,6 +8,7 @@ from importlib import resources
 
 from pipelines.catalog.connection import Catalog, Reader, Writer
 from pipelines.catalog.refusals import newer
+from pipelines.catalog.tables import row
 
 
 @cache
@@ -42,8 +43,8 @@ def format_of(reader: Reader) -> int:
     """The format of the open catalog; 0 for a new file."""
     if "catalog_format" not in tables(reader):
         return 0
-    row = reader.execute("SELECT version FROM catalog_format").fetchone()
-    return int(row[0]) if row else 0
+    found = row(reader, "SELECT version FROM catalog_format")
+    return int(found[0]) if found else 0
 
 
 def tables(reader: Reader) -> list[str]:

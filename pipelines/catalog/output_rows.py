@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog.output_columns import Column, TimeColumn
 from pipelines.catalog.output_files import Output, quoted, unreadable
+from pipelines.catalog.tables import row
 from pipelines.domain.errors import Incompatible
 from pipelines.domain.experiments import OutputOverTime
 
@@ -58,7 +59,7 @@ def _side(out: Output, is_b: bool, columns: Sequence[Column], time: TimeColumn |
 
 def unique(db: DuckDBPyConnection, keys: Sequence[Column]) -> bool:
     """Whether no two rows of one side have the same values in `keys`."""
-    twice = db.execute(f"SELECT 1 FROM rows GROUP BY is_b, {_listed(keys)} HAVING count(*) > 1 LIMIT 1").fetchone()
+    twice = row(db, f"SELECT 1 FROM rows GROUP BY is_b, {_listed(keys)} HAVING count(*) > 1 LIMIT 1")
     return twice is None
 
 
@@ -161,5 +162,4 @@ def _listed(columns: Sequence[Column]) -> str:
 
 
 def _numbers(db: DuckDBPyConnection, sql: str) -> tuple[int, ...]:
-    row = db.execute(sql).fetchone()
-    return tuple(int(value) for value in row or ())
+    return tuple(int(value) for value in row(db, sql) or ())

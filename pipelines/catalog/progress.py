@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, fields
+from dataclasses import fields
+from operator import attrgetter
 
 from pipelines.catalog.connection import Writer
 from pipelines.catalog.tables import REAL, TEXT, WHOLE, incoming
@@ -17,6 +18,7 @@ _COLUMNS = {
     **{field.name: _TYPES[str(field.type)] for field in fields(Progress)},
     "sources": TEXT,
 }
+_values = attrgetter(*(field.name for field in fields(Progress)))
 
 _FRESH = """
 CREATE TEMP TABLE fresh AS
@@ -64,6 +66,6 @@ def append(writer: Writer, rows: Sequence[tuple[JobName, RunId, Progress, str]])
     if not rows:
         return
     times = [progress.at_ms for _, _, progress, _ in rows]
-    with incoming(writer, _COLUMNS, [(job, run, *astuple(progress), sources) for job, run, progress, sources in rows]):
+    with incoming(writer, _COLUMNS, [(job, run, *_values(progress), sources) for job, run, progress, sources in rows]):
         writer.execute(_FRESH, [min(times), max(times)])
     writer.execute(_LATEST)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipelines.catalog.connection import Catalog, Reader, Writer, open_catalog
 from pipelines.catalog.migrations import apply, steps, tables
+from pipelines.catalog.tables import row
 from pipelines.domain.errors import Corrupt, Unsupported
 
 
@@ -30,6 +31,6 @@ def counts(reader: Reader) -> dict[str, int]:
     """Rows by table."""
     found = {}
     for table in tables(reader):
-        row = reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()
-        found[table] = int(row[0]) if row else 0
+        counted = row(reader, f'SELECT count(*) FROM "{table}"')
+        found[table] = int(counted[0]) if counted else 0
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.catalog.connection import Reader
+from pipelines.catalog.tables import row
 from pipelines.domain.errors import Invalid
 from pipelines.domain.experiments import Series
 from pipelines.domain.ids import JobName
@@ -57,8 +58,8 @@ def series(reader: Reader, job: str, *, from_ms: int, to_ms: int, points: int = 
 
 def event_series(reader: Reader, job: str, *, points: int = 600, query: str = "") -> Series:
     """The same over event time: `t` is a batch's greatest event time; batches without events are left out."""
-    row = reader.execute("SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job]).fetchone()
-    last = row[0] if row and row[0] is not None else 0
+    newest_ms = row(reader, "SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job])
+    last = newest_ms[0] if newest_ms and newest_ms[0] is not None else 0
     span = {"begin": last - EVENT_SPAN_MS, "end": last, "query": query}
     return _series(reader, job, span, points, moment="event_max_ms", newest=_NEWEST)
 

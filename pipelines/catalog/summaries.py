@@ -16,6 +16,7 @@ LINE_POINTS = 60
 LAGGING_MS = 60_000
 """From here on a job counts as lagging, and is listed before those that do not."""
 
+# The figures are those of the newest run that made progress; rates and lag only where that is the newest run of all.
 # Of a job with several queries: rates add up, the lag is the worst, the batch is that of the first query by name.
 _NEWEST = """
 WITH run AS (
@@ -23,12 +24,15 @@ WITH run AS (
     FROM runs GROUP BY job
 ), seen AS (
     SELECT queries.job, count(*) AS queries FROM queries JOIN run ON queries.run = run.id GROUP BY queries.job
+), latest AS (
+    SELECT * FROM latest_progress QUALIFY run = arg_max(run, at_ms) OVER (PARTITION BY job)
 ), last AS (
-    SELECT job, arg_min(batch, query) AS batch,
-           sum(input_rate) FILTER (at_ms >= $since) AS input_rate, sum(processed_rate) FILTER (at_ms >= $since) AS processed_rate,
-           max(lag_ms) AS lag_ms, min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
+    SELECT latest.job, arg_min(batch, query) AS batch,
+           sum(input_rate) FILTER (at_ms >= $since AND latest.run = run.id) AS input_rate,
+           sum(processed_rate) FILTER (at_ms >= $since AND latest.run = run.id) AS processed_rate,
+           max(lag_ms) FILTER (latest.run = run.id) AS lag_ms, min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
            sum(state_rows)::BIGINT AS state_rows, sum(state_bytes)::BIGINT AS state_bytes, max(at_ms) AS last_progress_ms
-    FROM latest_progress GROUP BY job
+    FROM latest LEFT JOIN run ON run.job = latest.job GROUP BY latest.job
 ), taken AS (
     SELECT job, count(*) AS savepoints, max(created_ms) AS last_savepoint_ms FROM savepoints GROUP BY job
 )
@@ -59,7 +63,7 @@ FROM recent JOIN line USING (job) GROUP BY job
 
 
 def listed(reader: Reader, now_ms: int, job: str = "") -> list[JobSummary]:
-    """All jobs (or the one named): failed first, then those lagging most, then by name. Rates and lag only of live runs."""
+    """All jobs (or the one named): failed first, then those lagging most, then by name. Rates and lag only of live runs that progress."""
     recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job))}
     newest = dicts(reader, _NEWEST, {"since": now_ms - WINDOW_MS, "job": job})
     return sorted((_summary(row, recent) for row in newest), key=_urgency)

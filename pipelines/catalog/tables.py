@@ -63,8 +63,14 @@ def read(kind: type[T], rows: Sequence[Row], what: str) -> list[T]:
 
 def first(kind: type[T], reader: Reader, sql: str, values: Sequence[Any], what: str) -> T | None:
     """The document that `sql` finds first, None if it finds none."""
-    row = reader.execute(sql, list(values)).fetchone()
-    return read(kind, [row], what)[0] if row else None
+    found = row(reader, sql, values)
+    return read(kind, [found], what)[0] if found else None
+
+
+def row(reader: Reader, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Row | None:
+    """The first row that `sql` finds. All are fetched: DuckDB refuses the cursor's next `register` while a result is left open."""
+    rows: list[Row] = reader.execute(sql, values if isinstance(values, Mapping) else list(values)).fetchall()
+    return rows[0] if rows else None
 
 
 def dicts(reader: Reader, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:

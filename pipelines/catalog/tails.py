@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pipelines.catalog.connection import Reader, Writer
-from pipelines.catalog.tables import TEXT, WHOLE, replace
+from pipelines.catalog.tables import TEXT, WHOLE, replace, row
 
 _COLUMNS = {"path": TEXT, "byte_offset": WHOLE}
 
@@ -17,8 +17,8 @@ def positions(reader: Reader) -> dict[str, int]:
 
 def position(reader: Reader, path: str) -> int:
     """Bytes of the file `path` that are in the catalog; 0 for one never read."""
-    row = reader.execute("SELECT byte_offset FROM tails WHERE path = ?", [path]).fetchone()
-    return int(row[0]) if row else 0
+    found = row(reader, "SELECT byte_offset FROM tails WHERE path = ?", [path])
+    return int(found[0]) if found else 0
 
 
 def advance(writer: Writer, consumed: Mapping[str, int]) -> None:

@@ -78,7 +78,8 @@ def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
         raise damage.not_committed(batch, committed[-1] if committed else None)
     listing.require(offsets.path(batch), "the batch is committed")
     entry, commit = offsets.read(storage, batch), commits.read(storage, batch)
-    found = operators.read(storage, listing, batch)
+    found = tuple(operators.at(operator, listing, entry, commit) for operator in operators.read(storage, listing, batch))
+    kind = provider(entry, bool(found))
     write = dict(_cut_sources(storage, listing, entry))
     entries = {one.path: one for one in _clone(storage, listing, batch, commit, found, entry)}
     return Closure(
@@ -89,7 +90,7 @@ def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
         clone=tuple(entries[path] for path in sorted(entries)),
         write=write,
         conf=entry.conf,
-        provider=provider(entry, bool(found)),
+        provider=kind,
         format_version=2 if commit.state_unique_ids else 1,
         operators=found,
     )
@@ -98,7 +99,6 @@ def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
 def _clone(
     storage: Storage, listing: Listing, batch: int, commit: Commit, found: tuple[Operator, ...], entry: Offsets
 ) -> Iterator[Entry]:
-    provider(entry, bool(found))
     yield from listing.with_companions(metadata.FILE, "every checkpoint has one")
     yield from _log_entries(listing, batch)
     yield from _whole_sources(listing, entry)

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.checkpoint import damage, logs
+from pipelines.checkpoint import commits, damage, logs
+from pipelines.checkpoint.commits import Commit
 from pipelines.checkpoint.listing import Listing
+from pipelines.checkpoint.offsets import Offsets
 from pipelines.storage.protocol import Storage
 
 FOLDER = "state"
 METADATA = "_metadata"
 DEFAULT_STORE = "default"
 NEWEST = 2
+MOST_PARTITIONS = 1_000_000
+
+
+PARTITIONS_CONF = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True)
 class Operator:
-    """One stateful operator. `name` is Spark's (`stateStoreSave`, `symmetricHashJoin`), empty where the checkpoint does not say."""
+    """One stateful operator. `name` is Spark's (`stateStoreSave`, `symmetricHashJoin`), empty where the checkpoint does not say.
+
+    Spark's metadata says how many shuffle partitions there were; `at` makes it the number of partitions that have state.
+    """
 
     id: int
     name: str
@@ -55,7 +64,7 @@ def parse(path: str, data: bytes) -> Operator:
     if not stores or not all(isinstance(store, dict) for store in stores):
         raise damage.malformed(path, "it names no state store")
     partitions = {logs.field(path, store, "numPartitions", int) for store in stores}
-    if len(partitions) != 1 or not 0 < max(partitions) <= 1_000_000:
+    if len(partitions) != 1 or not 0 < max(partitions) <= MOST_PARTITIONS:
         raise damage.malformed(path, "its numbers of partitions make no sense")
     names = tuple(_store_name(path, store) for store in stores)
     return Operator(logs.field(path, info, "operatorId", int), logs.field(path, info, "operatorName", str), partitions.pop(), names)
@@ -91,6 +100,23 @@ def _from_folders(listing: Listing, operator: int) -> Operator:
         raise damage.missing(f"{folder(operator)}/{METADATA}/metadata", "the operator has no complete set of partitions either")
     named = listing.subfolders(f"{folder(operator)}/0") - {METADATA, "SSTs", "logs"}
     return Operator(operator, "", len(partitions), tuple(sorted(named)) or (DEFAULT_STORE,))
+
+
+def at(operator: Operator, listing: Listing, entry: Offsets, commit: Commit) -> Operator:
+    """`operator` with the partitions it had at the batch of `entry` and `commit`; raises Corrupt where the commit leaves it out.
+
+    The commit log counts them in format 2. In format 1 the pinned conf does, which rescaling changes, but for the operators that
+    have one partition whatever the conf says (global aggregation, limit): only the folder 0 is there.
+    """
+    if commit.state_unique_ids:
+        ids = commit.state_unique_ids.get(operator.id, ())
+        if not ids:
+            raise damage.malformed(commits.path(commit.batch), f"it has no state ids of operator {operator.id}")
+        return replace(operator, partitions=len(ids))
+    if logs.batch_ids(listing.subfolders(folder(operator.id))) == [0]:
+        return replace(operator, partitions=1)
+    pinned = entry.conf.get(PARTITIONS_CONF, "")
+    return replace(operator, partitions=int(pinned)) if logs.is_number(pinned) and 0 < int(pinned) <= MOST_PARTITIONS else operator
 
 
 def described_by(listing: Listing, operator: Operator, batch: int) -> Iterator[str]:

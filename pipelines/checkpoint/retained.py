@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pipelines.checkpoint import commits, logs, metadata, offsets, operators
 from pipelines.checkpoint.closure import previous
+from pipelines.checkpoint.commits import Commit
 from pipelines.checkpoint.listing import Listing, listed
 from pipelines.checkpoint.offsets import Offsets
 from pipelines.checkpoint.operators import Operator
 from pipelines.checkpoint.state_chain import whole_versions
+from pipelines.checkpoint.state_closure import partition_ids
 from pipelines.checkpoint.state_files import parse_all
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.storage.protocol import Storage
@@ -29,9 +31,9 @@ class RetainedBatch:
 
 
 def retained(storage: Storage) -> tuple[RetainedBatch, ...]:
-    """The batches that can be restored, ascending, judged by the names of the files that are there.
+    """The batches that can be restored, ascending, judged by log entries and by the names of the state files.
 
-    A batch whose own log entry is damaged or was purged meanwhile is none of them; what else can be wrong with one (a broken
+    A batch whose own log entries are damaged or were purged meanwhile is none of them; what else can be wrong with one (a broken
     snapshot, say) `closure` finds. Raises NotFound where there is no checkpoint, Corrupt or Unsupported where no batch can be told.
     """
     metadata.read(storage)
@@ -40,32 +42,61 @@ def retained(storage: Storage) -> tuple[RetainedBatch, ...]:
     candidates = [batch for batch in committed if _has_logs(listing, batch)]
     if not candidates:
         return ()
-    whole = _whole_state(listing, operators.read(storage, listing, candidates[-1]))
-    restorable = [batch for batch in candidates if whole is None or batch + 1 in whole]
+    found = operators.read(storage, listing, candidates[-1])
+    stores = _stores(listing, found)
     with ThreadPoolExecutor(READERS) as pool:
-        entries = list(pool.map(lambda batch: _entry(storage, batch), restorable))
-    return tuple(RetainedBatch(one.batch, one.batch_timestamp_ms, one.batch_watermark_ms) for one in entries if one is not None)
+        entries = [entry for entry in pool.map(lambda batch: _entries(storage, batch), candidates) if entry is not None]
+    return tuple(
+        RetainedBatch(entry.batch, entry.batch_timestamp_ms, entry.batch_watermark_ms)
+        for entry, commit in entries
+        if all(_has_state(stores, operator, listing, entry, commit) for operator in found)
+    )
+
+
+@dataclass(frozen=True)
+class _Store:
+    """What one store's file names say: the versions that seem whole, and every version with its id."""
+
+    whole: frozenset[int]
+    named: frozenset[tuple[int, str]]
 
 
 def _has_logs(listing: Listing, batch: int) -> bool:
     return listing.get(offsets.path(batch)) is not None and (batch == 0 or previous(listing, offsets.FOLDER, batch) is not None)
 
 
-def _whole_state(listing: Listing, found: tuple[Operator, ...]) -> frozenset[int] | None:
-    """The versions that every store has whole, None where there is no state."""
-    stores = [whole_versions(parse_all(listing.files(folder).values())) for folder in _folders(found)]
-    return frozenset.intersection(*stores) if stores else None
-
-
-def _folders(found: tuple[Operator, ...]) -> Iterator[str]:
+def _stores(listing: Listing, found: tuple[Operator, ...]) -> dict[str, _Store]:
+    """Every store of every partition that there is, by its folder."""
+    stores: dict[str, _Store] = {}
     for operator in found:
-        for partition in range(operator.partitions):
+        for partition in logs.batch_ids(listing.subfolders(operators.folder(operator.id))):
             for store in operator.stores:
-                yield operators.store_folder(operator.id, partition, store)
+                folder = operators.store_folder(operator.id, partition, store)
+                files = parse_all(listing.files(folder).values())
+                stores[folder] = _Store(whole_versions(files), frozenset((file.version, file.unique_id) for file in files))
+    return stores
 
 
-def _entry(storage: Storage, batch: int) -> Offsets | None:
+def _has_state(stores: Mapping[str, _Store], operator: Operator, listing: Listing, entry: Offsets, commit: Commit) -> bool:
+    if commit.state_unique_ids and operator.id not in commit.state_unique_ids:
+        return False
+    return all(
+        _has_version(stores.get(operators.store_folder(operator.id, partition, store)), operator.id, partition, commit)
+        for partition in range(operators.at(operator, listing, entry, commit).partitions)
+        for store in operator.stores
+    )
+
+
+def _has_version(store: _Store | None, operator: int, partition: int, commit: Commit) -> bool:
+    version = commit.batch + 1
+    if store is None or version not in store.whole:
+        return False
+    ids = partition_ids(commit, operator, partition) or {""}
+    return any((version, one) in store.named for one in ids)
+
+
+def _entries(storage: Storage, batch: int) -> tuple[Offsets, Commit] | None:
     try:
-        return offsets.read(storage, batch)
+        return offsets.read(storage, batch), commits.read(storage, batch)
     except (NotFound, Corrupt):
         return None

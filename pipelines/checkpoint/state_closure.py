@@ -26,39 +26,26 @@ HEAD_BYTES = 256 * 1024
 def wanted_versions(listing: Listing, found: Sequence[Operator], commit: Commit) -> list[Wanted]:
     """What a restart after `commit` loads: version batch + 1 of every store of every partition, by its id in format 2."""
     return [
-        Wanted(folder, commit.batch + 1, unique_id)
+        Wanted(folder, commit.batch + 1, _unique_id(listing, folder, ids, commit) if ids else "")
         for operator in found
         for partition in range(operator.partitions)
-        for folder, unique_id in _stores(listing, operator, partition, commit)
+        for ids in (partition_ids(commit, operator.id, partition),)
+        for folder in (operators.store_folder(operator.id, partition, store) for store in operator.stores)
     ]
 
 
-def _stores(listing: Listing, operator: Operator, partition: int, commit: Commit) -> Iterator[tuple[str, str]]:
-    """Folder and id of each store. The commit log lists ids by store in Spark's order: a file's name tells which is whose."""
-    ids = _partition_ids(operator, partition, commit)
-    for store in operator.stores:
-        folder = operators.store_folder(operator.id, partition, store)
-        if not commit.state_unique_ids:
-            yield folder, ""
-            continue
-        here = {file.unique_id for file in parse_all(listing.files(folder).values()) if file.version == commit.batch + 1}
-        yield folder, _only(folder, ids & here, commit)
+def partition_ids(commit: Commit, operator: int, partition: int) -> frozenset[str]:
+    """The ids that `commit` has for the stores of one partition, none in format 1."""
+    by_partition = commit.state_unique_ids.get(operator, ())
+    return frozenset(by_partition[partition]) if partition < len(by_partition) else frozenset()
 
 
-def _partition_ids(operator: Operator, partition: int, commit: Commit) -> set[str]:
-    if not commit.state_unique_ids:
-        return set()
-    by_partition = commit.state_unique_ids.get(operator.id, ())
-    if len(by_partition) != operator.partitions:
-        why = f"operator {operator.id} has {operator.partitions} partitions, the commit has ids of {len(by_partition)}"
-        raise damage.malformed(path(commit.batch), why)
-    return set(by_partition[partition])
-
-
-def _only(folder: str, ids: set[str], commit: Commit) -> str:
-    if len(ids) != 1:
+def _unique_id(listing: Listing, folder: str, ids: frozenset[str], commit: Commit) -> str:
+    """Which of the partition's `ids` is of the store in `folder`: the commit log has them in Spark's order, the files by name."""
+    here = ids & {file.unique_id for file in parse_all(listing.files(folder).values()) if file.version == commit.batch + 1}
+    if len(here) != 1:
         raise damage.missing(f"{folder}/{commit.batch + 1}_*", f"{path(commit.batch)} names a version of this store that is not there")
-    return next(iter(ids))
+    return next(iter(here))
 
 
 def state_files(storage: Storage, listing: Listing, wanted: Sequence[Wanted]) -> Iterator[Entry]:

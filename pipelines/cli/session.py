@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import typer
 
@@ -46,7 +46,10 @@ class Session:
         return answer
 
 
-Opener = Callable[[Path], AbstractContextManager[Session]]
+class Opener(Protocol):
+    """Opens the workspace at a path; `rebuilding` also one whose catalog cannot be read."""
+
+    def __call__(self, path: Path, *, rebuilding: bool = False) -> AbstractContextManager[Session]: ...
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,11 @@ class Here:
 
 
 @contextmanager
-def opened(ctx: typer.Context, workspace: Path | None, as_json: bool) -> Iterator[Here]:
+def opened(ctx: typer.Context, workspace: Path | None, as_json: bool, *, rebuilding: bool = False) -> Iterator[Here]:
     """The workspace for the length of a command; an error inside is printed on stderr and ends it with its group's exit code."""
     opener: Opener = ctx.obj or open_session
     try:
-        with opener((workspace or DEFAULT_WORKSPACE).expanduser().resolve()) as session:
+        with opener((workspace or DEFAULT_WORKSPACE).expanduser().resolve(), rebuilding=rebuilding) as session:
             yield Here(session, as_json)
     except TidemarkError as error:
         output.print_error(error, as_json=as_json)
@@ -81,13 +84,13 @@ def opened(ctx: typer.Context, workspace: Path | None, as_json: bool) -> Iterato
 
 
 @contextmanager
-def open_session(path: Path) -> Iterator[Session]:
+def open_session(path: Path, *, rebuilding: bool = False) -> Iterator[Session]:
     """The server of the workspace at `path` if one runs, else the workspace itself, with a supervisor that acts when asked."""
     from pipelines.cli.server import running_server
     from pipelines.storage.layout import Layout
 
     url = running_server(Layout(path))
-    with _remote(url) if url else _local(path) as session:
+    with _remote(url) if url else _local(path, rebuilding) as session:
         yield session
 
 
@@ -103,13 +106,16 @@ def _remote(url: str) -> Iterator[Session]:
 
 
 @contextmanager
-def _local(path: Path) -> Iterator[Session]:
+def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
+    """The workspace in this process. The supervisor acts once before anything is asked: nobody else has looked at the drivers."""
     from pipelines.supervisor.loop import Supervisor
     from pipelines.workspace.opening import open_workspace
 
-    workspace = open_workspace(path)
+    workspace = open_workspace(path, rebuilding=rebuilding)
     try:
-        yield Session(workspace, Supervisor(workspace).tick, _now, _sleep)
+        supervisor = Supervisor(workspace)
+        supervisor.tick()
+        yield Session(workspace, supervisor.tick, _now, _sleep)
     finally:
         workspace.close()
 

@@ -47,7 +47,7 @@ def example(ctx: typer.Context, workspace: options.Workspace = None, as_json: op
 @catalog.command()
 def rebuild(ctx: typer.Context, workspace: options.Workspace = None, as_json: options.AsJson = False) -> None:
     """Make the index anew from the files. Prints rows by table."""
-    with opened(ctx, workspace, as_json) as here:
+    with opened(ctx, workspace, as_json, rebuilding=True) as here:
         counted = here.face.rebuild_catalog()
         rows = [(table, formats.count(rows)) for table, rows in counted.items()]
         here.show(counted, output.Table(("TABLE", "ROWS>"), rows))

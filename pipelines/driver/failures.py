@@ -12,6 +12,9 @@ from pipelines.domain.errors import TidemarkError
 MESSAGE_CHARS = 600
 _CONDITION = re.compile(r"(?:^|[\s:])\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ")
 """Spark writes its error class in brackets before the text, in all versions since 3.4."""
+_END = re.compile(r"\s*(at \S+\(|=== Streaming Query ===|JVM stacktrace:|Driver stacktrace:|SQLSTATE)")
+_TRACEBACK = "Traceback (most recent call last):"
+"""Python's own stack, whose frames are indented and whose last line says what happened."""
 _WRAPPERS = {"STREAM_FAILED"}
 
 
@@ -55,14 +58,16 @@ def of_throwable(throwable: Any) -> Failure:
 
 
 def shorten(message: str) -> str:
-    """The first lines, without a stack trace and without Spark's dump of the plan."""
-    lines = []
+    """The first lines, without stack traces and without Spark's dump of the plan."""
+    lines: list[str] = []
+    in_traceback = False
     for line in message.strip().splitlines():
-        if re.match(r"\s*at \S+\(|=== Streaming Query ===|JVM stacktrace:|Driver stacktrace:|SQLSTATE", line):
+        if _END.match(line):
             break
-        if line.strip():
-            lines.append(line.strip())
-    text = "\n".join(lines[:8])
+        in_traceback = in_traceback or _TRACEBACK in line
+        if line.strip() and not (in_traceback and line.startswith(" ")):
+            lines.append(line.replace(_TRACEBACK, "").strip())
+    text = "\n".join(line for line in lines[:8] if line)
     return text if len(text) <= MESSAGE_CHARS else text[: MESSAGE_CHARS - 1] + "…"
 
 

@@ -14,7 +14,7 @@ from pipelines.driver.records import say
 
 GRACE_VARIABLE = "TIDEMARK_STOP_GRACE_S"
 GRACE_S = 120.0
-AFTERWORK_S = 10.0
+AFTERWORK_S = 5.0
 """What a script may still do after its queries have ended, before it is interrupted."""
 POLL_S = 0.02
 KILLED_CODE = 128 + signal.SIGTERM

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pipelines.domain.errors import AlreadyExists, TidemarkError
@@ -111,7 +112,8 @@ def _make(library: Storage, manifest: Manifest, target: Target, storage: Storage
     except BaseException as error:
         _undo(storage, aside, error)
         raise
-    storage.delete([paths.join(name, places.MAKING)])  # 6
+    with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
+        storage.delete([paths.join(name, places.MAKING)])
     new_bytes = copied + sum(map(len, written.values()))
     return Restored(target.checkpoints, targets.sink_logs(manifest, target.checkpoints), len(clones) + len(written), new_bytes)
 

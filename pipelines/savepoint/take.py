@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pipelines.checkpoint import damage
@@ -98,7 +99,8 @@ def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming:
     except BaseException as error:
         _undo(library, naming.id, error)
         raise
-    library.delete([mark])  # 7
+    with suppress(TidemarkError):  # 7: published all the same; a mark that stays is taken away by `library.clean`
+        library.delete([mark])
     return manifests.summary(library, manifest)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.domain.ids import VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import QUERIES_FILE, Process
 from pipelines.domain.supervision import Seen
@@ -36,7 +37,7 @@ def look(parts: Parts, run: Run) -> tuple[Seen, Process | None]:
         return_code=processes.return_code(process) if process and not alive else None,
         settled=not run.state.live,
         queries_up=_has_content(folder / QUERIES_FILE),
-        streams=_streams(parts, run),
+        streams=streams(parts, run.version),
         terminated_ms=terminated.at_ms if terminated else None,
     )
     return seen, process
@@ -49,7 +50,9 @@ def _has_content(path: Path) -> bool:
         return False
 
 
-def _streams(parts: Parts, run: Run) -> bool:
+def streams(parts: Parts, version: VersionId) -> bool:
     """Whether the script means to start queries: one that does counts as running when its first query is up."""
-    version = parts.files.version(run.version)
-    return version is not None and "writeStream" in version.code
+    if version not in parts.streaming:
+        stored = parts.files.version(version)
+        parts.streaming[version] = stored is not None and "writeStream" in stored.code
+    return parts.streaming[version]

@@ -13,7 +13,8 @@ from pipelines.catalog import summaries as summary_rows
 from pipelines.catalog import tails as tail_rows
 from pipelines.domain.errors import Conflict
 from pipelines.domain.experiments import BatchRow, Health, Series
-from pipelines.domain.jobs import JobDetail, JobSummary
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Job, JobDetail, JobSummary
 from pipelines.workspace import events, runs, tails
 from pipelines.workspace.parts import Parts
 
@@ -49,7 +50,7 @@ def event_series(parts: Parts, job: str, points: int) -> Series:
 
 
 def forget(parts: Parts, job: str) -> None:
-    """Removes a job that is not running; its savepoints stay. Raises Conflict (`job.running`).
+    """Removes a job that is not running; its savepoints stay. Raises Conflict (`job.running`, `job.needed`).
 
     The order: (1) its folder gets a hidden name, from here the job is no more; (2) the catalog forgets it; (3) the folder is deleted,
     which the next opening completes.
@@ -59,6 +60,7 @@ def forget(parts: Parts, job: str) -> None:
         newest = runs.newest(parts, name)
         if newest is not None and newest.state.live:
             raise Conflict("job.running", f"Job {name} is running", "Stop it first.")
+        _refuse_needed(parts, name)
         aside = parts.layout.jobs / f".forgotten-{parts.new_id(name)}"
         with parts.tailing:
             parts.layout.job(name).rename(aside)  # 1
@@ -68,3 +70,14 @@ def forget(parts: Parts, job: str) -> None:
             tails.leave(parts, f"jobs/{name}/")
         events.say(parts, "job.forgotten", None, name, f"{name} was forgotten; its savepoints stay")
         shutil.rmtree(aside)  # 3
+
+
+def _refuse_needed(parts: Parts, name: JobName) -> None:
+    """A fork's file sink holds the rows before the fork by reference to its ancestors' files."""
+    jobs = {job.name: job for one in parts.files.job_names() if (job := parts.files.job(one))}
+    for job in jobs.values():
+        ancestor: Job | None = job
+        while ancestor is not None and ancestor.origin is not None:
+            if ancestor.origin.job == name:
+                raise Conflict("job.needed", f"The output of {job.name} builds on files of {name}", f"Forget {job.name} first.")
+            ancestor = jobs.get(ancestor.origin.job)

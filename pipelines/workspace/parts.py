@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pipelines.catalog.connection import Catalog
-from pipelines.domain.ids import JobName, SavepointId, random_id
+from pipelines.domain.ids import JobName, SavepointId, VersionId, random_id
 from pipelines.storage.layout import Layout
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
@@ -36,6 +36,8 @@ class Parts:
     """How far each growing file was read, as the catalog has it."""
     unsealed: queue.SimpleQueue[SavepointId | None] = field(default_factory=queue.SimpleQueue)
     """Savepoints whose checksums are to be computed; None ends who does that."""
+    streaming: dict[VersionId, bool] = field(default_factory=dict)
+    """Versions, which never change, by whether they mean to start queries."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _locks_turn: threading.Lock = field(default_factory=threading.Lock)
 

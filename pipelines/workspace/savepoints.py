@@ -35,7 +35,7 @@ def take(parts: Parts, job: str, request: TakeRequest, *, reason: Reason = Reaso
     wanted = choosing.point(request.batch, request.at_ms)
     if request.dry_run:
         return taking.plan(image, wanted, parts.library)
-    naming = taking.Naming(SavepointId(parts.new_id("s")), parts.now_ms(), reason, request.label)
+    naming = taking.Naming(SavepointId(parts.new_id("sp")), parts.now_ms(), reason, request.label)
     taken = taking.take(image, wanted, parts.library, naming)
     record(parts, taken)
     parts.unsealed.put(taken.id)

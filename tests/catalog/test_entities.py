@@ -2,7 +2,21 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.catalog import events, experiments, jobs, operations, progress, rebuild, runs, savepoints, tails, tree, versions
+from pipelines.catalog import (
+    batches,
+    events,
+    experiments,
+    jobs,
+    operations,
+    progress,
+    rebuild,
+    runs,
+    savepoints,
+    series,
+    tails,
+    tree,
+    versions,
+)
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.errors import Corrupt, Invalid, NotFound
 from pipelines.domain.experiments import Experiment
@@ -90,6 +104,20 @@ def test_a_savepoint_is_found_by_id_beginning_and_path(catalog: Catalog) -> None
     with catalog.writing() as writer:
         savepoints.forget(writer, SavepointId("sp-1"))
         assert savepoints.get(writer, "sp-1").id == "sp-12"
+
+
+def test_a_writer_reads_then_writes_then_reads(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        for at in (1, 2):
+            runs.save(writer, [run("r-1", created_ms=at)])
+            tails.advance(writer, {"p": tails.position(writer, "p") + at})
+            assert runs.get(writer, "r-1").created_ms == at
+            progress.append(writer, [batch(at, at)])
+            batches.newest(writer, "a")
+            series.event_series(writer, "a")
+            assert savepoints.listed(writer) == []
+    with catalog.reading() as reader:
+        assert (tails.position(reader, "p"), rebuild.counts(reader)["progress"]) == (3, 2)
 
 
 def test_events_are_newest_first_and_never_doubled(catalog: Catalog) -> None:

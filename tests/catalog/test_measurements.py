@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.catalog import batches, health, jobs, progress, rebuild, runs, savepoints, series, sizes, summaries
+from pipelines.catalog import health, jobs, progress, rebuild, runs, savepoints, sizes, summaries
 from pipelines.catalog.connection import Catalog, scratch
 from pipelines.catalog.migrations import apply, steps
 from pipelines.catalog.sizes import CheckpointSize
-from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.runs import RunState
@@ -130,6 +130,19 @@ def test_a_resumed_run_counts_its_own_late_rows(catalog: Catalog) -> None:
         assert writer.execute("SELECT run, batch, late_rows, watermark_ms FROM latest_progress").fetchall() == [("r-2", 2, 2, 77)]
 
 
+def test_queries_and_rates_of_an_earlier_run_are_not_counted(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1", state=RunState.STOPPED), run("r-2", state=RunState.STARTING, created_ms=2000)])
+        progress.append(writer, [batch(7, NOW - 2000, query="a-renamed", state_rows=9, event_max_ms=1)])
+        (starting,) = summaries.listed(writer, NOW)
+        _, _, resumed, _ = batch(8, NOW - 1000, state_rows=1)
+        progress.append(writer, [(A, RunId("r-2"), resumed, "[]")])
+        (running,) = summaries.listed(writer, NOW)
+    assert (starting.batch, starting.state_rows, starting.input_rate, starting.lag_ms) == (7, 9, None, None)
+    assert (running.batch, running.state_rows, running.input_rate) == (8, 1, 10.0)
+
+
 def test_health_lines_cover_fifteen_minutes(catalog: Catalog) -> None:
     with catalog.writing() as writer:
         jobs.save(writer, [job("a"), job("b")])
@@ -157,89 +170,3 @@ def test_health_of_an_empty_workspace(catalog: Catalog) -> None:
         said = health.health(reader, NOW)
         assert summaries.listed(reader, NOW) == []
     assert (said.jobs, said.input_rate, said.worst_batch_ms_p99, said.worst_lag_job, said.storage_line[0]) == (0, 0.0, None, "", 0)
-
-
-def test_a_short_series_is_whole_with_sizes_as_of_each_batch(catalog: Catalog) -> None:
-    with catalog.writing() as writer:
-        progress.append(writer, [batch(n, n * 1000, event_max_ms=n * 1000 - 500) for n in range(10)])
-        sizes.append(writer, [size(2500, 25), size(5400, 54)])
-    with catalog.reading() as reader:
-        found = series.series(reader, "a", from_ms=1000, to_ms=8000).columns
-        assert series.series(reader, "b", from_ms=0, to_ms=NOW).columns["t"] == ()
-    assert found["batch_id"] == tuple(range(1, 9))
-    assert found["t"] == tuple(n * 1000.0 + 500 for n in range(1, 9))
-    assert found["event_lag_ms"] == (1000.0,) * 8
-    assert found["checkpoint_bytes"] == (None, 25, 25, 25, 54, 54, 54, 54)
-    assert found["commit_batch_ms"] == (None,) * 8
-
-
-def test_a_batch_without_events_has_no_lag(catalog: Catalog) -> None:
-    with catalog.writing() as writer:
-        jobs.save(writer, [job("a")])
-        runs.save(writer, [run("r-1")])
-        progress.append(writer, [batch(1, NOW)])
-    with catalog.reading() as reader:
-        assert series.series(reader, "a", from_ms=0, to_ms=NOW).columns["event_lag_ms"] == (None,)
-        assert summaries.listed(reader, NOW)[0].lag_ms is None
-        assert set(health.health(reader, NOW).lag_line) == {None}
-
-
-@pytest.mark.parametrize("points", [5, 7, 60, 600])
-def test_peaks_survive_a_long_series(catalog: Catalog, points: int) -> None:
-    rows = [batch(n, n * 1000, batch_ms=500.0 + n % 3, input_rate=10.0) for n in range(3000)]
-    rows[700] = batch(700, 700_000, batch_ms=99_000.0)
-    rows[1503] = batch(1503, 1_503_000, batch_ms=1.0)
-    rows[2200] = batch(2200, 2_200_000, input_rate=5000.0)
-    with catalog.writing() as writer:
-        progress.append(writer, rows)
-    with catalog.reading() as reader:
-        found = series.series(reader, "a", from_ms=0, to_ms=NOW, points=points).columns
-    assert {len(column) for column in found.values()} == {len(found["t"])}
-    assert len(found["t"]) <= points
-    assert (max(found["batch_ms"]), min(found["batch_ms"]), max(found["input_rate"])) == (99_000.0, 1.0, 5000.0)  # type: ignore[type-var]
-    assert list(found["t"]) == sorted(found["t"])  # type: ignore[type-var]
-    assert found["batch_id"][-1] == 2999
-
-
-def test_too_few_points_are_refused(catalog: Catalog) -> None:
-    with pytest.raises(Invalid), catalog.reading() as reader:
-        series.series(reader, "a", from_ms=0, to_ms=1, points=4)
-
-
-def test_over_event_time_the_newest_of_a_repeated_batch_counts(catalog: Catalog) -> None:
-    with catalog.writing() as writer:
-        progress.append(writer, [batch(n, n * 1000, event_max_ms=n * 10, batch_ms=1.0) for n in range(4)])
-        progress.append(writer, [batch(n, 50_000 + n, event_max_ms=n * 10, batch_ms=2.0, spark_run_id="spark-2") for n in (2, 3)])
-        progress.append(writer, [batch(4, 60_000)])
-    with catalog.reading() as reader:
-        found = series.event_series(reader, "a").columns
-    assert (found["t"], found["batch_ms"]) == ((0.0, 10.0, 20.0, 30.0), (1.0, 1.0, 2.0, 2.0))
-
-
-def test_a_series_of_one_query(catalog: Catalog) -> None:
-    with catalog.writing() as writer:
-        progress.append(writer, [batch(n, n, query=name, query_id=name) for n in range(5) for name in "pq"])
-    with catalog.reading() as reader:
-        assert len(series.series(reader, "a", from_ms=0, to_ms=NOW).columns["t"]) == 10
-        assert len(series.series(reader, "a", from_ms=0, to_ms=NOW, query="p").columns["t"]) == 5
-
-
-def test_batches_are_newest_first_however_old(catalog: Catalog) -> None:
-    day = 86_400_000
-    with catalog.writing() as writer:
-        progress.append(writer, [batch(n, n * day) for n in range(5)])
-        a, r, newest, _ = batch(5, 5 * day - 1000, watermark_ms=3, state_rows=4, late_rows=2)
-        progress.append(writer, [(a, r, newest, '[{"description":"x"}]')])
-    with catalog.reading() as reader:
-        found = batches.newest(reader, "a")
-        assert [row.batch for row in batches.newest(reader, "a", limit=2)] == [5, 4]
-    assert [row.batch for row in found] == [5, 4, 3, 2, 1, 0]
-    assert (found[0].watermark_ms, found[0].state_rows, found[0].late_rows, found[0].sources) == (3, 4, 2, '[{"description":"x"}]')
-    assert found[0].phases == {
-        "latestOffset": 2.0,
-        "getBatch": 1.0,
-        "queryPlanning": 3.0,
-        "walCommit": 4.0,
-        "addBatch": 300.0,
-        "commitOffsets": 5.0,
-    }

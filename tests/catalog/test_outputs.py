@@ -171,6 +171,13 @@ def test_a_window_struct_is_key_and_time(tmp_path: Path) -> None:
     assert numbers(compare([table(tmp_path / "c", **windows(2))], [], until_ms=NOON_MS + 60_000, time_column="window"))[0] == 1
 
 
+def test_times_as_int96_are_the_same_times(tmp_path: Path) -> None:
+    b = tmp_path / "b"
+    pq.write_table(pq.read_table(written(tmp_path / "a", A_ROWS)), b, use_deprecated_int96_timestamps=True)
+    found = compare([str(tmp_path / "a")], [str(b)], until_ms=NOON_MS + 120_000)
+    assert numbers(found) == (4, 4, 4, 0, 0, 0)
+
+
 def test_json_and_csv_as_spark_writes_them(tmp_path: Path) -> None:
     for n, views in enumerate((1, 2)):
         (tmp_path / f"{n}.json").write_text(

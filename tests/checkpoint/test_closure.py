@@ -18,6 +18,8 @@ from tests.checkpoint.materialise import materialise
 KINDS = {
     "hdfs": (Provider.HDFS, 1, 1),
     "hdfs_purged": (Provider.HDFS, 1, 1),
+    "limit": (Provider.HDFS, 1, 1),
+    "limit_format2": (Provider.ROCKSDB, 2, 1),
     "join": (Provider.ROCKSDB, 2, 4),
     "named": (Provider.ROCKSDB, 2, 1),
     "rate": (Provider.NONE, 1, 0),
@@ -34,7 +36,7 @@ def is_state(path: str) -> bool:
 
 
 def test_every_golden_is_described() -> None:
-    assert list(KINDS) == NAMES
+    assert sorted(KINDS) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,7 +50,7 @@ def test_every_retained_batch_has_a_closure(name: str) -> None:
         assert (found.provider, found.format_version, stores) == KINDS[name]
         assert (found.offsets.batch_timestamp_ms, found.offsets.batch_watermark_ms) == (one.timestamp_ms, one.watermark_ms)
         assert found.total_bytes == sum(entry.bytes for entry in found.clone) + sum(map(len, found.write.values()))
-        assert all(operator.partitions == 2 for operator in found.operators)
+        assert all(operator.partitions == (1 if operator.name == "globalLimit" else 2) for operator in found.operators)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -106,7 +108,8 @@ def test_format_2_takes_only_the_ids_of_the_commit() -> None:
 
 @pytest.mark.parametrize("name", ROCKSDB)
 def test_a_snapshot_comes_with_its_ssts(name: str) -> None:
-    files = [entry.path for entry in closure(checkpoint(name), 12).clone]
+    source = checkpoint(name)
+    files = [entry.path for entry in closure(source, retained(source)[-1].batch).clone]
     assert any(path.endswith(".zip") for path in files)
     assert any("/SSTs/" in path and path.endswith(".sst") for path in files)
 
@@ -121,6 +124,37 @@ def test_an_sst_of_another_size_is_corrupt() -> None:
     assert sst in caught.value.message
 
 
+@pytest.mark.parametrize("name", ["limit", "limit_format2"])
+def test_a_global_operator_has_one_partition_whatever_its_metadata_says(name: str) -> None:
+    (operator,) = closure(checkpoint(name), 5).operators
+    assert '"numPartitions":2' in checkpoint(name).read("state/0/_metadata/metadata").decode()
+    assert (operator.name, operator.partitions) == ("globalLimit", 1)
+
+
+@pytest.mark.parametrize("name", ["hdfs", "rocksdb_changelog", "rocksdb_format2"])
+def test_before_it_was_rescaled_a_batch_has_fewer_partitions(name: str) -> None:
+    source = in_memory(checkpoint(name))
+    before = closure(source, 9).clone
+    source.files["state/0/_metadata/metadata"] = source.files["state/0/_metadata/metadata"].replace(b'tions":2', b'tions":4')
+    for path in [path for path in source.files if path.startswith("state/0/1/")]:
+        for partition in (2, 3):
+            source.files[path.replace("state/0/1/", f"state/0/{partition}/")] = source.files[path]
+    found = closure(source, 9)
+    assert found.operators[0].partitions == 2
+    states = [entry.path for entry in found.clone if is_state(entry.path)]
+    assert states == [entry.path for entry in before if is_state(entry.path)]
+    assert 9 in {one.batch for one in retained(source)}
+
+
+def test_a_lost_partition_is_missing() -> None:
+    for name in ("join", "rocksdb_format2"):
+        source = in_memory(checkpoint(name))
+        source.delete([path for path in source.files if path.startswith("state/0/1/")])
+        assert retained(source) == ()
+        with pytest.raises(Corrupt):
+            closure(source, 5)
+
+
 def test_batch_0() -> None:
     found = closure(checkpoint("hdfs"), 0)
     logs = [entry.path for entry in found.clone if entry.path.startswith(("offsets/", "commits/"))]
@@ -133,7 +167,7 @@ def test_checksums_come_along() -> None:
         paths = {entry.path for entry in closure(checkpoint(name), 9).clone}
         assert ".metadata.crc" in paths
         assert "offsets/.9.crc" in paths
-        assert all(any(f"{path.rpartition('/')[0]}/.{path.rpartition('/')[2]}.crc" == other for other in paths) for path in filter(is_state, paths))
+        assert {f"{folder}/.{file}.crc" for folder, _, file in (path.rpartition("/") for path in filter(is_state, paths))} <= paths
     assert any(path.endswith(".changelog.crc") and "/." not in path for path in paths)
 
 
@@ -219,7 +253,7 @@ def test_another_state_store_is_refused() -> None:
 
 def test_the_schema_files_of_transform_with_state_move_along() -> None:
     source = checkpoint("transform")
-    found = closure(source, 12)
+    found = closure(source, 5)
     assert found.relocate == ("state/0/_metadata/v2/0",)
     moved = relocation.relocated(found.relocate[0], source.read(found.relocate[0]), "file:/elsewhere/c")
     body = json.loads(moved.partition(b"\n")[2])

@@ -34,6 +34,10 @@ def read_by_closure(name: str) -> tuple[dict[str, bytes], list[str]]:
     return files, sorted(set(watched.seen))
 
 
+VALUES = [b"-1", b"9" * 30, b"null", b"1.5", b'"x"', b"[]", b"{}", b"true"]
+CONTENTS = [b"", b"v1", b"v1\n", b"v1\n[]", b"v1\nnull", b"{}", b"null", b"v1\n{}", b"v2\n{}\n:", b"\xff\xfe"]
+
+
 @st.composite
 def damaged(draw: st.DrawFn, data: bytes) -> bytes:
     """`data` cut short, with bytes changed, put in, or replaced altogether."""
@@ -48,9 +52,9 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
         case "number":
             digits = [index for index, byte in enumerate(data) if chr(byte).isdigit()] or [0]
             at = draw(st.sampled_from(digits))
-            return data[:at] + draw(st.sampled_from([b"-1", b"9" * 30, b"null", b"1.5", b'"x"', b"[]", b"{}", b"true"])) + data[at + 1 :]
+            return data[:at] + draw(st.sampled_from(VALUES)) + data[at + 1 :]
         case _:
-            return draw(st.sampled_from([b"", b"v1", b"v1\n", b"v1\n[]", b"v1\nnull", b"{}", b"null", b"v1\n{}", b"v2\n{}\n:", b"\xff\xfe"]))
+            return draw(st.sampled_from(CONTENTS))
 
 
 @pytest.mark.parametrize("name", NAMES)

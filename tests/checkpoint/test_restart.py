@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 FORKED_AT = 5
 """Before the tenth batch, whose logs are compacted: the fork has to cross it."""
-STATEFUL = ["hdfs", "rocksdb", "rocksdb_changelog", "rocksdb_format2", "join", "named", "transform"]
+STATEFUL = ["hdfs", "limit", "limit_format2", "rocksdb", "rocksdb_changelog", "rocksdb_format2", "join", "named", "transform"]
 COMMITS_AT_LEAST = 11
 NEWEST = 10**9
 

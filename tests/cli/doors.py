@@ -38,7 +38,7 @@ class Door:
         self.waited += seconds
 
     @contextmanager
-    def open(self, path: Path) -> Iterator[Session]:
+    def open(self, path: Path, *, rebuilding: bool = False) -> Iterator[Session]:
         self.paths.append(path)
         yield Session(self.face, self.act, self.now, self.sleep)
 

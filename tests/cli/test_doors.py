@@ -120,3 +120,12 @@ def test_without_a_server_the_workspace_is_opened(layout: Layout) -> None:
     assert (missing.returncode, missing.stdout) == (3, "")
     assert missing.stderr.startswith("error: ") and "\nhint: " in missing.stderr
     assert layout.workspace_file.exists()
+
+
+def test_a_catalog_that_cannot_be_read_is_rebuilt(layout: Layout) -> None:
+    assert tidemark(layout, "list").returncode == 0
+    layout.catalog_file.write_bytes(b"this is no database")
+    broken = tidemark(layout, "list")
+    assert broken.returncode == 7 and "catalog rebuild" in broken.stderr
+    assert tidemark(layout, "catalog", "rebuild").returncode == 0
+    assert tidemark(layout, "list").returncode == 0

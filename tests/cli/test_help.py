@@ -20,9 +20,26 @@ from pipelines.domain.errors import FACES
 
 ROOT = Path(__file__).parents[2]
 HEAVY = {"duckdb", "pyspark", "fastapi", "streamlit", "pandas", "httpx", "psutil", "fsspec", "uvicorn", "plotly"}
-PROMISED = (
-    "run list show logs stop cancel resume savepoint savepoints verify dispose fork experiment compare versions events forget example"
-).split()
+PROMISED = [
+    "run",
+    "list",
+    "show",
+    "logs",
+    "stop",
+    "cancel",
+    "resume",
+    "savepoint",
+    "savepoints",
+    "verify",
+    "dispose",
+    "fork",
+    "experiment",
+    "compare",
+    "versions",
+    "events",
+    "forget",
+    "example",
+]
 
 
 def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -62,7 +62,29 @@ def test_list_is_a_table_with_units(tidemark: Door) -> None:
     done = tidemark("list")
     head, first, *_ = done.stdout.splitlines()
     assert head.split()[:4] == ["JOB", "STATE", "BATCH", "P50"]
-    assert first.split() == ("post_engagement running 9 420 ms 850 ms 120.5 rows/s 9.0 s 1.5 MB 2.0 MB 2 3.0 s ago".split())
+    assert first.split() == (
+        [
+            "post_engagement",
+            "running",
+            "9",
+            "420",
+            "ms",
+            "850",
+            "ms",
+            "120.5",
+            "rows/s",
+            "9.0",
+            "s",
+            "1.5",
+            "MB",
+            "2.0",
+            "MB",
+            "2",
+            "3.0",
+            "s",
+            "ago",
+        ]
+    )
     assert tidemark.json("list") == plain(tidemark.face.jobs())
 
 

@@ -41,7 +41,7 @@ def _page() -> None:
     from dashboard.charts import throughput
     from dashboard.components.code_editor import code_editor
     from dashboard.components.panel import panel
-    from dashboard.widgets import KeyFigure, confirm, empty_state, errors_shown, key_figures, page_header
+    from dashboard.widgets import KeyFigure, empty_state, errors_shown, key_figures, page_header
     from pipelines.domain.errors import Conflict
 
     with page_header("A page", chips=["<i>chip</i>"], caption="said"):
@@ -54,8 +54,6 @@ def _page() -> None:
         st.button("Begin")
     with errors_shown():
         raise Conflict("a.code", "It cannot be <done>.", "Wait for `it`.")
-    if st.button("Ask"):
-        confirm("Really?", "It goes.", "Go", lambda: st.session_state.update(gone=True))
 
 
 def test_a_page_of_all_pieces_runs() -> None:
@@ -67,9 +65,32 @@ def test_a_page_of_all_pieces_runs() -> None:
     assert page.text[0].value == "x = 1"
 
 
+def _asking() -> None:
+    import streamlit as st
+
+    from dashboard.widgets import confirm
+    from pipelines.domain.errors import Conflict
+
+    def go() -> None:
+        if "refuse" in st.session_state:
+            raise Conflict("still.needed", "It is still needed.")
+        st.session_state.gone = True
+
+    if "gone" not in st.session_state:
+        confirm("Really?", "It goes.", "Go", go)
+
+
 def test_a_question_is_asked_before_something_goes() -> None:
-    page = AppTest.from_function(_page, default_timeout=30).run()
-    next(b for b in page.button if b.label == "Ask").click().run()
+    page = AppTest.from_function(_asking, default_timeout=30).run()
     assert "gone" not in page.session_state
-    next(b for b in page.button if b.label == "Go").click().run()
+    page.button(key="confirm_yes").click().run()
     assert page.session_state["gone"] is True
+    assert not page.button
+
+
+def test_what_was_refused_is_said_where_it_was_asked() -> None:
+    page = AppTest.from_function(_asking, default_timeout=30)
+    page.session_state["refuse"] = True
+    page.run().button(key="confirm_yes").click().run()
+    assert "gone" not in page.session_state
+    assert "still.needed" in page.get("html")[0].proto.body

@@ -93,6 +93,35 @@ def test_a_batch_that_takes_longer_than_the_grace_is_interrupted(drivers: Driver
     assert "did not reach the end of its batch" in driver.log
 
 
+TWO_QUERIES = """
+import time
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+rate = spark.readStream.format("rate").load()
+
+def broken(batch, number):
+    raise ValueError("no such thing")
+
+rate.writeStream.queryName("good").format("noop").start()
+rate.writeStream.queryName("bad").foreachBatch(broken).start()
+while True:
+    time.sleep(60)
+"""
+
+
+@pytest.mark.spark
+def test_one_failed_query_fails_the_run_and_stops_the_others(drivers: Drivers) -> None:
+    driver = drivers.start("run-1", TWO_QUERIES)
+    assert driver.wait() == 1, driver.log
+    assert driver.exit["error_class"] == "FOREACH_BATCH_USER_FUNCTION_ERROR", driver.exit
+    assert "query bad" in driver.exit["message"]
+    assert "no such thing" in driver.exit["message"]
+    good = drivers.checkpoints() / "good"
+    assert batches(good, "commits") == batches(good, "offsets")
+    assert "the script goes on although its queries have ended: interrupted" in driver.log
+
+
 def test_a_script_without_queries_ends_with_sigterm(drivers: Drivers) -> None:
     driver = drivers.start("run-1", "import time\nprint('up', flush=True)\nwhile True:\n    time.sleep(60)\n")
     driver.until(lambda d: "up" in d.log)

@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 SCHEMA = "post STRING, ts TIMESTAMP, n INT"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 BATCHES = 13
+FEW_BATCHES = 7
 BASE_CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
@@ -66,6 +67,11 @@ def windowed(spark: Any, base: Path) -> Any:
 
 def stateless(spark: Any, base: Path) -> Any:
     return read_events(spark, base / "input").where("n % 2 = 0").select("post", "n")
+
+
+def limited(spark: Any, base: Path) -> Any:
+    """The first rows only: an operator that has one partition, whatever the number of shuffle partitions."""
+    return read_events(spark, base / "input").select("post", "n").limit(30)
 
 
 def rate(spark: Any, base: Path) -> Any:
@@ -122,6 +128,7 @@ class Golden:
     conf: dict[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ("input",)
     starts: int = 1
+    batches: int = BATCHES
 
 
 GOLDENS = {
@@ -140,10 +147,14 @@ GOLDENS = {
     "rocksdb_changelog": Golden(windowed, CHANGELOG_CONF),
     "rocksdb_format2": Golden(windowed, FORMAT_2_CONF),
     "stateless": Golden(stateless),
+    "limit": Golden(limited),
+    "limit_format2": Golden(limited, FORMAT_2_CONF, batches=FEW_BATCHES),
     "rate": Golden(rate, inputs=(), starts=3),
-    "join": Golden(join, FORMAT_2_CONF, ("input", "clicks")),
+    "join": Golden(join, FORMAT_2_CONF, ("input", "clicks"), batches=FEW_BATCHES),
     "named": Golden(named, FORMAT_2_CONF | {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}, ("input", "clicks")),
-    "transform": Golden(transform, FORMAT_2_CONF | {"spark.sql.streaming.stateStore.encodingFormat": "avro"}),
+    "transform": Golden(
+        transform, FORMAT_2_CONF | {"spark.sql.streaming.stateStore.encodingFormat": "avro"}, batches=FEW_BATCHES
+    ),
 }
 
 
@@ -174,7 +185,7 @@ def make(name: str) -> None:
     golden, base = GOLDENS[name], BUILD / name
     shutil.rmtree(base, ignore_errors=True)
     for seed, folder in enumerate(golden.inputs):
-        write_input(base / folder, seed=seed)
+        write_input(base / folder, golden.batches, seed)
     for _ in range(golden.starts):
         run(session(golden.conf), golden, base, base / "checkpoint", base / "output")
     target = HERE / name

@@ -32,6 +32,7 @@ STATE = "org.apache.spark.sql.execution.streaming.state"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 BRISK = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "4",
     "spark.sql.streaming.stateStore.maintenanceInterval": "500ms",
@@ -101,7 +102,11 @@ class Lab:
     def fork(self, savepoint: Savepoint, job: str) -> Driver:
         """Restores `savepoint` for a new job with the same code, and starts that."""
         target = restore.Fork(
-            JobName(job), str(self.drivers.checkpoints(job)), self.version, str(self.drivers.output(savepoint.job)), lambda: str(uuid.uuid4())
+            JobName(job),
+            str(self.drivers.checkpoints(job)),
+            self.version,
+            str(self.drivers.output(savepoint.job)),
+            lambda: str(uuid.uuid4()),
         )
         return self.start(job, restore.restore(self.library, savepoint.id, target, savepoint.created_ms).sink_logs)
 
@@ -115,7 +120,9 @@ class Lab:
     def output(self, job: str, folder: str = "engagement") -> list[str]:
         """The parquet files that the sink's log lists: what a reader of the output sees."""
         storage = LocalStorage(self.drivers.output(job) / folder)
-        newest = max(int(path.name.removesuffix(".compact")) for path in Path(storage.url, "_spark_metadata").iterdir() if path.name[0] != ".")
+        newest = max(
+            int(path.name.removesuffix(".compact")) for path in Path(storage.url, "_spark_metadata").iterdir() if path.name[0] != "."
+        )
         log = sink_log.read(storage, newest, sink_log.FOLDER)
         return [file.path.removeprefix("file://") for file in sink_log.live_files(log, newest)]
 

@@ -24,7 +24,7 @@ TINY = str(Path(__file__).with_name("tiny_driver.py"))
 DRIVER = Driver(lambda version: [version.python or sys.executable, TINY], lambda version: dict(os.environ))
 
 
-def until(true: Callable[[], object], seconds: float = 20.0) -> None:
+def until(true: Callable[[], object], seconds: float = 8.0) -> None:
     """Waits for a condition; fails when it does not come true."""
     end = time.monotonic() + seconds
     while not true():

@@ -1,0 +1,77 @@
+"""Which pages there are, and how to get from one to another: by name, with what the other page shall select."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import NoReturn
+from urllib.parse import urlencode
+
+import streamlit as st
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A page as the top bar lists it; `path` is its address."""
+
+    title: str
+    icon: str
+    path: str
+    hidden: bool = False
+
+
+PAGES: Mapping[str, Listed] = {
+    "overview": Listed("Overview", ":material/monitoring:", "overview"),
+    "job": Listed("Job", ":material/stream:", "job", hidden=True),
+    "savepoints": Listed("Savepoints", ":material/bookmarks:", "savepoints"),
+    "versions": Listed("Versions", ":material/account_tree:", "versions"),
+    "experiments": Listed("Experiments", ":material/compare:", "experiments"),
+    "events": Listed("Events", ":material/history:", "events"),
+    "new_job": Listed("New job", ":material/add:", "new", hidden=True),
+    "fork": Listed("Fork", ":material/call_split:", "fork", hidden=True),
+}
+"""Module in `views` -> page, in the order of the top bar. The first one is what opens."""
+FIRST = next(iter(PAGES))
+
+
+def page(name: str) -> st.Page:
+    """The page of the module `name`, for `st.page_link` and `st.navigation`; the module is read when the page is drawn."""
+    listed = PAGES[name]
+    return st.Page(
+        _drawing(name),
+        title=listed.title,
+        icon=listed.icon,
+        url_path=listed.path,
+        default=name == FIRST,
+        visibility="hidden" if listed.hidden else "visible",
+    )
+
+
+def go(name: str, **query: str) -> NoReturn:
+    """Opens the page `name` with this selection in its address; empty values are left out."""
+    st.switch_page(page(name), query_params=_given(query))
+
+
+def link(name: str, label: str, *, icon: str = "", **query: str) -> None:
+    """A link to the page `name` with this selection."""
+    st.page_link(page(name), label=label, icon=icon or None, query_params=_given(query))
+
+
+def href(name: str, **query: str) -> str:
+    """The address of the page `name` with this selection, for a link in HTML."""
+    path = "/" if name == FIRST else f"/{PAGES[name].path}"
+    given = _given(query)
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def _given(query: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in query.items() if value}
+
+
+def _drawing(name: str) -> Callable[[], None]:
+    def draw() -> None:
+        import_module(f"dashboard.views.{name}").page()
+
+    draw.__name__ = name
+    return draw

@@ -1,0 +1,71 @@
+"""A failure in a few lines, from the messages that Spark and Python really write."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.domain.errors import Conflict
+from pipelines.driver.failures import Failure, of_exception, of_throwable, shorten
+
+FOREACH_BATCH = """[FOREACH_BATCH_USER_FUNCTION_ERROR] Reason: Return Message: Traceback (most recent call last):
+  File "clientserver.py", line 644, in _call_proxy
+    return_value = getattr(self.pool[obj_id], method)(*params)
+                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+ValueError: no such thing
+ SQLSTATE: 39000"""
+
+STAGE = """Job aborted due to stage failure: Lost task 0.0 (TID 5): org.example.Wrong: [STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Not the same.
+\tat org.apache.spark.Some.method(Some.scala:1)
+Driver stacktrace:"""
+
+
+class Throwable:
+    """What py4j shows of a Java exception."""
+
+    def __init__(self, message: str | None, cause: Throwable | None = None, name: str = "AssertionError") -> None:
+        self._message, self._cause, self._name = message, cause, name
+
+    def getMessage(self) -> str | None:
+        return self._message
+
+    def getCause(self) -> Throwable | None:
+        return self._cause
+
+    def getClass(self) -> Throwable:
+        return self
+
+    def getSimpleName(self) -> str:
+        return self._name
+
+    def toString(self) -> str:
+        return f"java.lang.{self._name}"
+
+
+@pytest.mark.parametrize(
+    ("throwable", "failure"),
+    [
+        (
+            Throwable("[STREAM_FAILED] Query terminated", Throwable(STAGE)),
+            Failure("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Not the same."),
+        ),
+        (
+            Throwable("[OUTER] a", Throwable("[INNER.DETAIL] b", Throwable("plain", name="IOException"))),
+            Failure("INNER.DETAIL", "[INNER.DETAIL] b"),
+        ),
+        (
+            Throwable("[STREAM_FAILED] Query terminated", Throwable("assertion failed: two sources")),
+            Failure("AssertionError", "assertion failed: two sources"),
+        ),
+        (Throwable(None, name="NullPointerException"), Failure("NullPointerException", "java.lang.NullPointerException")),
+    ],
+)
+def test_the_deepest_error_class_is_told(throwable: Throwable, failure: Failure) -> None:
+    assert of_throwable(throwable) == failure
+
+
+def test_a_python_stack_is_left_out_and_its_last_line_kept() -> None:
+    assert shorten(FOREACH_BATCH) == "[FOREACH_BATCH_USER_FUNCTION_ERROR] Reason: Return Message:\nValueError: no such thing"
+
+
+def test_our_own_errors_keep_their_code_and_hint() -> None:
+    assert of_exception(Conflict("sink.taken", "No.", "Use {output}."), "") == Failure("sink.taken", "No. Use {output}.")

@@ -1,0 +1,115 @@
+"""A storage that fails, or dies, at the k-th thing that is done to it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from pipelines.domain.errors import Unavailable
+from pipelines.storage import folders
+from pipelines.storage.protocol import Clone, Entry, How, Storage
+
+
+class Killed(BaseException):
+    """The process is gone: from here on nothing it does has an effect."""
+
+
+@dataclass
+class Fault:
+    """What happens at step `at`, counted from 1; `at` 0 never comes, and counts the steps."""
+
+    at: int
+    steps: int = 0
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.at and self.steps >= self.at:
+            self.strike()
+
+    def strike(self) -> None:
+        raise NotImplementedError
+
+
+class Kills(Fault):
+    """Every step from the k-th on has no effect, those of error handling too."""
+
+    def strike(self) -> None:
+        raise Killed
+
+
+class Fails(Fault):
+    """The k-th step fails; the storage works again afterwards."""
+
+    def strike(self) -> None:
+        if self.steps == self.at:
+            raise Unavailable("storage.failed", "the disk said no", "Look at the disk.")
+
+
+class KillsForReal(Fault):
+    """The k-th step is the last of this process."""
+
+    def strike(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class FaultyStorage:
+    """`Storage` over another, one step a file."""
+
+    inner: Storage
+    fault: Fault
+
+    @property
+    def url(self) -> str:
+        return self.inner.url
+
+    def read(self, path: str) -> bytes:
+        self.fault.step()
+        return self.inner.read(path)
+
+    def list(self, folder: str = "") -> Iterator[Entry]:
+        self.fault.step()
+        return self.inner.list(folder)
+
+    def write(self, path: str, data: bytes) -> None:
+        self.fault.step()
+        self.inner.write(path, data)
+
+    def clone(self, source: Storage, files: Sequence[Clone]) -> Iterable[How]:
+        done: list[How] = []
+        for file in files:
+            self.fault.step()
+            done.extend(self.inner.clone(source, [file]))
+        return done
+
+    def delete(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.fault.step()
+            self.inner.delete([path])
+
+
+def break_folders(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
+    """What is done with whole folders counts too: one step a file written, one a call otherwise."""
+    put = folders.put
+
+    def put_each(storage: Storage, files: Mapping[str, bytes]) -> None:
+        for path, data in files.items():
+            fault.step()
+            put(storage, {path: data})
+
+    monkeypatch.setattr(folders, "put", put_each)
+    for name in ("flush", "rename", "remove"):
+        monkeypatch.setattr(folders, name, _stepping(getattr(folders, name), fault))
+
+
+def _stepping(call: Callable[..., Any], fault: Fault) -> Callable[..., Any]:
+    def stepping(*args: Any) -> Any:
+        fault.step()
+        return call(*args)
+
+    return stepping

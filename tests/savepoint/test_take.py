@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, Unavailable
+from pipelines.domain.ids import QueryName, SavepointId
+from pipelines.domain.savepoints import Trust
+from pipelines.savepoint import gather, library, take
+from pipelines.savepoint.choosing import AtTime, Newest, OfBatch, Point, point
+from pipelines.savepoint.image import QueryPlace
+from pipelines.storage.local import LocalStorage
+from pipelines.storage.protocol import Clone, How, Storage
+from tests.savepoint import golden
+from tests.savepoint.golden import GOLDEN, NEWEST, NOW_MS, Bench
+
+NAMES = sorted(path.name for path in GOLDEN.iterdir() if (path / "checkpoint").is_dir())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_golden_job_can_be_taken(name: str, tmp_path: Path) -> None:
+    bench = golden.bench(tmp_path, name)
+    taken = bench.take()
+    manifest = library.manifest(bench.library, taken.id)
+    on_disk = {path.removeprefix("sp-1/") for path in bench.files()} - {"manifest.json"}
+    assert on_disk == {file.path for file in manifest.files}, "what is written is what the manifest says, and no mark stays"
+    assert taken.trust is Trust.COMPLETE
+    assert library.shelf(bench.library).savepoints == (taken,)
+    assert sum(manifest.how.values()) == len(manifest.files)
+
+
+def test_files_of_spark_are_linked_and_cost_nothing(bench: Bench) -> None:
+    planned = take.plan(bench.image(), Newest(), bench.library)
+    taken = bench.take()
+    clone = bench.folder / "savepoints" / "sp-1" / "queries" / "counts" / "checkpoint" / "metadata"
+    assert os.path.samefile(clone, bench.checkpoint / "metadata")
+    written = sum(path.stat().st_size for path in (bench.folder / "savepoints").rglob("*") if path.is_file() and path.stat().st_nlink == 1)
+    assert abs(taken.new_bytes - written) <= 8
+    assert (planned.how, planned.batches, planned.files, planned.bytes) == ("link", {"counts": NEWEST}, taken.files, taken.bytes)
+
+
+def test_the_image_says_what_it_is(bench: Bench) -> None:
+    image = bench.take().queries[0]
+    assert (image.batch, image.provider, image.state_format, image.sink) == (NEWEST, "rocksdb", 2, "parquet")
+    assert [(operator.name, operator.partitions) for operator in image.operators] == [("stateStoreSave", 2)]
+    assert image.watermark_ms > 1_767_225_600_000
+    assert [offset.source for offset in image.offsets] == ["0"]
+
+
+@pytest.mark.parametrize("batch", [0, 3, 9, 10, 12])
+def test_a_batch_in_the_past(batch: int, bench: Bench) -> None:
+    taken = bench.take(wanted=OfBatch(batch))
+    assert taken.batch == batch
+    home = bench.folder / "savepoints" / "sp-1" / "queries" / "counts"
+    assert max(int(path.name) for path in (home / "checkpoint" / "offsets").iterdir() if path.name[0] != ".") == batch
+    assert max(int(path.name.removesuffix(".compact")) for path in (home / "sink").iterdir() if path.name[0] != ".") == batch
+
+
+def test_at_a_time_it_is_the_newest_batch_committed_by_then(bench: Bench) -> None:
+    for batch in range(NEWEST + 1):
+        os.utime(bench.checkpoint / "commits" / str(batch), (1000 + batch, 1000 + batch))
+    assert bench.take("sp-a", AtTime(1_005_000)).batch == 5
+    assert bench.take("sp-b", AtTime(1_005_999)).batch == 5
+    assert bench.take("sp-c", AtTime(9_999_000)).batch == NEWEST
+    with pytest.raises(NotFound, match="keeps 0 to 13") as refused:
+        bench.take("sp-d", AtTime(999_000))
+    assert refused.value.code == "savepoint.not_retained"
+
+
+def test_what_cannot_be_taken(bench: Bench) -> None:
+    with pytest.raises(NotFound) as refused:
+        bench.take(wanted=OfBatch(99))
+    assert refused.value.code == "savepoint.not_retained"
+    with pytest.raises(Invalid):
+        point(3, 1000)
+    two = (*bench.image().queries, QueryPlace(QueryName("other"), str(bench.checkpoint), "noop", ""))
+    with pytest.raises(Invalid):
+        take.plan(replace(bench.image(), queries=two), OfBatch(3), bench.library)
+    with pytest.raises(Conflict) as early:
+        take.plan(replace(bench.image(), queries=()), Newest(), bench.library)
+    assert early.value.code == "savepoint.no_batch"
+    assert bench.files() == set()
+
+
+def test_before_the_first_commit(bench: Bench) -> None:
+    for path in (bench.checkpoint / "commits").iterdir():
+        path.unlink()
+    with pytest.raises(Conflict) as refused:
+        bench.take()
+    assert (refused.value.code, bool(refused.value.hint)) == ("savepoint.no_batch", True)
+
+
+def test_an_id_is_used_once(bench: Bench) -> None:
+    bench.take()
+    with pytest.raises(AlreadyExists):
+        bench.take()
+
+
+def test_several_queries_each_at_its_own_batch(bench: Bench, tmp_path: Path) -> None:
+    other = golden.bench(tmp_path / "other", "stateless")
+    place = QueryPlace(QueryName("other"), str(other.checkpoint), "noop", "")
+    job = replace(bench.image(), queries=(*bench.image().queries, place))
+    taken = take.take(job, Newest(), bench.library, take.Naming(SavepointId("sp-1"), NOW_MS))
+    assert {image.query: image.batch for image in taken.queries} == {"counts": NEWEST, "other": 12}
+
+
+class Purging:
+    """A library under whose clones Spark deletes a file that was listed, the first `times` times."""
+
+    def __init__(self, inner: LocalStorage, victim: Path, times: int) -> None:
+        self.inner, self.victim, self.left = inner, victim, times
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+    def clone(self, source: Storage, files: list[Clone]) -> list[How]:
+        if self.left == 0:
+            return list(self.inner.clone(source, files))
+        self.left -= 1
+        data = self.victim.read_bytes()
+        self.victim.unlink()
+        try:
+            return list(self.inner.clone(source, files))
+        finally:
+            self.victim.write_bytes(data)
+
+
+@pytest.mark.parametrize("wanted", [Newest(), OfBatch(NEWEST)])
+def test_a_file_that_vanishes_means_another_try(wanted: Point, bench: Bench) -> None:
+    purging = Purging(bench.library, bench.checkpoint / "commits" / str(NEWEST), take.TRIES - 1)
+    assert bench.take(wanted=wanted, library=purging).batch == NEWEST  # type: ignore[arg-type]
+
+
+def test_files_that_keep_vanishing_are_an_error_that_leaves_nothing(bench: Bench) -> None:
+    purging = Purging(bench.library, bench.checkpoint / "commits" / str(NEWEST), take.TRIES)
+    with pytest.raises(Unavailable) as refused:
+        bench.take(library=purging)  # type: ignore[arg-type]
+    assert (refused.value.code, bool(refused.value.hint)) == ("savepoint.moving", True)
+    assert bench.files() == set()
+
+
+def test_a_checkpoint_that_lost_a_file_is_named_and_nothing_is_left(bench: Bench) -> None:
+    lost = next((bench.checkpoint / "state" / "0" / "0" / "SSTs").iterdir())
+    for path in (bench.checkpoint / "state" / "0" / "0" / "SSTs").iterdir():
+        path.unlink()
+    with pytest.raises(Corrupt, match=lost.parent.name):
+        bench.take()
+    assert bench.files() == set()
+
+
+def test_retained_batches_are_those_that_can_be_taken(bench: Bench) -> None:
+    kept = gather.retained_batches(bench.image().queries[0])
+    for one in kept:
+        assert bench.take(f"sp-{one.batch}", OfBatch(one.batch)).batch == one.batch
+    assert [one.batch for one in kept] == list(range(NEWEST + 1))

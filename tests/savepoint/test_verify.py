@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Unsupported
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import Trust, Verification
+from pipelines.savepoint import library, sealing, verify
+from tests.savepoint.golden import NOW_MS, Bench
+
+SP = SavepointId("sp-1")
+
+
+def verified(bench: Bench, level: Trust = Trust.INTACT, at_ms: int = NOW_MS) -> Verification:
+    return verify.verify(bench.library, SP, level, at_ms)
+
+
+def victim(bench: Bench) -> Path:
+    return bench.folder / "savepoints" / "sp-1" / "queries" / "counts" / "checkpoint" / "offsets" / "13"
+
+
+def replaced(path: Path, data: bytes) -> None:
+    """Under the same name, not in the file: the job's own is the same file by another name."""
+    path.unlink()
+    path.write_bytes(data)
+
+
+def test_the_first_intact_verification_seals_and_says_when(bench: Bench) -> None:
+    bench.take()
+    assert library.load(bench.library, SP).verified_ms is None
+    first, second = verified(bench), verified(bench, at_ms=NOW_MS + 5)
+    assert (first.reached, first.sealed_ms, first.at_ms) == (Trust.INTACT, NOW_MS, NOW_MS)
+    assert (second.reached, second.sealed_ms, second.at_ms) == (Trust.INTACT, NOW_MS, NOW_MS + 5)
+    shown = library.load(bench.library, SP)
+    assert (shown.trust, shown.verified_ms, shown.damaged_files) == (Trust.INTACT, NOW_MS + 5, 0)
+
+
+def test_a_seal_is_made_once_and_covers_every_file_and_the_manifest(bench: Bench) -> None:
+    bench.take()
+    done: list[int] = []
+    made = sealing.seal(bench.library, SP, 1, done.append)
+    assert sealing.seal(bench.library, SP, 2) == made
+    manifest = library.manifest(bench.library, SP)
+    assert set(made.files) == {file.path for file in manifest.files} | {"manifest.json"}
+    assert sum(done) > sum(file.bytes for file in manifest.files)
+
+
+@pytest.mark.parametrize(
+    ("kind", "harm"),
+    [
+        ("missing", lambda path: path.unlink()),
+        ("size", lambda path: replaced(path, path.read_bytes() + b" ")),
+        ("checksum", lambda path: replaced(path, path.read_bytes()[:-1] + b"?")),
+    ],
+)
+def test_damage_is_found_named_and_remembered(kind: str, harm: Callable[[Path], None], bench: Bench) -> None:
+    bench.take()
+    verified(bench)
+    harm(victim(bench))
+    found = verified(bench)
+    assert found.reached is None
+    assert [(damage.path, damage.kind) for damage in found.damages] == [("queries/counts/checkpoint/offsets/13", kind)]
+    assert library.load(bench.library, SP).damaged_files == 1
+
+
+def test_an_incomplete_savepoint_is_not_sealed(bench: Bench) -> None:
+    bench.take()
+    victim(bench).unlink()
+    assert verified(bench).reached is None
+    assert sealing.read(bench.library, SP) is None
+
+
+def test_a_changed_manifest_is_damage(bench: Bench) -> None:
+    bench.take()
+    verified(bench)
+    manifest = bench.folder / "savepoints" / "sp-1" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"label": ""', '"label": "other"'))
+    assert [damage.path for damage in verified(bench).damages] == ["manifest.json"]
+
+
+def test_a_lower_level_reached_later_does_not_hide_a_higher_one(bench: Bench) -> None:
+    bench.take()
+    verified(bench)
+    assert verified(bench, Trust.COMPLETE, NOW_MS + 9).reached is Trust.COMPLETE
+    assert library.load(bench.library, SP).trust is Trust.INTACT
+
+
+def test_proving_is_the_sandboxs(bench: Bench) -> None:
+    bench.take()
+    with pytest.raises(Unsupported):
+        verified(bench, Trust.PROVED)

@@ -1,0 +1,117 @@
+"""Workspaces whose jobs have run, without any Spark: their checkpoints are golden ones, their drivers' files written by hand."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Run
+from pipelines.domain.requests import RunRequest
+from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIES_FILE, RunState
+from pipelines.workspace import runs
+from pipelines.workspace.opening import open_workspace
+from pipelines.workspace.workspace import Workspace
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+NEWEST = 13
+"""The newest committed batch of the golden checkpoints."""
+CODE = "spark.readStream.load().writeStream.start()\n"
+
+
+class Ticking:
+    """A clock that goes on by a millisecond each time it is read."""
+
+    def __init__(self, now_ms: int = 1_800_000_000_000) -> None:
+        self._times = itertools.count(now_ms)
+
+    def __call__(self) -> int:
+        return next(self._times)
+
+
+class Counting:
+    """Bytes that never repeat."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def __call__(self, count: int) -> bytes:
+        return next(self._numbers).to_bytes(count, "big")
+
+
+class House:
+    """A workspace that can be closed and opened again, as after a crash."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.clock, self.entropy = Ticking(), Counting()
+        self.open()
+
+    def open(self) -> Workspace:
+        self.face = open_workspace(self.root, clock=self.clock, entropy=self.entropy)
+        return self.face
+
+    def reopen(self) -> Workspace:
+        self.face.close()
+        return self.open()
+
+    def folder(self, run: Run) -> Path:
+        return self.face.layout.run(run.job, run.id)
+
+    def begin(self, name: str = "a", args: tuple[str, ...] = ("--output", "{output}")) -> Run:
+        return self.face.run(RunRequest(name, "job.py", CODE, args))
+
+    def ran(self, name: str = "a", golden: str = "rocksdb_format2", state: RunState = RunState.STOPPED) -> Run:
+        """A job with a golden checkpoint, whose run is in `state`."""
+        run = self.begin(name)
+        checkpoint, sink = Path(run.checkpoints) / "counts", self.face.layout.output(run.job) / "counts"
+        shutil.copytree(GOLDEN / golden / "checkpoint", checkpoint)
+        shutil.copytree(GOLDEN / golden / "sink_log", sink / "_spark_metadata")
+        self.append(run, QUERIES_FILE, query_line(str(checkpoint), str(sink)))
+        self.see(run, state)
+        return run
+
+    def see(self, run: Run, state: RunState) -> None:
+        """What the supervisor would have seen."""
+        (self.folder(run) / PROCESS_FILE).write_text('{"pid": 1, "started": 1.0}')
+        if not state.live:
+            ending = {"reason": state.value, "code": 0, "error_class": "", "message": "", "at_ms": self.clock()}
+            (self.folder(run) / EXIT_FILE).write_text(json.dumps(ending))
+        runs.update(self.face.parts, run.id, state=state)
+
+    def append(self, run: Run, name: str, line: str) -> None:
+        with (self.folder(run) / name).open("a") as file:
+            file.write(line)
+
+    def progress(self, run: Run, batch: int, watermark: str = "2026-11-20T09:00:00.000Z") -> str:
+        line = progress_line(batch, watermark)
+        self.append(run, PROGRESS_FILE, line)
+        return line
+
+
+def query_line(checkpoint: str, sink_path: str) -> str:
+    said = {"query": "counts", "query_id": "q-1", "run_id": "s-1", "checkpoint": checkpoint, "sink": "parquet", "sink_path": sink_path}
+    return json.dumps({**said, "ui_url": "", "spark_version": "4.3.0", "at_ms": 1}) + "\n"
+
+
+def progress_line(batch: int, watermark: str) -> str:
+    at = f"2026-11-20T10:00:{batch:02d}.000Z"
+    said = {"id": "q-1", "runId": "s-1", "name": "counts", "timestamp": at, "batchId": batch, "batchDuration": 100, "numInputRows": 5}
+    source = {"description": "files", "startOffset": None, "endOffset": {"logOffset": batch}, "numInputRows": 5}
+    return json.dumps({**said, "eventTime": {"watermark": watermark}, "sources": [source]}) + "\n"
+
+
+def job(name: str) -> JobName:
+    return JobName(name)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    here = House(tmp_path / "ws")
+    yield here
+    here.face.close()

@@ -1,0 +1,151 @@
+"""Opening: formats, locks, and what crashes left."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
+from pipelines.domain.jobs import OperationState, StopWanted, Wanted
+from pipelines.domain.requests import ExperimentRequest, ForkRequest, ResumeRequest, StopRequest, TakeRequest
+from pipelines.domain.runs import RunState
+from pipelines.workspace.opening import open_workspace
+from tests.workspace.conftest import House, job
+
+
+def test_a_newer_workspace_is_refused_and_left_alone(house: House) -> None:
+    house.face.close()
+    marker = house.face.layout.workspace_file
+    newer = json.dumps({"format": 99, "id": "w-1", "created_ms": 1})
+    marker.write_text(newer)
+    with pytest.raises(Unsupported) as refused:
+        open_workspace(house.root)
+    assert refused.value.code == "workspace.newer" and marker.read_text() == newer
+    marker.write_text(newer.replace("99", "1"))
+    house.open()
+
+
+def test_the_id_of_a_workspace_stays(house: House) -> None:
+    first = house.face.layout.workspace_file.read_text()
+    house.reopen()
+    assert house.face.layout.workspace_file.read_text() == first
+
+
+def test_a_second_process_is_kept_out(house: House) -> None:
+    code = f"from pathlib import Path; from pipelines.workspace.opening import open_workspace; open_workspace(Path({str(house.root)!r}))"
+    second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert second.returncode and "catalog" in second.stderr and "is open in process" in second.stderr
+
+
+def test_a_half_job_is_not_listed_and_its_name_is_free(house: House) -> None:
+    run = house.begin("a")
+    house.face.layout.wanted_file(run.job).unlink()
+    assert house.reopen().jobs() == []
+    assert not house.face.layout.job(run.job).exists()
+    assert house.begin("a").id != run.id
+
+
+def test_a_job_that_was_being_forgotten_is_gone(house: House) -> None:
+    run = house.begin("a")
+    house.face.layout.job(run.job).rename(house.face.layout.jobs / ".forgotten-1")
+    assert house.reopen().jobs() == []
+    assert list(house.face.layout.jobs.iterdir()) == []
+
+
+def test_a_resume_that_was_never_wanted_is_undone(house: House) -> None:
+    house.ran("a")
+    before = house.face.layout.wanted_file(job("a")).read_bytes()
+    saved = house.face.take("a", TakeRequest())
+    run = house.face.resume("a", ResumeRequest(from_savepoint=saved.id))
+    house.face.layout.wanted_file(job("a")).write_bytes(before)
+    house.face.close()
+    house.face.layout.catalog_file.unlink()
+    house.open()
+    assert run.id not in [one.id for one in house.face.job("a").runs]
+    assert not house.folder(run).exists() and not house.face.layout.checkpoints(run.job, run.id).exists()
+
+
+def test_an_experiment_that_was_written_down_is_completed(house: House) -> None:
+    house.ran("a")
+    saved = house.face.take("a", TakeRequest())
+    house.face.start_experiment(ExperimentRequest("try", saved.id, (ForkRequest("b"), ForkRequest("c"))))
+    for name in ("b", "c"):
+        house.face.layout.wanted_file(job(name)).unlink()
+    house.reopen()
+    assert {one.job.name: one.state for one in house.face.jobs()} == {
+        "a": RunState.STOPPED,
+        "b": RunState.WANTED,
+        "c": RunState.WANTED,
+    }
+
+
+def test_forks_of_an_experiment_that_was_not_written_down_are_gone(house: House) -> None:
+    house.ran("a")
+    saved = house.face.take("a", TakeRequest())
+    made = house.face.start_experiment(ExperimentRequest("try", saved.id, (ForkRequest("b"), ForkRequest("c"))))
+    for name in ("b", "c"):
+        house.face.layout.wanted_file(job(name)).unlink()
+    house.face.layout.experiment_file(made.id).unlink()
+    house.reopen()
+    assert [one.job.name for one in house.face.jobs()] == ["a"]
+
+
+def test_an_unfinished_savepoint_is_removed(house: House) -> None:
+    house.ran("a")
+    saved = house.face.take("a", TakeRequest())
+    (house.face.layout.savepoint(saved.id) / "manifest.json").unlink()
+    assert house.reopen().savepoints() == []
+    assert not house.face.layout.savepoint(saved.id).exists()
+
+
+def test_a_stop_that_was_recorded_and_not_asked_has_failed(house: House) -> None:
+    run = house.ran("a", state=RunState.RUNNING)
+    operation = house.face.stop("a", StopRequest())
+    house.face.parts.files.write(house.face.layout.wanted_file(run.job), Wanted(run.id))
+    house.reopen()
+    assert house.face.operation(operation.id).state == OperationState.FAILED
+
+
+def test_a_stop_that_was_asked_survives_the_loss_of_the_catalog(house: House) -> None:
+    run = house.ran("a", state=RunState.RUNNING)
+    operation = house.face.stop("a", StopRequest())
+    house.face.close()
+    house.face.layout.catalog_file.unlink()
+    house.open()
+    assert house.face.operation(operation.id).state == OperationState.RUNNING
+    asked = house.face.parts.files.wanted(run.job).stop
+    assert isinstance(asked, StopWanted) and asked.operation == operation.id
+
+
+def test_a_damaged_catalog_says_how_to_rebuild_and_is_rebuilt(house: House) -> None:
+    house.ran("a")
+    saved = house.face.take("a", TakeRequest())
+    house.face.close()
+    house.face.layout.catalog_file.write_bytes(b"not a database" * 1000)
+    with pytest.raises(Corrupt):
+        open_workspace(house.root)
+    house.face = open_workspace(house.root, rebuilding=True)
+    assert [one.id for one in house.face.savepoints()] == [saved.id]
+    assert house.face.job("a").summary.state is RunState.STOPPED
+
+
+def test_a_damaged_document_hides_nothing_else(house: House) -> None:
+    house.ran("a")
+    broken = house.ran("b")
+    (house.folder(broken) / "run.json").write_text("{")
+    house.reopen()
+    assert {one.job.name for one in house.face.jobs()} == {"a", "b"}
+    assert "document.malformed" in {event.kind for event in house.face.events()}
+
+
+def test_a_catalog_that_is_a_folder_is_a_typed_error(house: House) -> None:
+    house.face.close()
+    house.face.layout.catalog_file.unlink()
+    house.face.layout.catalog_file.mkdir()
+    with pytest.raises((Unavailable, Corrupt)):
+        open_workspace(house.root)
+    house.face.layout.catalog_file.rmdir()
+    house.open()

@@ -1,0 +1,161 @@
+"""The whole walk with real Spark: run, savepoint, fork, restart of the server, compare, stop, resume, kill, back in time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.jobs import OperationState, Run
+from pipelines.domain.requests import CompareRequest, ForkRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Reason, Savepoint, Trust
+from pipelines.supervisor import processes
+from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.workspace import example
+from pipelines.workspace.opening import open_workspace
+
+CONF = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "512m"}
+
+
+def until(true: Callable[[], object], seconds: float = 180.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.05)
+
+
+class Server:
+    """A workspace with its supervisor's thread, as a server has it; it can be restarted."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.start()
+
+    def start(self) -> None:
+        self.face = open_workspace(self.root)
+        self.face.background = True
+        self.loop = SupervisorLoop(self.face, interval=0.2)
+        self.loop.start()
+
+    def end(self) -> None:
+        self.loop.stop()
+        self.face.close()
+
+    def newest(self, job: str) -> Run:
+        return self.face.job(job).runs[0]
+
+    def batch(self, job: str) -> int:
+        return max((row.batch for row in self.face.batches(job)), default=-1)
+
+    def await_batches(self, job: str, more: int) -> None:
+        """Waits for batches past the present one; a run that fails meanwhile fails the test with its log."""
+        target = self.batch(job) + more
+        until(lambda: self.batch(job) >= target or self._fail_if_failed(job))
+
+    def _fail_if_failed(self, job: str) -> bool:
+        assert self.newest(job).state is not RunState.FAILED, self.face.logs(job).text
+        return False
+
+    def stop(self, job: str, *, savepoint: bool) -> str:
+        operation = self.face.stop(job, StopRequest(savepoint=savepoint))
+        until(lambda: self.face.operation(operation.id).state != OperationState.RUNNING)
+        done = self.face.operation(operation.id)
+        assert done.state == OperationState.DONE, done
+        assert self.newest(job).state is RunState.STOPPED, self.newest(job)
+        return done.result
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    running = Server(tmp_path / "ws")
+    yield running
+    for summary in running.face.jobs():
+        if summary.state is not None and summary.state.live:
+            running.face.stop(summary.job.name, StopRequest(at_once=True))
+    until(lambda: not any(one.state is not None and one.state.live for one in running.face.jobs()))
+    running.end()
+
+
+def begin(server: Server) -> None:
+    events = str(server.face.layout.root / "jobs" / "events" / "output")
+    made = ("--out", "{output}", "--rate", "40", "--interval", "0.5")
+    counted = ("--events", events, "--output", "{output}", "--window", "2 seconds", "--delay", "2 seconds", "--trigger", "300 milliseconds")
+    server.face.run(RunRequest("events", "post_events.py", example.code("post_events.py"), made))
+    server.face.run(RunRequest("a", "post_engagement.py", example.code("post_engagement.py"), counted, CONF))
+
+
+def take(server: Server, job: str) -> Savepoint:
+    began = time.monotonic()
+    taken = server.face.take(job, TakeRequest())
+    took_s = time.monotonic() - began
+    assert isinstance(taken, Savepoint)
+    assert took_s < 1.0
+    return taken
+
+
+def assert_same_outputs(server: Server, a: str, b: str) -> int:
+    """Waits until both have rows up to a common time; how many those are."""
+    until(lambda: server.face.compare(CompareRequest(a, b)).rows_b > 0)
+    found = server.face.compare(CompareRequest(a, b))
+    assert (found.only_a, found.only_b, found.changed) == (0, 0, 0), found
+    assert found.equal == found.rows_a == found.rows_b
+    return found.equal
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_walk(server: Server) -> None:
+    begin(server)
+    server.await_batches("a", 4)
+    assert server.newest("a").state is RunState.RUNNING
+    until(lambda: server.face.job("a").summary.checkpoint_bytes)
+
+    saved = take(server, "a")
+    until(lambda: server.face.savepoint(saved.id).trust is Trust.INTACT)
+    forked = server.face.fork(saved.id, ForkRequest("b"))
+    assert isinstance(forked, Run)
+
+    pids = {job: server.newest(job).pid for job in ("events", "a")}
+    server.end()
+    server.start()
+    assert {job: server.newest(job).pid for job in ("events", "a")} == pids
+    server.await_batches("b", 4)
+    assert server.face.job("b").queries[0].query_id != server.face.job("a").queries[0].query_id
+    first = assert_same_outputs(server, "a", "b")
+
+    server.stop("b", savepoint=False)
+    stopped = server.face.savepoint(server.stop("a", savepoint=True))
+    assert (stopped.reason, stopped.job) == (Reason.STOP, "a") and stopped.batch > saved.batch
+
+    server.face.resume("a", ResumeRequest())
+    server.await_batches("a", 2)
+    pid = server.newest("a").pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: server.newest("a").state is RunState.FAILED)
+    exit_ = server.newest("a").exit
+    assert exit_ is not None and exit_.reason == "killed"
+    server.face.resume("a", ResumeRequest())
+    server.face.resume("b", ResumeRequest())
+    server.await_batches("a", 2)
+    server.await_batches("b", 6)
+    until(lambda: server.face.compare(CompareRequest("a", "b")).equal > first)
+    assert_same_outputs(server, "a", "b")
+
+    server.stop("a", savepoint=False)
+    back = server.face.resume("a", ResumeRequest(from_savepoint=saved.id))
+    assert isinstance(back, Run) and back.from_savepoint == saved.id
+    kept = server.face.savepoints("a")[0]
+    assert kept.reason is Reason.BEFORE_RESUME and kept.batch > stopped.batch
+    until(lambda: any(row.at_ms > back.created_ms for row in server.face.batches("a")) or server._fail_if_failed("a"))
+    assert_same_outputs(server, "a", "b")
+    assert not [process for process in processes._CHILDREN.values() if process.poll() is not None]
+    before = {summary.job.name: summary.batch for summary in server.face.jobs()}
+    counts = server.face.rebuild_catalog()
+    assert counts["savepoints"] == 3 and counts["runs"] == 7
+    assert {summary.job.name for summary in server.face.jobs()} == before.keys()
