@@ -64,3 +64,11 @@ def select(**values: str) -> None:
             st.query_params[name] = value
         elif name in st.query_params:
             del st.query_params[name]
+
+
+def url() -> str:
+    """Where this server answers, as the browser sees it."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(st.context.url or "http://127.0.0.1:8501")
+    return f"{parts.scheme}://{parts.netloc}"

@@ -97,7 +97,7 @@ class FakeFace:
     def jobs(self) -> Sequence[JobSummary]:
         return tuple(self._summary(name) for name in self.runs)
 
-    def health(self) -> Health:
+    def health(self, *, span_ms: int = 900_000) -> Health:
         states = [runs[-1].state for runs in self.runs.values()]
         return Health(
             jobs=len(states),

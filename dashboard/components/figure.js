@@ -44,15 +44,11 @@ export function painted(value, names) {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, painted(item, names)]));
 }
 
-/** Epoch ms as Plotly must get it to show local time: it writes every number as if the zone were UTC. */
-export function localTime(ms) {
-  return ms - new Date(ms).getTimezoneOffset() * 60000;
-}
-
+/** Times as plain epoch ms, which Plotly itself shows in the browser's time zone. */
 function times(x) {
   if (!x) return x;
   const raw = x.bdata ? new ARRAYS[x.dtype](Uint8Array.from(atob(x.bdata), (c) => c.charCodeAt(0)).buffer) : x;
-  return Array.from(raw, localTime);
+  return Array.from(raw);
 }
 
 function trace(described, names) {
@@ -68,7 +64,7 @@ function trace(described, names) {
 
 function verticals(marks, names) {
   return marks.map(({ at, kind }) => ({
-    type: "line", x0: localTime(at), x1: localTime(at), yref: "paper", y0: 0, y1: 1, layer: "below",
+    type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1, layer: "below",
     line: { color: translucent(names[MARKS[kind].color], 0.6), width: 1, dash: MARKS[kind].dash },
   }));
 }
@@ -81,7 +77,7 @@ function horizontals(levels) {
 
 function labels(marks, names) {
   return marks.filter(({ text, kind }) => text && kind !== "savepoint").map(({ at, text }) => ({
-    x: localTime(at), yref: "paper", y: 1, yanchor: "top", xanchor: "left", xshift: 3, yshift: -6, text, showarrow: false,
+    x: at, yref: "paper", y: 1, yanchor: "top", xanchor: "left", xshift: 3, yshift: -6, text, showarrow: false,
     font: { size: 10, color: names.$muted },
   }));
 }
@@ -92,14 +88,14 @@ function savepointTrace(marks, names) {
   if (!saved.length) return [];
   return [{
     type: "scatter", mode: "markers", name: "savepoint", yaxis: "y2", cliponaxis: false,
-    x: saved.map(({ at }) => localTime(at)), y: saved.map(() => 1), customdata: saved.map(({ id }) => id), text: saved.map(({ text }) => text),
+    x: saved.map(({ at }) => at), y: saved.map(() => 1), customdata: saved.map(({ id }) => id), text: saved.map(({ text }) => text),
     marker: { symbol: "diamond", size: 8, color: names.$c3, line: { color: names.$bg, width: 1 } }, hovertemplate: "%{text}",
   }];
 }
 
 function axes(theme, described, zoom) {
     const shared = { gridcolor: translucent(theme.text, 0.08), zeroline: false, showline: false, tickfont: { size: 11, color: theme.names.$muted }, ticks: "" };
-  const range = zoom ?? described.span?.map(localTime);
+  const range = zoom ?? described.span;
   return {
     xaxis: { ...shared, type: "date", showgrid: false, nticks: 7, tickformatstops: AXIS_TIMES, hoverformat: "%b %d, %H:%M:%S", showspikes: false,
       ...described.xaxis, ...(range && { range: [...range], autorange: false }) },
@@ -121,7 +117,7 @@ export function figureOf(chart, theme, zoom) {
     ...rest,
     ...axes(theme, described, zoom),
     shapes: [...verticals(chart.marks, theme.names), ...horizontals(levels)],
-    annotations: [...annotations.map((note) => ("x" in note && note.xref !== "paper" ? { ...note, x: localTime(note.x) } : note)), ...labels(chart.marks, theme.names)],
+    annotations: [...annotations, ...labels(chart.marks, theme.names)],
   };
   return { data: [...chart.traces.map((one) => trace(one, theme.names)), ...savepointTrace(chart.marks, theme.names)], layout };
 }

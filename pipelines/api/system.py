@@ -38,9 +38,12 @@ def ping(request: Request) -> Ping:
 
 
 @router.get("/health", summary="How all jobs are", responses=refusals())
-def health(face: FaceNow) -> Health:
-    """The overview's key figures, with small lines over the last 15 minutes."""
-    return face.health()
+def health(
+    face: FaceNow,
+    span_ms: Annotated[int, Query(ge=60_000, le=31 * 86_400_000, description="How far back the small lines reach.")] = 900_000,
+) -> Health:
+    """The overview's key figures, with small lines over the last 15 minutes or the span asked for."""
+    return face.health(span_ms=span_ms)
 
 
 @router.get("/events", summary="List what happened", responses=refusals())

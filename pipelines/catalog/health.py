@@ -14,7 +14,6 @@ from pipelines.domain.runs import RunState
 
 SPAN_MS = 900_000
 POINTS = 60
-_STEP_MS = SPAN_MS // POINTS
 _UP = [RunState.RUNNING.value, RunState.STOPPING.value]
 
 _LINES = """
@@ -41,8 +40,8 @@ ORDER BY bucket
 _STORED = "SELECT count(*) AS savepoints, coalesce(sum(bytes), 0)::BIGINT AS bytes FROM savepoints"
 
 
-def health(reader: Reader, now_ms: int, jobs: Sequence[JobSummary] | None = None) -> Health:
-    """Key figures of all jobs now, and lines of the last 15 minutes. `jobs` are their summaries where the caller has them."""
+def health(reader: Reader, now_ms: int, jobs: Sequence[JobSummary] | None = None, *, span_ms: int = SPAN_MS) -> Health:
+    """Key figures of all jobs now, and lines of the last `span_ms`. `jobs` are their summaries where the caller has them."""
     known = summaries.listed(reader, now_ms) if jobs is None else jobs
     live = [one for one in known if one.state is not None and one.state.live]
     slowest = max((one for one in live if one.batch_ms_p99 is not None), key=lambda one: one.batch_ms_p99 or 0.0, default=None)
@@ -59,12 +58,12 @@ def health(reader: Reader, now_ms: int, jobs: Sequence[JobSummary] | None = None
         worst_lag_job=latest.job.name if latest else "",
         savepoints=stored["savepoints"],
         savepoint_bytes=stored["bytes"],
-        **_lines(reader, now_ms),
+        **_lines(reader, now_ms, max(span_ms, POINTS)),
     )
 
 
-def _lines(reader: Reader, now_ms: int) -> dict[str, tuple[Any, ...]]:
+def _lines(reader: Reader, now_ms: int, span_ms: int) -> dict[str, tuple[Any, ...]]:
     """The lines of a `Health`, by name; all as long as `t`."""
-    values = {"begin": now_ms - SPAN_MS, "now": now_ms, "step": _STEP_MS, "points": POINTS, "up": _UP}
+    values = {"begin": now_ms - span_ms, "now": now_ms, "step": span_ms // POINTS, "points": POINTS, "up": _UP}
     rows = dicts(reader, _LINES, values)
     return {name: tuple(row[name] for row in rows) for name in rows[0]}

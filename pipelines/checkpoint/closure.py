@@ -96,9 +96,7 @@ def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
     )
 
 
-def _clone(
-    storage: Storage, listing: Listing, batch: int, commit: Commit, found: tuple[Operator, ...], entry: Offsets
-) -> Iterator[Entry]:
+def _clone(storage: Storage, listing: Listing, batch: int, commit: Commit, found: tuple[Operator, ...], entry: Offsets) -> Iterator[Entry]:
     yield from listing.with_companions(metadata.FILE, "every checkpoint has one")
     yield from _log_entries(listing, batch)
     yield from _whole_sources(listing, entry)

@@ -48,9 +48,11 @@ def decoded(path: str, data: bytes) -> str:
 
 
 def json_object(path: str, text: str) -> dict[str, Any]:
-    """`text` as a JSON object; raises Corrupt."""
+    """`text` as a JSON object; raises Corrupt, also for half a surrogate pair, which could be neither printed nor a file's name."""
     try:
         value = json.loads(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise damage.malformed(path, f"{text[:40]!r} is not JSON") from error
     if not isinstance(value, dict):

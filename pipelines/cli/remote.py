@@ -58,8 +58,8 @@ class RemoteFace:
     def jobs(self) -> Sequence[JobSummary]:
         return self._get(tuple[JobSummary, ...], "/jobs")
 
-    def health(self) -> Health:
-        return self._get(Health, "/health")
+    def health(self, *, span_ms: int = 900_000) -> Health:
+        return self._get(Health, "/health", span_ms=span_ms)
 
     def job(self, job: str) -> JobDetail:
         return self._get(JobDetail, _path("jobs", job))

@@ -140,7 +140,7 @@ class Health:
     savepoints: int
     savepoint_bytes: int
     t: tuple[float, ...] = field(default=())
-    """Epoch ms of the small lines below, at most 60 points over the last 15 minutes."""
+    """Epoch ms of the small lines below, at most 60 points over the span asked for (15 minutes unless said)."""
     running_line: tuple[float | None, ...] = ()
     input_line: tuple[float | None, ...] = ()
     batch_line: tuple[float | None, ...] = ()

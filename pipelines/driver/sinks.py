@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.runs import RunSpec
+from pipelines.driver.history import ROOT_FILE, History, lines_of
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import LOG_FOLDER, Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
 
@@ -63,23 +64,27 @@ def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: 
 def carry(records: Records, query: str, source: Path, sink: Path, checkpoint: Path, run: str) -> None:
     """Puts the savepoint's sink log into `sink`, whole or not at all; done again after a crash it ends the same.
 
-    1. Copy the entries with their checksums to `_spark_metadata.tmp-<run>` (begun anew if a crash left one).
-    2. A log that is there belongs to batches after the savepoint: set it aside as `_spark_metadata.before-<run>`. If that
+    1. For a fork, link the data files that the log names into `sink`; those that are there already stay.
+    2. Copy the entries with their checksums to `_spark_metadata.tmp-<run>` (begun anew if a crash left one), a fork's naming its own files.
+    3. A log that is there belongs to batches after the savepoint: set it aside as `_spark_metadata.before-<run>`. If that
        exists already, an earlier start of this run got past this step, and the log is our own copy: drop it.
-    3. Rename the copy to `_spark_metadata`. A crash before this leaves no log, and the next start begins at 1.
+    4. Rename the copy to `_spark_metadata`. A crash before this leaves no log, and the next start begins at 1.
     """
     log = sink / LOG_FOLDER
     decision = decide_carry(newest(source), newest(checkpoint / "offsets"), newest(log) if log.is_dir() else None)
     if decision is Carry.NOTHING:
         return
     copy, before = sink / f"{LOG_FOLDER}.tmp-{run}", sink / f"{LOG_FOLDER}.before-{run}"
-    _copy_log(source, copy)
+    past = History(_root(source, sink), sink)
+    missing = past.bring(lines_of(_entries(source))) if past.moves else 0
+    _copy_log(source, copy, past)
     if decision is Carry.REPLACE and before.exists():
         shutil.rmtree(log)
     elif decision is Carry.REPLACE:
         log.rename(before)
     copy.rename(log)
-    records.event("sink.carried", f"The sink log up to batch {newest(log)} was carried from {source} into {log}.", query)
+    gone = f" {missing} of the files it names are gone from {past.root}." if missing else ""
+    records.event("sink.carried", f"The output up to batch {newest(log)} was carried from {past.root} into {sink}.{gone}", query)
 
 
 def mend(records: Records, query: str, sink: Path, checkpoint: Path) -> None:
@@ -99,11 +104,25 @@ def mend(records: Records, query: str, sink: Path, checkpoint: Path) -> None:
         records.event("sink.mended", f"Batch {cut} was in {log} but not committed: its entry was removed, the batch is done again.", query)
 
 
-def _copy_log(source: Path, target: Path) -> None:
+def _root(source: Path, sink: Path) -> Path:
+    """The directory that wrote the log; a log that does not say was written to `sink`."""
+    said = source / ROOT_FILE
+    root = local_path(said.read_text()) if said.exists() else None
+    return root if root is not None else sink
+
+
+def _entries(log: Path) -> list[Path]:
+    return [path for paths in batch_files(log).values() for path in paths]
+
+
+def _copy_log(source: Path, target: Path, past: History) -> None:
     if target.exists():
         shutil.rmtree(target)
     target.mkdir(parents=True)
-    for entry in (path for paths in batch_files(source).values() for path in paths):
+    for entry in _entries(source):
+        if past.moves:
+            (target / entry.name).write_text("\n".join(map(past.entry, entry.read_text().splitlines())))
+            continue
         shutil.copy2(entry, target / entry.name)
         if checksum(entry).exists():
             shutil.copy2(checksum(entry), target / checksum(entry).name)

@@ -9,6 +9,7 @@ from pipelines.checkpoint import closure as closures
 from pipelines.checkpoint import commits, sink_log
 from pipelines.checkpoint.closure import Closure
 from pipelines.checkpoint.retained import retained
+from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
 from pipelines.savepoint import choosing, places, sinks
@@ -84,8 +85,11 @@ def _by_commit_time(storage: Storage, place: QueryPlace) -> tuple[RetainedBatch,
 
 def _sink_part(output: Storage, batch: int, folder: str) -> Part:
     """The sink's log up to `batch`. Its files never change, so those that the cut keeps are cloned with their checksums."""
-    entries = {paths.name(entry.path): entry for entry in output.list(sink_log.FOLDER)}
     kept = sink_log.cut(sink_log.read(output, batch, sink_log.FOLDER), batch)
+    entries = {paths.name(entry.path): entry for entry in output.list(sink_log.FOLDER)}
+    for name in kept:
+        if name not in entries:
+            raise NotFound("storage.not_found", f"{sink_log.FOLDER}/{name} was deleted while it was read", "Try again.")
     wanted = [name for kept_name in kept for name in (kept_name, f".{kept_name}.crc") if name in entries]
     return _part(output, (entries[name] for name in wanted), {}, folder, sink_log.FOLDER)
 

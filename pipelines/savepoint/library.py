@@ -53,7 +53,7 @@ def shelf(library: Storage) -> Shelf:
 
 def load(library: Storage, savepoint: SavepointId) -> Savepoint:
     """One savepoint; raises NotFound, Corrupt, or Unsupported for a newer format."""
-    return manifests.summary(library, manifest(library, savepoint))
+    return manifests.summary(library, manifest(library, savepoint), manifests.last_verification(library, savepoint))
 
 
 def manifest(library: Storage, savepoint: SavepointId) -> Manifest:

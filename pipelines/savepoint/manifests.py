@@ -33,9 +33,8 @@ def decode(data: bytes, savepoint: SavepointId) -> Manifest:
     return manifest
 
 
-def summary(library: Storage, manifest: Manifest) -> Savepoint:
-    """What lists show: the manifest, where it is, and how far the savepoint was last found good."""
-    found = last_verification(library, manifest.id)
+def summary(library: Storage, manifest: Manifest, found: Verification | None) -> Savepoint:
+    """What lists show: the manifest, where it is, and how far the savepoint was last `found` good."""
     return Savepoint(
         id=manifest.id,
         job=manifest.job,

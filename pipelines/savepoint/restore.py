@@ -38,16 +38,16 @@ def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: 
     """What `restore` would do. A sink that it would refuse has the action `refuse` in the plan."""
     manifest = manifests.load(library, savepoint)
     clones = targets.as_they_are(manifest, target).values()
-    written = sum(map(len, targets.written_anew(library, manifest, target).values()))
+    anew = targets.written_anew(library, manifest, target).values()
     expected = folders.expected_how(library, open_target(_split(target.checkpoints)[0]))
     decided = targets.sink_plans(manifest, target)
-    cloned = sum(file.bytes for file in clones)
+    cloned, written = sum(file.bytes for file in clones), sum(map(len, anew))
     return RestorePlan(
         savepoint=savepoint,
         job=target.job,
         keeps_query_id=isinstance(target, Resume),
         checkpoints=target.checkpoints,
-        files=len(clones),
+        files=len(clones) + len(anew),
         bytes=cloned + written,
         new_bytes=written + (0 if expected in FREE else cloned),
         how=expected.value,

@@ -79,8 +79,8 @@ def _forked_files(image: QueryImage, parent_args: Sequence[str], args: Sequence[
         return _plan(
             image,
             "carry",
-            f"The fork's output continues the parent's: it holds the rows up to batch {image.batch} by reference to the parent's "
-            "files, and new rows go to its own directory.",
+            f"The fork's output continues the parent's: the files with the rows up to batch {image.batch} are linked into its own "
+            "directory, where its new rows go.",
         )
     return _plan(
         image,

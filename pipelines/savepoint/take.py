@@ -101,7 +101,7 @@ def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming:
         raise
     with suppress(TidemarkError):  # 7: published all the same; a mark that stays is taken away by `library.clean`
         library.delete([mark])
-    return manifests.summary(library, manifest)
+    return manifests.summary(library, manifest, None)
 
 
 @dataclass(frozen=True)

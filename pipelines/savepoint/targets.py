@@ -14,6 +14,8 @@ from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
 
 SINK_LOGS = ".sinks"
+SINK_ROOT = "root"
+"""Beside a restored sink log: the output directory that its entries were written to."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,9 @@ def as_they_are(manifest: Manifest, target: Target) -> dict[str, StoredFile]:
 
 
 def written_anew(library: Storage, manifest: Manifest, target: Target) -> dict[str, bytes]:
-    """Path below the new checkpoints -> content: a fork's own query ids, and what names the place of its checkpoint."""
-    made: dict[str, bytes] = {}
+    """Path below the new checkpoints -> content: a fork's own query ids, what names the place of its checkpoint, the sinks' roots."""
+    logged = sink_logs(manifest, target.checkpoints)
+    made = {paths.join(SINK_LOGS, image.query, SINK_ROOT): image.sink_path.encode() for image in manifest.queries if image.query in logged}
     for image in manifest.queries:
         for path, inner in _anew(manifest, image, target).items():
             made[path] = _content(library, manifest, image, target, inner)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
-from pipelines.domain.jobs import Operation, OperationState
+from pipelines.domain.jobs import Operation, OperationState, Wanted
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE
 from pipelines.savepoint import library, restore
 from pipelines.workspace import events, experiments, resumes, stops
+from pipelines.workspace.files import readable
 from pipelines.workspace.parts import Parts
 
 
@@ -26,10 +28,11 @@ def clean(parts: Parts) -> None:
     experiments.complete(parts)  # 2
     for folder in _leftover_jobs(parts):  # 3
         shutil.rmtree(folder)
-    for job in parts.files.job_names():  # 4
+    wanted = _wanted(parts)
+    for job in wanted:  # 4
         restore.clean(str(parts.layout.job(job) / "checkpoints"), parts.now_ms())
-        _unwanted_runs(parts, job)
-    _operations(parts)  # 5
+        _unwanted_runs(parts, job, wanted[job])
+    _operations(parts, wanted)  # 5
 
 
 def _savepoints(parts: Parts) -> None:
@@ -45,21 +48,25 @@ def _leftover_jobs(parts: Parts) -> list[Path]:
     return [folder for folder in parts.layout.jobs.iterdir() if folder.is_dir() and folder.name not in listed]
 
 
-def _unwanted_runs(parts: Parts, job: JobName) -> None:
+def _wanted(parts: Parts) -> dict[JobName, Wanted]:
+    """What is wanted of each job. One whose `wanted.json` is damaged is left alone: nothing of it may be removed by mistake."""
+    return dict(readable(lambda job: (job, parts.files.wanted(job)), parts.files.job_names(), []))
+
+
+def _unwanted_runs(parts: Parts, job: JobName, wanted: Wanted) -> None:
     """Runs that were prepared and never wanted: no process ever saw them."""
-    wanted = parts.files.wanted(job).run
     for run in parts.files.run_ids(job):
         folder = parts.layout.run(job, run)
-        if run != wanted and not (folder / PROCESS_FILE).exists() and not (folder / EXIT_FILE).exists():
+        if run != wanted.run and not (folder / PROCESS_FILE).exists() and not (folder / EXIT_FILE).exists():
             resumes.discard(parts, job, run)
 
 
-def _operations(parts: Parts) -> None:
+def _operations(parts: Parts, wanted: Mapping[JobName, Wanted]) -> None:
     """Operations and `wanted.json` agree again: one without the other is failed, or begun."""
     with parts.catalog.reading() as reader:
         running = {operation.id: operation for operation in operation_rows.running(reader)}
-    for job in parts.files.job_names():
-        asked = parts.files.wanted(job).stop
+    for job in wanted:
+        asked = wanted[job].stop
         if asked is not None and running.pop(asked.operation, None) is None:
             stops.save(parts, Operation(asked.operation, "stop", job, OperationState.RUNNING, parts.now_ms()))
     for operation in running.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from pipelines.catalog import batches as batch_rows
 from pipelines.catalog import outputs
@@ -11,8 +12,8 @@ from pipelines.catalog import runs as run_rows
 from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import Conflict, NotFound, Unsupported
 from pipelines.domain.experiments import Comparison
-from pipelines.domain.ids import JobName, SavepointId
-from pipelines.domain.jobs import QuerySeen
+from pipelines.domain.ids import JobName, RunId, SavepointId
+from pipelines.domain.jobs import QuerySeen, Run
 from pipelines.domain.requests import CompareRequest
 from pipelines.storage.opening import open_storage
 from pipelines.workspace import runs, savepoints
@@ -89,14 +90,20 @@ def _side(parts: Parts, job: JobName, query: QuerySeen) -> Side:
 
 def _watermark_ms(parts: Parts, job: JobName, query: str) -> int | None:
     """The watermark of the job's last batch; of the savepoint it began from, before its first one; None without event time."""
-    newest = runs.newest(parts, job)
-    origin = newest.from_savepoint if newest else None
-    since_ms = newest.created_ms if newest and origin else 0
+    begun = _begun_by(parts, job)
+    origin = begun.from_savepoint if begun else None
+    since_ms = begun.created_ms if begun and origin else 0
     with parts.catalog.reading() as reader:
         last = batch_rows.newest(reader, job, limit=LAST_BATCHES, query=query)
     said = [row.watermark_ms for row in last if row.at_ms >= since_ms]
     marked = next((mark for mark in said if mark is not None), None)
     return marked if marked is not None or said or origin is None else _taken_at(parts, origin, query)
+
+
+def _begun_by(parts: Parts, job: JobName) -> Run | None:
+    """The run that began the job's present checkpoint, which bears its id: what older ones reached may have been taken back."""
+    newest = runs.newest(parts, job)
+    return runs.find(parts, RunId(PurePath(newest.checkpoints).name)) if newest else None
 
 
 def _taken_at(parts: Parts, savepoint: SavepointId, query: str) -> int | None:

@@ -19,6 +19,7 @@ from pipelines.domain.jobs import Job
 from pipelines.domain.requests import ExperimentRequest
 from pipelines.domain.savepoints import Savepoint
 from pipelines.workspace import events, forks, runs, savepoints
+from pipelines.workspace.files import readable
 from pipelines.workspace.parts import Parts
 
 
@@ -26,6 +27,8 @@ def start(parts: Parts, request: ExperimentRequest) -> Experiment:
     """Raises what forks raise, and Invalid (`experiment.variants`) for less than two jobs to compare."""
     names = _names(request)
     savepoint = savepoints.get(parts, request.savepoint)
+    if request.with_parent:
+        runs.known(parts, savepoint.job)
     with ExitStack() as held:
         for name in sorted(names):
             held.enter_context(parts.holding(name))
@@ -67,10 +70,10 @@ def _start(parts: Parts, request: ExperimentRequest, savepoint: Savepoint, names
 
 def complete(parts: Parts) -> None:
     """Step 3 of experiments that a crash interrupted: their forks are whole, and only not wanted yet."""
-    for experiment in filter(None, map(parts.files.experiment, parts.files.experiment_ids())):
-        for name in experiment.jobs:
-            job = parts.files.job(name)
-            if job is not None and _unwanted_fork(parts, job, experiment.id):
+    for experiment in readable(parts.files.experiment, parts.files.experiment_ids(), []):
+        for job in readable(parts.files.job, experiment.jobs, []):
+            name = job.name
+            if _unwanted_fork(parts, job, experiment.id):
                 spec = parts.files.spec(name, parts.files.run_ids(name)[0])
                 runs.publish(parts, runs.Prepared(job, runs.wanted_run(spec)))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from pipelines.domain.errors import NotFound
+from pipelines.domain.errors import Corrupt, NotFound, TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, RunId, VersionId
 from pipelines.domain.jobs import Job, Wanted
@@ -15,6 +16,7 @@ from pipelines.storage import documents
 from pipelines.storage.layout import Layout
 from pipelines.storage.opening import open_storage
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -83,6 +85,20 @@ class Files:
 
     def experiment(self, experiment: ExperimentId) -> Experiment | None:
         return self.find(Experiment, self.layout.experiment_file(experiment))
+
+
+def readable(find: Callable[[K], T | None], keys: Iterable[K], wrong: list[TidemarkError]) -> tuple[T, ...]:
+    """What `find` finds for `keys`; what is damaged goes to `wrong` and does not keep the others from being read."""
+    found: list[T] = []
+    for key in keys:
+        try:
+            one = find(key)
+        except Corrupt as error:
+            wrong.append(error)
+            continue
+        if one is not None:
+            found.append(one)
+    return tuple(found)
 
 
 def _folders(parent: Path) -> list[Path]:

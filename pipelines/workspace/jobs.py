@@ -24,9 +24,9 @@ def summaries(parts: Parts) -> Sequence[JobSummary]:
         return summary_rows.listed(reader, parts.now_ms())
 
 
-def health(parts: Parts) -> Health:
+def health(parts: Parts, span_ms: int) -> Health:
     with parts.catalog.reading() as reader:
-        return health_rows.health(reader, parts.now_ms())
+        return health_rows.health(reader, parts.now_ms(), span_ms=span_ms)
 
 
 def detail(parts: Parts, job: str) -> JobDetail:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from pipelines.catalog import experiments as experiment_rows
 from pipelines.catalog import jobs as job_rows
@@ -14,7 +12,7 @@ from pipelines.catalog import runs as run_rows
 from pipelines.catalog import savepoints as savepoint_rows
 from pipelines.catalog import versions as version_rows
 from pipelines.catalog.connection import Writer
-from pipelines.domain.errors import Corrupt, TidemarkError
+from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event, Job, Run
@@ -23,10 +21,8 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import Version
 from pipelines.savepoint import library
 from pipelines.workspace import events, runs, tails
+from pipelines.workspace.files import readable
 from pipelines.workspace.parts import Parts
-
-K = TypeVar("K")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -89,27 +85,13 @@ def read(parts: Parts) -> Known:
     names = parts.files.job_names()
     ran = [(name, run) for name in names for run in parts.files.run_ids(name)]
     return Known(
-        jobs=_each(parts.files.job, names, wrong),
-        runs=_each(lambda pair: seen_run(parts, *pair), ran, wrong),
-        versions=_each(parts.files.version, parts.files.version_ids(), wrong),
+        jobs=readable(parts.files.job, names, wrong),
+        runs=readable(lambda pair: seen_run(parts, *pair), ran, wrong),
+        versions=readable(parts.files.version, parts.files.version_ids(), wrong),
         savepoints=shelf.savepoints,
-        experiments=_each(parts.files.experiment, parts.files.experiment_ids(), wrong),
+        experiments=readable(parts.files.experiment, parts.files.experiment_ids(), wrong),
         unreadable=tuple(wrong),
     )
-
-
-def _each(find: Callable[[K], T | None], keys: Iterable[K], wrong: list[TidemarkError]) -> tuple[T, ...]:
-    """What `find` finds for `keys`; the damaged ones go to `wrong`."""
-    found: list[T] = []
-    for key in keys:
-        try:
-            one = find(key)
-        except Corrupt as error:
-            wrong.append(error)
-            continue
-        if one is not None:
-            found.append(one)
-    return tuple(found)
 
 
 def seen_run(parts: Parts, job: JobName, run: RunId) -> Run:

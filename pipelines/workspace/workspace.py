@@ -86,8 +86,8 @@ class Workspace:
     def jobs(self) -> Sequence[JobSummary]:
         return jobs.summaries(self.parts)
 
-    def health(self) -> Health:
-        return jobs.health(self.parts)
+    def health(self, *, span_ms: int = 900_000) -> Health:
+        return jobs.health(self.parts, span_ms)
 
     def job(self, job: str) -> JobDetail:
         return jobs.detail(self.parts, job)

@@ -57,6 +57,13 @@ def test_a_newer_version_is_refused(parse: object, newest: int) -> None:
     assert "Update" in caught.value.hint
 
 
+def test_half_a_surrogate_pair_is_refused() -> None:
+    """It could be neither printed nor a file's name."""
+    with pytest.raises(Corrupt):
+        metadata.parse(b'{"id":"a\\ud800b"}')
+    assert metadata.parse(b'{"id":"\\ud83d\\ude00"}').query_id == "\N{GRINNING FACE}"
+
+
 NAMES = {
     "12.delta": (12, "", Kind.DELTA),
     "12.snapshot": (12, "", Kind.SNAPSHOT),

@@ -38,15 +38,19 @@ def expected(events: Path) -> set[Row]:
     return {(*key, views[key], clicks[key]) for key in views | clicks}
 
 
-def written(sink: Path) -> list[Row]:
-    """What Spark would read: the rows of the files that the sink's log lists."""
+def logged(sink: Path) -> list[Path]:
+    """The files that the sink's log lists; Spark reads those of them that lie below `sink`."""
     logs = [path for path in (sink / "_spark_metadata").iterdir() if not path.name.startswith(".")]
     entries = (entry for log in logs for entry in log.read_text().splitlines()[1:])
-    files = sorted({json.loads(entry)["path"].removeprefix("file://") for entry in entries})
+    return sorted({Path(json.loads(entry)["path"].removeprefix("file://")) for entry in entries})
+
+
+def written(sink: Path) -> list[Row]:
+    """What Spark would read: the rows of the files that the sink's log lists."""
     query = "SELECT window_start, post, views, clicks FROM read_parquet(?)"
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        return [tuple(row) for row in connection.execute(query, [files]).fetchall()]
+        return [tuple(row) for row in connection.execute(query, [[str(path) for path in logged(sink)]]).fetchall()]
 
 
 def correct(sink: Path, events: Path) -> None:
@@ -75,6 +79,7 @@ def test_carried_and_mended_sinks_hold_what_an_uninterrupted_run_would(drivers: 
 
     shutil.copytree(checkpoint, drivers.checkpoints("b") / "engagement")
     shutil.copytree(sink / "_spark_metadata", drivers.folder / "sink-log")
+    (drivers.folder / "sink-log" / "root").write_text(str(sink))
     generate(events, 11)
 
     # A kill between the sink's commit and the checkpoint's.
@@ -91,6 +96,7 @@ def test_carried_and_mended_sinks_hold_what_an_uninterrupted_run_would(drivers: 
     assert batches(drivers.checkpoints("b") / "engagement", "commits")[-1] > 10, "past a compaction of the sink's log"
     correct(drivers.output("b") / "engagement", events)
     assert sorted(written(drivers.output("b") / "engagement")) == sorted(written(sink))
+    assert all(path.is_relative_to(drivers.output("b") / "engagement") for path in logged(drivers.output("b") / "engagement"))
 
     failing = drivers.folder / "one_more.py"
     code = (JOBS / "post_engagement.py").read_text().replace(".agg(", '.agg(F.max("kind").alias("kind"),')

@@ -152,9 +152,7 @@ GOLDENS = {
     "rate": Golden(rate, inputs=(), starts=3),
     "join": Golden(join, FORMAT_2_CONF, ("input", "clicks"), batches=FEW_BATCHES),
     "named": Golden(named, FORMAT_2_CONF | {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}, ("input", "clicks")),
-    "transform": Golden(
-        transform, FORMAT_2_CONF | {"spark.sql.streaming.stateStore.encodingFormat": "avro"}, batches=FEW_BATCHES
-    ),
+    "transform": Golden(transform, FORMAT_2_CONF | {"spark.sql.streaming.stateStore.encodingFormat": "avro"}, batches=FEW_BATCHES),
 }
 
 

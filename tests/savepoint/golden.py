@@ -56,11 +56,9 @@ class Bench:
         return Resume(JobName("job"), str(self.folder / "forks" / "again"))
 
     def files(self, folder: Path | None = None) -> set[str]:
-        """Every file below, and every folder that is empty: what a clean folder does not have."""
+        """Every file below (of the savepoints), and every folder that is empty: what a clean folder does not have."""
         top = folder or self.folder / "savepoints"
-        return (
-            {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file() or not any(path.iterdir())} if top.exists() else set()
-        )
+        return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file() or not any(path.iterdir())}
 
 
 def bench(folder: Path, name: str = "rocksdb_format2") -> Bench:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
+import psutil
 
 from pipelines.checkpoint import sink_log
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
@@ -26,7 +27,9 @@ from tests.driver.process import ROOT, Driver, Drivers, batches
 
 JOBS = ROOT / "pipelines" / "jobs"
 ENGAGEMENT = JOBS / "post_engagement.py"
-FILES = 28
+FILES = 24
+"""One a batch: enough that both logs are compacted twice, after batches 9 and 19."""
+PATIENCE_S = 400
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 STATE = "org.apache.spark.sql.execution.streaming.state"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
@@ -62,8 +65,6 @@ class Lab:
     args: tuple[str, ...]
     """With `{output}` for each job's own output directory."""
     starts: dict[str, int] = field(default_factory=dict)
-    checkpoints: dict[str, Path] = field(default_factory=dict)
-    """Job -> its newest folder of checkpoints, where that is not the first."""
 
     @property
     def library(self) -> LocalStorage:
@@ -81,15 +82,22 @@ class Lab:
         return self.drivers.start(f"{job}-{self.starts[job]}", self.script, *args, job=job, conf=self.conf, sink_logs=sink_logs)
 
     def finish(self, driver: Driver) -> None:
-        assert driver.wait(120) == 0, driver.log
+        assert driver.wait(PATIENCE_S) == 0, driver.log
 
     def committed(self, job: str, query: str = "engagement") -> int:
         """The newest committed batch, -1 before the first."""
         folder = self.drivers.checkpoints(job) / query
         return max(batches(folder, "commits"), default=-1) if (folder / "commits").is_dir() else -1
 
+    def kill(self, driver: Driver) -> None:
+        """SIGKILL for the driver and its JVM, as when the machine fails."""
+        process = psutil.Process(driver.process.pid)
+        for one in (*process.children(recursive=True), process):
+            one.kill()
+        driver.process.wait()
+
     def await_batch(self, driver: Driver, job: str, batch: int, query: str = "engagement") -> None:
-        driver.until(lambda _: self.committed(job, query) >= batch, 120)
+        driver.until(lambda _: self.committed(job, query) >= batch, PATIENCE_S)
 
     def image(self, job: str) -> JobImage:
         lines = (self.drivers.folder / "runs" / f"{job}-1" / QUERIES_FILE).read_text().splitlines()

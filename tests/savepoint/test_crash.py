@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,8 @@ from tests.savepoint.faulty import Fails, Fault, FaultyStorage, Killed, Kills, b
 from tests.savepoint.golden import NOW_MS, Bench
 
 SP = SavepointId("sp-1")
+SMALL, NEWEST = "stateless", 12
+"""A job with few files: its steps are all the kinds of steps there are."""
 Verb = Callable[[Bench, Callable[[Storage], Storage]], object]
 
 
@@ -31,7 +36,9 @@ def take(bench: Bench, faulty: Callable[[Storage], Storage]) -> object:
 
 
 def fork(bench: Bench, faulty: Callable[[Storage], Storage]) -> object:
-    return restore.restore(faulty(bench.library), SP, bench.fork(), NOW_MS, lambda url: faulty(LocalStorage(url)))
+    return restore.restore(
+        faulty(bench.library), SP, replace(bench.fork(), parent_output="/"), NOW_MS, lambda url: faulty(LocalStorage(url))
+    )
 
 
 def disposal(bench: Bench, faulty: Callable[[Storage], Storage]) -> object:
@@ -39,10 +46,14 @@ def disposal(bench: Bench, faulty: Callable[[Storage], Storage]) -> object:
 
 
 def prepared(folder: Path, verb: Verb) -> Bench:
-    bench = golden.bench(folder)
-    if verb is not take:
-        bench.take()
-    return bench
+    """A job, and its savepoint for verbs that need one: made once beside `folder`, then linked file by file."""
+    first = folder.parent / "first"
+    if not first.exists():
+        made = golden.bench(first, SMALL)
+        if verb is not take:
+            made.take()
+    shutil.copytree(first, folder, copy_function=os.link)
+    return Bench(folder, SMALL)
 
 
 def strike(bench: Bench, verb: Verb, fault: Fault) -> BaseException | None:
@@ -70,7 +81,7 @@ def assert_whole(bench: Bench) -> None:
         assert verify.verify(bench.library, savepoint.id, Trust.COMPLETE, NOW_MS).damages == ()
     made = bench.folder / "forks" / "fork"
     if made.exists():
-        assert closure(LocalStorage(made / "counts"), golden.NEWEST).query_id == "a-new-id"
+        assert closure(LocalStorage(made / "counts"), NEWEST).query_id == "a-new-id"
         assert (made / ".sinks" / "counts" / "9.compact").exists()
 
 
@@ -129,7 +140,7 @@ def test_an_error_in_a_disposal_is_made_good_by_the_next(tmp_path: Path) -> None
 def test_a_process_really_killed(part: float, tmp_path: Path) -> None:
     """The maker's own mark tells that it is gone."""
     step = max(1, round(steps(tmp_path / "counted", take) * part))
-    bench = golden.bench(tmp_path / "killed")
+    bench = golden.bench(tmp_path / "killed", SMALL)
     command = [sys.executable, "-m", "tests.savepoint.killed", str(bench.folder), str(step)]
     assert subprocess.run(command, cwd=ROOT, timeout=60).returncode == -signal.SIGKILL
     assert_whole(bench)
@@ -137,4 +148,4 @@ def test_a_process_really_killed(part: float, tmp_path: Path) -> None:
     assert_whole(bench)
     assert_clean(bench)
     assert len(library.shelf(bench.library).savepoints) == (1 if part == 1.0 else 0)
-    assert bench.take("sp-2").batch == golden.NEWEST
+    assert bench.take("sp-2").batch == NEWEST

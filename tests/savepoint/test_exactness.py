@@ -18,7 +18,7 @@ from pipelines.savepoint.choosing import OfBatch
 from tests.driver.process import Driver, Drivers
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, FILES, STORES, Lab, differences, rows, write_events
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,15 @@ def lab(drivers: Drivers, events: Path, store: str) -> Lab:
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
     folder = tmp_path_factory.mktemp("reference")
     drivers = Drivers(folder)
-    uninterrupted = lab(drivers, write_events(folder / "events"), "rocksdb_format2")
-    uninterrupted.finish(uninterrupted.start("reference"))
-    assert uninterrupted.committed("reference") >= FILES - 1, "as many batches as files"
-    output = uninterrupted.output("reference")
-    assert rows(output) > 50
-    yield Reference(folder / "events", output)
-    drivers.end()
+    try:
+        uninterrupted = lab(drivers, write_events(folder / "events"), "rocksdb_format2")
+        uninterrupted.finish(uninterrupted.start("reference"))
+        assert uninterrupted.committed("reference") >= FILES - 1, "as many batches as files"
+        output = uninterrupted.output("reference")
+        assert rows(output) > 50
+        yield Reference(folder / "events", output)
+    finally:
+        drivers.end()
 
 
 def take_while_running(lab: Lab, driver: Driver) -> list[Savepoint]:
@@ -64,13 +66,25 @@ def test_forks_and_a_killed_job_give_the_uninterrupted_output(store: str, refere
     main = here.start("main")
     taken = take_while_running(here, main)
     here.await_batch(main, "main", 17)
-    main.process.kill()
-    main.process.wait()
-    for job, begin in {"main": lambda: here.start("main")} | {one.id: partial(here.fork, one, one.id) for one in taken}.items():
+    here.kill(main)
+    starts = {"main": partial(here.start, "main")} | {one.id: partial(here.fork, one, one.id) for one in taken}
+    for job, begin in starts.items():
         here.finish(begin())
         assert differences(here.output(job), reference.output) == [], job
     for one in taken:
         assert verify.verify(here.library, one.id, Trust.INTACT, 1).reached is Trust.INTACT
+
+
+def test_a_resume_from_a_savepoint_goes_back_and_gives_the_same_output(reference: Reference, drivers: Drivers) -> None:
+    """The whole output is there already when the job goes back: its sink log is cut, its later batches are done again."""
+    here = lab(drivers, reference.events, "rocksdb_format2")
+    main = here.start("main")
+    here.await_batch(main, "main", 8)
+    taken = here.take("main", "sp-8")
+    here.finish(main)
+    assert differences(here.output("main"), reference.output) == []
+    here.finish(here.resume(taken))
+    assert differences(here.output("main"), reference.output) == []
 
 
 @pytest.fixture

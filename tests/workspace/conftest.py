@@ -14,7 +14,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.requests import RunRequest
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIES_FILE, RunState
-from pipelines.workspace import runs
+from pipelines.workspace import rebuild, runs, tails
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 
@@ -82,7 +82,9 @@ class House:
         if not state.live:
             ending = {"reason": state.value, "code": 0, "error_class": "", "message": "", "at_ms": self.clock()}
             (self.folder(run) / EXIT_FILE).write_text(json.dumps(ending))
-        runs.update(self.face.parts, run.id, state=state)
+        seen = rebuild.seen_run(self.face.parts, run.job, run.id)
+        runs.update(self.face.parts, run.id, state=state, started_ms=seen.started_ms, pid=seen.pid, exit=seen.exit, ended_ms=seen.ended_ms)
+        tails.follow(self.face.parts, tails.of_run(self.face.parts, run.job, run.id))
 
     def append(self, run: Run, name: str, line: str) -> None:
         with (self.folder(run) / name).open("a") as file:

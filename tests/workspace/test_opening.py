@@ -136,7 +136,10 @@ def test_a_damaged_document_hides_nothing_else(house: House) -> None:
     house.ran("a")
     broken = house.ran("b")
     (house.folder(broken) / "run.json").write_text("{")
+    house.face.layout.wanted_file(broken.job).write_text("{")
+    (house.face.layout.experiments / "e-1.json").write_text("{")
     house.reopen()
+    assert house.folder(broken).exists()
     assert {one.job.name for one in house.face.jobs()} == {"a", "b"}
     assert "document.malformed" in {event.kind for event in house.face.events()}
 

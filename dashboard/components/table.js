@@ -1,0 +1,181 @@
+// A table of typed cells. Changed in place: only rows that differ are drawn again; the order that somebody chose and the scroll stay.
+const tables = new WeakMap();
+const SVG = "http://www.w3.org/2000/svg";
+const WIDTH = 120;
+const HEIGHT = 24;
+
+function element(tag, className, parent, text = "") {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text) made.textContent = text;
+  parent?.appendChild(made);
+  return made;
+}
+
+/** A small line with its area; `heights` run from 0 to 100. */
+function drawing(heights) {
+  const step = WIDTH / (heights.length - 1);
+  const points = heights.map((height, index) => `${(index * step).toFixed(1)} ${(HEIGHT - 2 - (height / 100) * (HEIGHT - 5)).toFixed(1)}`);
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("aria-hidden", "true");
+  for (const [name, path] of [["area", `M0 ${HEIGHT} L${points.join(" L")} L${WIDTH} ${HEIGHT} Z`], ["line", `M${points.join(" L")}`]]) {
+    const drawn = document.createElementNS(SVG, "path");
+    drawn.setAttribute("d", path);
+    drawn.setAttribute("class", name);
+    svg.appendChild(drawn);
+  }
+  return svg;
+}
+
+function fill(cell, said, href) {
+  cell.className = [said.mono && "mono", said.b && "strong", said.m && "muted"].filter(Boolean).join(" ");
+  if (said.h) cell.title = said.h;
+  if (said.l) {
+    cell.classList.add("lined");
+    cell.appendChild(drawing(said.l));
+    return;
+  }
+  const place = said.b && href ? element("a", "", cell) : cell;
+  if (place !== cell) place.href = href;
+  if (!said.c) {
+    place.append(said.t ?? "");
+    return;
+  }
+  const chip = element("span", `tm-chip ${said.c}${said.mono ? " square mono" : ""}`, place);
+  if (!said.mono) element("span", `tm-dot${said.live ? " live" : ""}`, chip);
+  chip.append(said.t);
+}
+
+const missing = (value) => value === undefined || value === null;
+const sortable = (cell) => (missing(cell.s) ? (cell.t === "–" ? null : cell.t) : cell.s);
+
+/** Missing values stand last, whichever way. */
+function compared(a, b, down) {
+  if (missing(a) || missing(b)) return missing(a) - missing(b);
+  const order = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  return down ? -order : order;
+}
+
+class Table {
+  constructor(host) {
+    this.root = element("div", "tm-table", host);
+    this.table = element("table", "", this.root);
+    this.head = element("tr", "", element("thead", "", this.table));
+    this.body = element("tbody", "", this.table);
+    this.empty = element("div", "tm-table-empty", this.root);
+    this.drawn = new Map();
+    this.turn = 0;
+    this.body.addEventListener("click", (event) => this.clicked(event));
+    this.body.addEventListener("keydown", (event) => this.pressed(event));
+  }
+
+  show(data, onRow) {
+    this.data = data;
+    this.onRow = onRow;
+    this.root.dataset.testid = `table-${data.name}`;
+    this.root.style.maxHeight = data.maxHeight ? `${data.maxHeight}px` : "";
+    this.root.classList.toggle("clickable", data.clickable);
+    this.table.setAttribute("aria-label", data.label);
+    this.empty.textContent = data.rows.length ? "" : data.empty;
+    this.empty.hidden = data.rows.length > 0;
+    this.showHead();
+    this.showRows();
+  }
+
+  showHead() {
+    const said = JSON.stringify([this.data.columns, this.order]);
+    if (said === this.headSaid) return;
+    this.headSaid = said;
+    this.head.replaceChildren(...this.data.columns.map((column, index) => this.headCell(column, index)));
+  }
+
+  headCell({ name, right, hint, wide }, index) {
+    const cell = element("th", [right && "right", wide && "wide"].filter(Boolean).join(" "));
+    cell.scope = "col";
+    const chosen = this.order?.index === index;
+    cell.setAttribute("aria-sort", chosen ? (this.order.down ? "descending" : "ascending") : "none");
+    const button = element("button", "", cell, name);
+    if (hint) button.title = hint;
+    button.onclick = () => this.sort(index, right);
+    if (chosen) element("span", "arrow", button, this.order.down ? "↓" : "↑");
+    return cell;
+  }
+
+  /** First click: the greatest number or the first word; then the other way; then as it came. */
+  sort(index, downFirst) {
+    if (this.order?.index !== index) this.order = { index, down: downFirst };
+    else if (this.order.down === downFirst) this.order = { index, down: !downFirst };
+    else this.order = undefined;
+    this.showHead();
+    this.showRows();
+  }
+
+  ordered() {
+    if (!this.order) return this.data.rows;
+    const { index, down } = this.order;
+    return [...this.data.rows].sort((a, b) => compared(sortable(a.cells[index]), sortable(b.cells[index]), down));
+  }
+
+  showRows() {
+    const wanted = this.ordered().map((row) => this.row(row));
+    const kept = new Set(wanted);
+    for (const old of [...this.body.children]) if (!kept.has(old)) old.remove();
+    wanted.forEach((row, index) => {
+      if (this.body.children[index] !== row) this.body.insertBefore(row, this.body.children[index] ?? null);
+    });
+    const ids = new Set(this.data.rows.map(({ id }) => id));
+    for (const id of this.drawn.keys()) if (!ids.has(id)) this.drawn.delete(id);
+  }
+
+  /** The row's element, drawn again only where it says something else. */
+  row(row) {
+    const said = JSON.stringify(row);
+    let known = this.drawn.get(row.id);
+    if (!known) this.drawn.set(row.id, (known = { element: element("tr", "") }));
+    if (known.said !== said) this.fillRow(known.element, row);
+    known.said = said;
+    known.element.classList.toggle("selected", row.id === this.data.selected);
+    return known.element;
+  }
+
+  fillRow(place, { id, href, cells }) {
+    place.dataset.row = id;
+    if (this.data.clickable && !href) place.tabIndex = 0;
+    place.replaceChildren(...cells.map((said, index) => {
+      const cell = element("td", "");
+      fill(cell, said, href);
+      if (this.data.columns[index]?.right) cell.classList.add("right");
+      return cell;
+    }));
+  }
+
+  clicked(event) {
+    const row = event.target.closest("tr");
+    if (!row || !this.data.clickable || String(getSelection())) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    this.onRow(row.dataset.row);
+  }
+
+  pressed(event) {
+    if (event.key !== "Enter" || !event.target.matches("tr")) return;
+    event.preventDefault();
+    this.onRow(event.target.dataset.row);
+  }
+}
+
+/** The component. Streamlit may call an outdated cleanup after a newer call: only the newest one's counts. */
+export default function table({ data, parentElement: host, setTriggerValue }) {
+  let shown = tables.get(host);
+  if (!shown) tables.set(host, (shown = new Table(host)));
+  shown.turn += 1;
+  const { turn } = shown;
+  shown.show(data, (id) => data.clickable && setTriggerValue("row", id));
+  return () => {
+    if (shown.turn !== turn) return;
+    tables.delete(host);
+    shown.root.remove();
+  };
+}

@@ -1,0 +1,112 @@
+"""A table whose rows can be clicked: sorted in the browser, changed in place, so that a refresh moves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import streamlit as st
+
+from dashboard import formats
+from dashboard.served import asset_url, module_loader
+from dashboard.widgets import Tone
+
+# Streamlit takes text of a single line for a path; hence the comment.
+_STYLE = f"""/* The table's look. */
+@import url("{asset_url("table.css")}");
+"""
+_mount = st.components.v2.component("tidemark_table", js=module_loader("table.js"), css=_STYLE, isolate_styles=False)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's head; `hint` on hover says what its numbers are."""
+
+    name: str
+    align: Literal["left", "right"] = "left"
+    hint: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: `text` as it is shown, `sort` as it is ordered (the text itself where not given).
+
+    With `tone` the text is a chip (`live` makes its dot beat), with `line` a small line stands there instead.
+    """
+
+    text: str = formats.MISSING
+    sort: float | str | None = None
+    tone: Tone | None = None
+    live: bool = False
+    mono: bool = False
+    strong: bool = False
+    muted: bool = False
+    hint: str = ""
+    line: Sequence[float] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        said = {
+            "t": self.text, "s": self.sort, "c": self.tone, "live": self.live, "mono": self.mono, "b": self.strong, "m": self.muted,
+            "h": self.hint, "l": _drawn(self.line),
+        }  # fmt: skip
+        return {name: value for name, value in said.items() if value not in (None, False, "", [])}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: what a click gives back, where a link leads, its cells."""
+
+    id: str
+    cells: Sequence[Cell]
+    href: str = ""
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    *,
+    key: str,
+    label: str,
+    selected: str = "",
+    clickable: bool = True,
+    max_height: int = 0,
+    empty: str = "Nothing here",
+    on_click: Callable[[], None] | None = None,
+) -> str | None:
+    """Draws the rows and returns a row's id once, when it was clicked. Rows stand as given until somebody sorts a column."""
+    data = {
+        "columns": [{"name": c.name, "right": c.align == "right", "hint": c.hint, "wide": c.wide} for c in columns],
+        "rows": [{"id": row.id, "href": row.href, "cells": [cell.as_json() for cell in row.cells]} for row in rows],
+        "selected": selected,
+        "clickable": clickable,
+        "maxHeight": max_height,
+        "empty": empty,
+        "label": label,
+        "name": key,
+    }
+    result = _mount(data=data, key=key, on_row_change=on_click or _ignore)
+    return getattr(result, "row", None)
+
+
+def _drawn(line: Sequence[float]) -> list[int]:
+    """A small line as heights from 0 to 100."""
+    if len(line) < 2:
+        return []
+    top = max(max(line), 1e-9)
+    return [round(100 * max(value, 0) / top) for value in line]
+
+
+def moment(at_ms: float | None, now_ms: float) -> Cell:
+    """A relative time with the exact one on hover, ordered by the moment."""
+    return Cell() if at_ms is None else Cell(formats.ago(at_ms, now_ms), sort=at_ms, hint=formats.exact(at_ms))
+
+
+def number(value: float | None, shown: Callable[[float | None], str], *, hint: str = "") -> Cell:
+    """A number in its form, ordered by its value."""
+    return Cell(shown(value), sort=value, hint=hint)
+
+
+def _ignore() -> None:
+    """A trigger needs a callback for its value to reach the page."""

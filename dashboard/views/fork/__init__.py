@@ -1,0 +1,151 @@
+"""A new job from a savepoint, or several at once: the code, the form, the plan, the start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from dashboard import formats, session
+from dashboard.views.fork import drafts, form, plans, starting
+from dashboard.views.fork.drafts import Draft, Variant
+from dashboard.widgets import chip, command, empty_state, errors_shown, page_header, when
+from pipelines.domain.savepoints import Manifest, Savepoint
+
+TEACHES = (
+    "A fork is a new job that begins with the state of a savepoint: with the same code or with other code, in its own checkpoint "
+    "and output. The job that the savepoint was taken of does not notice."
+)
+
+
+def page() -> None:
+    """Draws the fork of the savepoint that the address names."""
+    with errors_shown():
+        named = session.selected("savepoint")
+        if not named:
+            _choose()
+            return
+        savepoint = session.workspace().savepoint(named)
+        _draw(savepoint, session.workspace().manifest(savepoint.id))
+
+
+def _choose() -> None:
+    taken = session.workspace().savepoints()
+    with page_header("Fork"):
+        pass
+    with empty_state("Fork which savepoint?", TEACHES, key="fork"):
+        if not taken:
+            command("python -m pipelines savepoint JOB", label="There is none yet. Take one on a job's page, or from a shell")
+            return
+        words = {one.id: f"{one.id} · {one.job} · batch {one.batch:,} {one.label}" for one in taken}
+        chosen = st.selectbox(
+            "Savepoint", list(words), index=None, format_func=words.__getitem__, placeholder="Choose a savepoint", width=460
+        )
+        if chosen:
+            session.select(savepoint=chosen)
+            st.rerun()
+
+
+def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
+    draft = _draft(manifest)
+    with page_header(f"Fork {savepoint.job}", chips=_chips(savepoint), caption=_caption(savepoint), key="fork_head"):
+        slot = st.container(horizontal=True, vertical_alignment="center", width="content", key="fork_actions")
+    with st.container(key="fork_variants"):  # always there, so that what stands below stays what it is
+        draft, variant = _variants(manifest, draft)
+    left, right = st.columns([2.35, 1], gap="medium")
+    with left:
+        variant = form.code(manifest, variant, lambda changed: _keep(manifest, _draft(manifest).changed(changed)))
+    with right:
+        draft = _settled(manifest, draft, form.settings(manifest, variant, draft.with_parent))
+        every = plans.outlooks(manifest, draft)
+        plans.shown(manifest, next(one for one in every if one.variant.letter == variant.letter))
+    why_not = plans.refused(every, draft)
+    with slot:
+        starting.shell(manifest, draft)
+        if st.button("Add variant", icon=":material/add:", key="fork_add", disabled=len(draft.variants) == len(drafts.LETTERS)):
+            _add(manifest, draft)
+        wanted = starting.button(draft, why_not)
+    if wanted:
+        with left:
+            starting.start(manifest, draft)
+
+
+def _settled(manifest: Manifest, draft: Draft, typed: tuple[Variant, bool]) -> Draft:
+    """The draft with what the form says; what stands above the form is drawn again where that changed."""
+    variant, with_parent = typed
+    now = replace(draft.changed(variant), with_parent=with_parent)
+    if now != draft:
+        _keep(manifest, now)
+        st.rerun()
+    return _keep(manifest, now)
+
+
+def _chips(savepoint: Savepoint) -> list[str]:
+    said = [chip(savepoint.id, mono=True), chip(f"batch {savepoint.batch:,}", "blue")]
+    return [*said, chip("damaged", "red", dot=True)] if savepoint.damaged_files else said
+
+
+def _caption(savepoint: Savepoint) -> str:
+    return f"taken {when(savepoint.created_ms, session.now_ms())} · {formats.size(savepoint.bytes)}"
+
+
+def _draft(manifest: Manifest) -> Draft:
+    """What was typed for this savepoint so far."""
+    key = f"draft_{manifest.id}"
+    if key not in st.session_state:
+        st.session_state[key] = drafts.begin(manifest, _job_names())
+    kept: Draft = st.session_state[key]
+    return kept
+
+
+def _keep(manifest: Manifest, draft: Draft) -> Draft:
+    st.session_state[f"draft_{manifest.id}"] = draft
+    return draft
+
+
+def _job_names() -> set[str]:
+    return {summary.job.name for summary in session.workspace().jobs()}
+
+
+def _add(manifest: Manifest, draft: Draft) -> None:
+    more = _keep(manifest, draft.added(_job_names()))
+    session.select(variant=more.variants[-1].letter)
+    st.rerun()
+
+
+def _variants(manifest: Manifest, draft: Draft) -> tuple[Draft, Variant]:
+    """The bar of an experiment, with the variant that is being edited; the single variant where there is but one."""
+    if len(draft.variants) == 1 and not draft.with_parent:
+        return draft, draft.variants[0]
+    letters = [one.letter for one in draft.variants]
+    with st.container(border=True, key="card_variants"), st.container(horizontal=True, vertical_alignment="center"):
+        wanted = session.selected("variant")
+        letter = st.segmented_control(
+            "Variant",
+            letters,
+            default=wanted if wanted in letters else letters[0],
+            required=True,
+            format_func=lambda one: f"{one} · {next(v.name for v in draft.variants if v.letter == one)}",
+            key=f"fork_variant_{manifest.id}_{''.join(letters)}",
+            label_visibility="collapsed",
+        )
+        session.select(variant=str(letter or letters[0]))
+        if len(letters) > 1 and st.button("Remove", icon=":material/close:", type="tertiary", key="fork_remove"):
+            _keep(manifest, draft.without(str(letter)))
+            session.select(variant="")
+            st.rerun()
+        st.space("stretch")
+        draft = replace(
+            draft,
+            experiment=st.text_input(
+                "Experiment",
+                draft.experiment,
+                key=f"fork_experiment_{manifest.id}",
+                placeholder="Name of the experiment",
+                icon=":material/science:",
+                label_visibility="collapsed",
+                width=300,
+            )
+            or "",
+        )
+    return draft, next(one for one in draft.variants if one.letter == (letter or letters[0]))

@@ -1,0 +1,140 @@
+"""What is about to be started: variants as they were typed, and what they ask for. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.domain.errors import Invalid
+from pipelines.domain.requests import ForkRequest
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.versions import Version
+
+LETTERS = "ABCDEF"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One fork in the making. `arguments` and `confs` are the text as typed; another `revision` begins the editor anew from `code`."""
+
+    letter: str
+    name: str
+    script: str
+    code: str
+    arguments: str
+    confs: str
+    master: str
+    revision: int = 0
+
+    def request(self, *, dry_run: bool = False) -> ForkRequest:
+        """What it asks of the workspace; Invalid (`fork.arguments`, `fork.confs`) where the text cannot be read."""
+        return ForkRequest(
+            name=self.name.strip(),
+            code=self.code,
+            script=self.script,
+            args=tuple(words(self.arguments)),
+            conf=settings(self.confs),
+            master=self.master.strip() or None,
+            dry_run=dry_run,
+        )
+
+    def loaded(self, script: str, code: str) -> Variant:
+        """The same with another script in the editor."""
+        return replace(self, script=script, code=code, revision=self.revision + 1)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """All variants of one savepoint, and how they are compared."""
+
+    variants: tuple[Variant, ...]
+    experiment: str = ""
+    with_parent: bool = False
+
+    @property
+    def is_experiment(self) -> bool:
+        """Whether several jobs come of it that are looked at side by side."""
+        return len(self.variants) + self.with_parent > 1
+
+    def changed(self, variant: Variant) -> Draft:
+        """With `variant` in the place of the one of its letter."""
+        return replace(self, variants=tuple(variant if one.letter == variant.letter else one for one in self.variants))
+
+    def added(self, taken: Collection[str]) -> Draft:
+        """With one more variant, a copy of the first with a name of its own."""
+        first = self.variants[0]
+        letter = next(one for one in LETTERS if one not in {v.letter for v in self.variants})
+        name = free_name(first.name.removesuffix("_a"), {*taken, *(v.name for v in self.variants)}, suffix=letter.lower())
+        return replace(self, variants=(*self.variants, replace(first, letter=letter, name=name, revision=0)))
+
+    def without(self, letter: str) -> Draft:
+        """Without the variant of `letter`; the last one stays."""
+        left = tuple(one for one in self.variants if one.letter != letter)
+        return replace(self, variants=left) if left else self
+
+
+def begin(manifest: Manifest, taken: Collection[str]) -> Draft:
+    """One variant with the code, arguments and confs that the savepoint was taken with."""
+    first = of_version(manifest.version, "A", free_name(f"{manifest.job}_fork", taken))
+    return Draft((first,), experiment=f"{manifest.job} at batch {manifest.queries[0].batch}")
+
+
+def of_version(version: Version, letter: str, name: str) -> Variant:
+    """A variant that changes nothing."""
+    return Variant(letter, name, version.script, version.code, shlex.join(version.args), confs_text(version.conf), version.master)
+
+
+def free_name(wanted: str, taken: Collection[str], suffix: str = "") -> str:
+    """`wanted`, with the suffix or a number after it where that is taken."""
+    base = f"{wanted}_{suffix}" if suffix else wanted
+    numbered = (f"{base}_{number}" for number in range(2, len(taken) + 3))
+    return base if base not in taken else next(name for name in numbered if name not in taken)
+
+
+def words(text: str) -> list[str]:
+    """Arguments as a shell would read them; Invalid (`fork.arguments`) for a quote that does not end."""
+    try:
+        return shlex.split(text.replace("\n", " "))
+    except ValueError as error:
+        raise Invalid("fork.arguments", f"The arguments cannot be read: {error}", "Close the quote, or leave it out.") from error
+
+
+def settings(text: str) -> dict[str, str]:
+    """Spark confs, one `name=value` a line; Invalid (`fork.confs`) for a line without `=`."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, equals, value = line.partition("=")
+        if not equals or not name.strip():
+            raise Invalid("fork.confs", f"{line!r} is not a Spark conf", "Write one name=value a line.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def confs_text(conf: Mapping[str, str]) -> str:
+    """The confs as `settings` reads them."""
+    return "\n".join(f"{name}={value}" for name, value in sorted(conf.items()))
+
+
+def pinned(manifest: Manifest, conf: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Confs that would change nothing, because the savepoint pins them: name, what is asked for, what it stays."""
+    return [
+        (name, conf[name], value)
+        for query in manifest.queries
+        for name, value in query.conf.items()
+        if name in conf and conf[name] != value
+    ]
+
+
+def difference(before: str, after: str) -> tuple[int, int]:
+    """Lines added and lines removed."""
+    found = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
+    signs = [line[:1] for line in found]
+    return signs.count("+"), signs.count("-")
+
+
+def doubled(variants: Sequence[Variant]) -> set[str]:
+    """Names that two variants have; a name differs by more than its case."""
+    names = [one.name.strip().casefold() for one in variants]
+    return {one.name for one in variants if names.count(one.name.strip().casefold()) > 1}

@@ -1,0 +1,96 @@
+"""The start: one fork, or several as an experiment; and the same as a command and a REST call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import streamlit as st
+
+from dashboard import navigation, session
+from dashboard.equivalents import Equivalent
+from dashboard.views.commands import commands, said
+from dashboard.views.fork.drafts import Draft, Variant
+from dashboard.widgets import errors_shown
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.requests import ExperimentRequest
+from pipelines.domain.savepoints import Manifest
+
+
+def button(draft: Draft, why_not: str) -> bool:
+    """The primary button; disabled with the reason on it where something would be refused."""
+    label = "Start experiment" if draft.is_experiment else "Start fork"
+    return st.button(label, type="primary", icon=":material/rocket_launch:", key="fork_start", disabled=bool(why_not), help=why_not or None)
+
+
+def start(manifest: Manifest, draft: Draft) -> None:
+    """Starts it and opens what came of it; a refusal is shown, and all that was typed stays."""
+    with errors_shown():
+        if draft.is_experiment:
+            requests = tuple(variant.request() for variant in draft.variants)
+            begun = session.workspace().start_experiment(
+                ExperimentRequest(draft.experiment.strip(), manifest.id, requests, draft.with_parent)
+            )
+            _forget(manifest)
+            navigation.go("experiments", experiment=begun.id)
+        session.workspace().fork(manifest.id, draft.variants[0].request())
+        _forget(manifest)
+        navigation.go("job", job=draft.variants[0].name.strip())
+
+
+def _forget(manifest: Manifest) -> None:
+    """The next visit begins anew."""
+    st.session_state.pop(f"draft_{manifest.id}", None)
+
+
+def shell(manifest: Manifest, draft: Draft) -> None:
+    """The popover with the command and the call of what the button would do."""
+    with errors_shown():
+        try:
+            shown = _experiment(manifest, draft) if draft.is_experiment else _fork(manifest, draft.variants[0])
+        except TidemarkError:
+            return  # what cannot be read is said by the plan
+        commands([shown], key="fork_command")
+
+
+def _fork(manifest: Manifest, variant: Variant) -> Equivalent:
+    changed = changes(manifest, variant)
+    code = ["--code", variant.script] if "code" in changed else []
+    args = [part for arg in changed.get("args", ()) for part in ("--arg", arg)]
+    confs = [part for name, value in changed.get("conf", {}).items() for part in ("--conf", f"{name}={value}")]
+    words = ["fork", manifest.id, "--name", variant.name, *code, *args, *confs]
+    return said("Start this fork", words, "POST", f"/savepoints/{manifest.id}/fork", _shortened(changed))
+
+
+def _experiment(manifest: Manifest, draft: Draft) -> Equivalent:
+    variants = [changes(manifest, variant) for variant in draft.variants]
+    given = [f"{one['name']}={variant.script if 'code' in one else ''}" for one, variant in zip(variants, draft.variants, strict=True)]
+    words = ["experiment", manifest.id, "--name", draft.experiment, *(part for one in given for part in ("--variant", one))]
+    body = {
+        "name": draft.experiment,
+        "savepoint": manifest.id,
+        "variants": [_shortened(one) for one in variants],
+        "with_parent": draft.with_parent,
+    }
+    parent = ["--with-parent"] if draft.with_parent else []
+    return said("Start this experiment", [*words, *parent], "POST", "/experiments", body)
+
+
+def changes(manifest: Manifest, variant: Variant) -> dict[str, Any]:
+    """What the variant asks for besides what the savepoint has already."""
+    asked, kept = variant.request(), manifest.version
+    found: dict[str, Any] = {"name": asked.name}
+    if asked.code != kept.code:
+        found |= {"code": asked.code, "script": asked.script}
+    if asked.args != kept.args:
+        found["args"] = list(asked.args or ())
+    if asked.conf != dict(kept.conf):
+        found["conf"] = dict(asked.conf or {})
+    if asked.master and asked.master != kept.master:
+        found["master"] = asked.master
+    return found
+
+
+def _shortened(changed: dict[str, Any]) -> dict[str, Any]:
+    """Without the code's text, for which a call to copy has no room."""
+    return {**changed, "code": "…"} if "code" in changed else json.loads(json.dumps(changed))

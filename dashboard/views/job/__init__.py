@@ -1,0 +1,100 @@
+"""One job: how it is, what can be done with it, and everything it has done."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import navigation, session
+from dashboard.views.job import (
+    batches,
+    configuration,
+    failure,
+    header,
+    logs,
+    metrics,
+    notices,
+    occurrences,
+    savepoints,
+    script,
+    versions,
+)
+from dashboard.views.live import live
+from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
+from pipelines.domain.errors import NotFound
+from pipelines.domain.jobs import JobDetail
+
+STREAMING = ("Metrics", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
+SCRIPT = ("Run", "Versions", "Logs", "Configuration", "Events")
+
+
+def page() -> None:
+    """Draws the job that the address names."""
+    name = session.selected("job")
+    if not name:
+        _choose()
+        return
+    try:
+        detail = session.workspace().job(name)
+    except NotFound as error:
+        _gone(name, error)
+        return
+    with errors_shown():
+        _draw(name, detail)
+
+
+def _draw(name: str, detail: JobDetail) -> None:
+    on, span_ms = header.draw(name, detail)
+    notices.draw(name)
+    live(lambda: _live(name, span_ms, _shape(detail)), on)
+
+
+def _live(name: str, span_ms: int, shape: object) -> None:
+    """The part that refreshes itself; where the job has become another (ended, started, new version) the whole page is drawn anew."""
+    with errors_shown():
+        detail = session.workspace().job(name)
+        if _shape(detail) != shape:
+            st.rerun()
+        now = session.now_ms()
+        header.line(detail, now)
+        notices.operation(name)
+        failure.draw(name, detail)
+        _tabs(name, detail, span_ms, now)
+
+
+def _tabs(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
+    tabs = st.tabs(STREAMING if header.streams(detail) else SCRIPT, key="tab", on_change="rerun", bind="query-params")
+    drawn = {
+        "Metrics": lambda: metrics.draw(name, detail, span_ms, now),
+        "Run": lambda: script.draw(name, detail, now),
+        "Batches": lambda: batches.draw(name, now),
+        "Savepoints": lambda: savepoints.draw(name, detail, now),
+        "Versions": lambda: versions.draw(name, detail, now),
+        "Logs": lambda: logs.draw(name, detail),
+        "Configuration": lambda: configuration.draw(detail),
+        "Events": lambda: occurrences.draw(name, now),
+    }
+    for tab, title in zip(tabs, STREAMING if header.streams(detail) else SCRIPT, strict=True):
+        if tab.open:
+            with tab, errors_shown():
+                drawn[title]()
+
+
+def _shape(detail: JobDetail) -> tuple[object, ...]:
+    """What the page outside the live part depends on."""
+    run = detail.summary.run
+    return (detail.summary.state, run.id if run else "", run.ui_url if run else "", header.streams(detail), len(detail.runs))
+
+
+def _choose() -> None:
+    with page_header("Job"):
+        pass
+    says = "A job is a named streaming application that lives through many versions. Its page opens from the overview's table."
+    with empty_state("No job is chosen", says, key="job"):
+        navigation.link("overview", "Open the overview", icon=":material/monitoring:")
+
+
+def _gone(name: str, error: NotFound) -> None:
+    with page_header(name):
+        navigation.link("overview", "All jobs", icon=":material/arrow_back:")
+    error_box(error)
+    command("python -m pipelines list")

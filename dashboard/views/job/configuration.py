@@ -1,0 +1,80 @@
+"""How a job is set up: its queries with their sinks and checkpoints, its arguments, its confs, where its files are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from dashboard import formats, session
+from dashboard.views.job.versions import changes, listed
+from dashboard.widgets import chip, section
+from pipelines.domain.jobs import Job, JobDetail, QuerySeen, Run
+from pipelines.domain.versions import Version
+
+
+def draw(detail: JobDetail) -> None:
+    """What the newest run was told, and what its queries made of it."""
+    run = detail.summary.run
+    for query in detail.queries:
+        _query(query)
+    if run is None:
+        return
+    version = session.workspace().version(run.version)
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(border=True, key="card_run"):
+        section("Run")
+        st.html(pairs(_run(run, detail.summary.job, version)))
+    with right:
+        with st.container(border=True, key="card_arguments"):
+            section("Arguments", "{output} is the job's own output directory")
+            st.html(changes(listed(version.args), None, "No arguments"))
+        with st.container(border=True, key="card_confs"):
+            section("Spark confs", "beyond those of Spark and the script itself")
+            st.html(changes(version.conf, None, "None"))
+
+
+def _query(query: QuerySeen) -> None:
+    with st.container(border=True, key=f"card_query_{query.query}"):
+        st.html(f'<div class="tm-section"><h2>{escape(query.query)}</h2></div>')
+        st.html(
+            pairs(
+                [
+                    ("Query id", _mono(query.query_id)),
+                    ("Sink", chip(query.sink, "blue", mono=True) if query.sink else formats.MISSING),
+                    ("Output", _mono(query.sink_path)),
+                    ("Checkpoint", _mono(query.checkpoint)),
+                    ("Spark UI", _link(query.ui_url)),
+                ]
+            )
+        )
+
+
+def pairs(named: Sequence[tuple[str, str]]) -> str:
+    """Names with values (HTML) below each other."""
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{value}</td></tr>" for name, value in named)
+    return f'<table class="tm-pairs">{rows}</table>'
+
+
+def _run(run: Run, job: Job, version: Version) -> list[tuple[str, str]]:
+    origin = f"savepoint {escape(job.origin.savepoint)} of {escape(job.origin.job)}" if job.origin else "a script"
+    return [
+        ("Script", f"{escape(version.script)}, from {escape(version.source)}" if version.source else escape(version.script)),
+        ("Version", _mono(version.id)),
+        ("Master", _mono(version.master)),
+        ("Python", _mono(version.python) if version.python else "Tidemark's own"),
+        ("Spark", escape(run.spark_version) or formats.MISSING),
+        ("Process", str(run.pid) if run.pid else formats.MISSING),
+        ("Checkpoints", _mono(run.checkpoints)),
+        ("Began from", origin),
+        ("Job made", formats.exact(job.created_ms, session.zone())),
+    ]
+
+
+def _mono(text: str) -> str:
+    return f'<span class="tm-mono">{escape(text)}</span>' if text else formats.MISSING
+
+
+def _link(url: str) -> str:
+    return f'<a href="{escape(url)}" target="_blank" rel="noopener">{escape(url)}</a>' if url else formats.MISSING

@@ -1,0 +1,61 @@
+"""Why a job failed: Spark's error class, its message, what to do, the way to the log."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from dashboard import navigation
+from dashboard.widgets import message_box
+from pipelines.domain.jobs import JobDetail
+from pipelines.domain.runs import RunState
+
+HINTS = (
+    (r"STATE_STORE_.*SCHEMA|STATEFUL_OPERATOR|STATE_SCHEMA",
+     "The code expects another state than the checkpoint holds. Resume with the code it had, or fork a savepoint whose state fits the new code."),
+    (r"STATE_STORE_PROVIDER|STDS_|STATE_STORE_",
+     "The state store could not be read as configured. Check the state-store confs against those of the version before, or go back to a savepoint."),
+    (r"CHECKPOINT|INVALID_LOG_VERSION|BATCH_METADATA|OFFSET",
+     "The checkpoint could not be used as it is. Resume from one of this job's savepoints."),
+    (r"PATH_NOT_FOUND|FileNotFound|NoSuchFile",
+     "A path that the job reads or writes does not exist. Check its arguments under Configuration."),
+    (r"DATA_SOURCE_NOT_FOUND|ClassNotFound|NoClassDef|ModuleNotFoundError|ImportError",
+     "Something the job needs is not installed in its runtime: a package with spark.jars.packages, or a Python module."),
+    (r"OutOfMemory|OOM|killed",
+     "The driver was killed or ran out of memory. Give it more (spark.driver.memory), or let it take less in a batch."),
+    (r"SyntaxError|NameError|TypeError|AttributeError|KeyError|ValueError|IndexError|UNRESOLVED_COLUMN|AnalysisException",
+     "The code itself fails. Correct it and start it as a fork of the last savepoint, or resume with changed code."),
+    (r"AddressInUse|BindException|PORT", "A port that the driver needs is taken."),
+)  # fmt: skip
+OTHERWISE = "Read the end of the log; resume it when the cause is gone: it goes on after its last committed batch, and nothing is lost."
+
+
+def hint(error_class: str, message: str, reason: str) -> str:
+    """What to do about it, in a sentence or two."""
+    said = f"{error_class} {reason}"
+    for pattern, words in HINTS:
+        if re.search(pattern, said, re.IGNORECASE):
+            return words
+    return next((words for pattern, words in HINTS[:5] if re.search(pattern, message)), OTHERWISE)
+
+
+def draw(name: str, detail: JobDetail) -> None:
+    """Nothing where the newest run did not fail."""
+    run = detail.summary.run
+    if run is None or run.state is not RunState.FAILED:
+        return
+    ended = run.exit
+    code, message, reason = (ended.error_class, ended.message, ended.reason) if ended else ("", "", "")
+    with st.container(key="failed", gap="small"):
+        message_box(_title(reason, ended.code if ended else None), message.strip() or "The driver said nothing.", tag=code)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.html(f'<p class="tm-hint">{hint(code, message, reason)}</p>', width="stretch")
+            if st.button("Read the log", icon=":material/article:", key="failed_log"):
+                navigation.go("job", job=name, tab="Logs")
+
+
+def _title(reason: str, code: int | None) -> str:
+    if reason == "killed":
+        return "The driver was killed"
+    return f"The run failed with exit code {code}" if code else "The run failed"

@@ -1,0 +1,100 @@
+"""The head of a job's page: name, state, version, and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from dashboard import equivalents, formats, navigation, session
+from dashboard.equivalents import Equivalent
+from dashboard.views.commands import listed
+from dashboard.views.job import actions
+from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
+from dashboard.widgets import chip, page_header, state_chip, when
+from pipelines.domain.jobs import JobDetail
+from pipelines.domain.runs import RunState
+
+
+def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
+    """Draws the head with its actions; whether the page is live, and the range in ms."""
+    run = detail.summary.run
+    chips = [state_chip(detail.summary.state)]
+    if run:
+        link = navigation.href("job", job=name, tab="Versions")
+        chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self">{chip(run.version, mono=True, hint="Its code")}</a>')
+    if detail.summary.job.origin:
+        origin = detail.summary.job.origin
+        link = navigation.href("savepoints", savepoint=origin.savepoint)
+        said = f"fork of {escape(origin.job)}"
+        chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self"><span class="tm-chip blue">{said}</span></a>')
+    with page_header(name, chips=chips):
+        span_ms = range_switch() if streams(detail) else RANGES[DEFAULT_RANGE]
+        on = live_switch()
+        _buttons(name, detail)
+    return on, span_ms
+
+
+def streams(detail: JobDetail) -> bool:
+    """Whether the job has streaming queries, as far as is known: a run that is up and started none is a plain script."""
+    if detail.queries or detail.summary.last_progress_ms is not None:
+        return True
+    return detail.summary.state not in (RunState.RUNNING, RunState.STOPPING, RunState.FINISHED, RunState.STOPPED)
+
+
+def _buttons(name: str, detail: JobDetail) -> None:
+    state = detail.summary.state
+    running = state is not None and state.live
+    streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
+    if streaming:
+        type_ = "primary" if running else "secondary"
+        st.button("Savepoint", type=type_, icon=":material/bookmark_add:", key="take", on_click=actions.take, args=(name,))
+        if st.button("Fork", icon=":material/call_split:", key="fork"):
+            actions.ask_fork(name)
+    if not running and state is not None and st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume"):
+        actions.ask_resume(name, detail)
+    if running and state is not RunState.STOPPING and st.button("Stop", icon=":material/stop_circle:", key="stop"):
+        actions.ask_stop(name, streaming)
+    _more(name, running)
+
+
+def _more(name: str, running: bool) -> None:
+    with st.popover("", icon=":material/more_horiz:", key="more", help="More"):
+        if running:
+            if st.button("Cancel at once…", icon=":material/cancel:", type="tertiary", key="cancel"):
+                actions.ask_cancel(name)
+        elif st.button("Forget this job…", icon=":material/delete:", type="tertiary", key="forget"):
+            actions.ask_forget(name)
+        listed(_equivalents(name, running))
+
+
+def _equivalents(name: str, running: bool) -> Sequence[Equivalent]:
+    url = session.url()
+    take = equivalents.savepoint(name, url)
+    if running:
+        return (take, equivalents.stop(name, url), equivalents.cancel(name, url))
+    return (take, equivalents.resume(name, url), equivalents.forget(name, url))
+
+
+def line(detail: JobDetail, now: float) -> None:
+    """The facts of the newest run that change while one looks."""
+    run = detail.summary.run
+    if run is None:
+        return
+    said = [f'run <span class="tm-mono">{escape(run.id)}</span>']
+    if run.state.live and run.started_ms:
+        said.append(f"up {formats.duration(now - run.started_ms)}")
+    elif run.ended_ms:
+        said.append(f"ended {when(run.ended_ms, now)}")
+    if run.spark_version:
+        said.append(f"Spark {escape(run.spark_version)}")
+    if run.ui_url and run.state.live:
+        said.append(f'<a href="{escape(run.ui_url)}" target="_blank" rel="noopener">Spark UI ↗</a>')
+    if detail.summary.batch is not None:
+        said.append(f"batch {detail.summary.batch:,} {when(detail.summary.last_progress_ms, now)}")
+    if detail.summary.last_savepoint_ms is not None:
+        said.append(f"{formats.plural(detail.summary.savepoints, 'savepoint')}, the last {when(detail.summary.last_savepoint_ms, now)}")
+    if detail.summary.restarts:
+        said.append(formats.plural(detail.summary.restarts, "restart"))
+    st.html(f'<div class="tm-line">{"".join(f"<span>{one}</span>" for one in said)}</div>')

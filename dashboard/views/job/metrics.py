@@ -1,0 +1,73 @@
+"""A job's numbers: what they are now, and over time with savepoints, versions and restarts as marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dashboard import charts, formats, navigation, session
+from dashboard.components.panel import panel
+from dashboard.figures import TimeMark
+from dashboard.widgets import KeyFigure, key_figures
+from pipelines.domain.jobs import JobDetail, JobSummary, Run
+from pipelines.domain.savepoints import Savepoint
+
+POINTS = 600
+
+
+def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
+    """Key figures and charts over the last `span_ms`."""
+    workspace = session.workspace()
+    _figures(detail.summary)
+    series = workspace.series(name, from_ms=int(now - span_ms), to_ms=int(now), points=POINTS)
+    marks = marks_of(detail.runs, workspace.savepoints(name), now - span_ms)
+    grid = st.grid(3, gap=12, min_column_width=360)
+    for key, chart in charts.job_charts(series.columns, marks, (now - span_ms, now)).items():
+        with grid.cell():
+            clicked = panel(chart, key=f"{key}_{name}", group=f"job_{name}", clickable=True)
+        if clicked:
+            navigation.go("savepoints", savepoint=clicked)
+
+
+def _figures(job: JobSummary) -> None:
+    lagging = (job.lag_ms or 0) >= 60_000
+    p50, p99 = formats.duration(job.batch_ms_p50), formats.duration(job.batch_ms_p99)
+    figures = [
+        KeyFigure("Input", formats.compact(job.input_rate), "rows/s", note="of the last batch"),
+        KeyFigure("Processed", formats.compact(job.processed_rate), "rows/s", note="of the last batch"),
+        KeyFigure("Batch p50 / p99", f"{p50} / {p99}", note="last ten minutes"),
+        KeyFigure(
+            "Event-time lag",
+            formats.duration(job.lag_ms),
+            note="" if job.lag_ms is None else "behind the clock" if lagging else "on time",
+            tone="orange" if lagging else "green" if job.lag_ms is not None else None,
+            hint="How far the newest event read is behind the clock",
+        ),
+        KeyFigure("Late rows dropped", formats.count(job.late_rows), note="by the newest run", hint="Older than the watermark when they came"),
+        KeyFigure("State", formats.size(job.state_bytes), note=_rows(job.state_rows)),
+        KeyFigure("Checkpoint", formats.size(job.checkpoint_bytes), note=formats.plural(job.savepoints, "savepoint")),
+    ]
+    key_figures(figures, min_width=158)
+
+
+def _rows(rows: int | None) -> str:
+    return "keeps no state" if rows is None else f"{formats.compact(rows)} rows"
+
+
+def marks_of(runs: Sequence[Run], savepoints: Sequence[Savepoint], since_ms: float) -> list[TimeMark]:
+    """What happened since: savepoints, new versions, restarts of the same one."""
+    taken = [
+        TimeMark(one.created_ms, "savepoint", f"{formats.short_id(one.id)} · batch {one.batch:,}{f' · {one.label}' if one.label else ''}", one.id)
+        for one in savepoints
+    ]
+    oldest_first = sorted(runs, key=lambda run: run.created_ms)
+    begun = [_begun(run, earlier) for earlier, run in zip([None, *oldest_first], oldest_first, strict=False)]
+    return [mark for mark in [*taken, *begun] if mark.at_ms >= since_ms]
+
+
+def _begun(run: Run, earlier: Run | None) -> TimeMark:
+    at = run.started_ms or run.created_ms
+    if earlier is not None and earlier.version == run.version:
+        return TimeMark(at, "restart", "restart")
+    return TimeMark(at, "version", formats.short_id(run.version))

@@ -1,0 +1,155 @@
+"""What a job has run: its runs, and the code, arguments and confs of a version with what changed since the one before."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import streamlit as st
+
+from dashboard import formats, session
+from dashboard.components.code_editor import code_editor
+from dashboard.components.table import Cell, Column, Row, moment, table
+from dashboard.widgets import STATES, chip, empty_state, section
+from pipelines.domain.jobs import JobDetail, Run
+from pipelines.domain.versions import Version
+
+COLUMNS = (
+    Column("Run"),
+    Column("State"),
+    Column("Version"),
+    Column("Started"),
+    Column("Ran for", "right"),
+    Column("Began from"),
+    Column("Spark"),
+    Column("How it ended"),
+)
+VIEWS = ("Code", "Changes", "Side by side")
+
+
+def draw(name: str, detail: JobDetail, now: float) -> None:
+    """The runs; a click on one shows its version below."""
+    if not detail.runs:
+        with empty_state("Never ran", "Each start of the job is listed here with the version that it ran.", key="runs"):
+            pass
+        return
+    shown = session.selected("version") or detail.runs[0].version
+    chosen = next((run.id for run in detail.runs if run.version == shown), "")
+    section("Runs", f"{len(detail.runs):,}, newest first")
+    clicked = table(COLUMNS, [_row(run, now) for run in detail.runs], key="runs", label="Runs", selected=chosen, max_height=300)
+    if clicked:
+        session.select(version=next(run.version for run in detail.runs if run.id == clicked))
+        st.rerun(scope="fragment")
+    _version(name, session.workspace().version(shown), _before(detail.runs, shown))
+
+
+def _row(run: Run, now: float) -> Row:
+    text, tone = STATES[run.state]
+    ended = run.ended_ms or (now if run.state.live else None)
+    ran = ended - run.started_ms if ended and run.started_ms else None
+    origin = Cell(formats.short_id(run.from_savepoint), mono=True, hint=run.from_savepoint) if run.from_savepoint else Cell(muted=True)
+    end = run.exit
+    how = f"{end.error_class or end.reason}" if end else formats.MISSING
+    cells = (
+        Cell(run.id, mono=True, strong=True),
+        Cell(text, tone=tone, live=run.state.live),
+        Cell(formats.short_id(run.version), mono=True, hint=run.version),
+        moment(run.started_ms or run.created_ms, now),
+        Cell(formats.duration(ran), sort=ran),
+        origin,
+        Cell(run.spark_version or formats.MISSING, muted=True),
+        Cell(how, hint=end.message if end else "", muted=True),
+    )
+    return Row(run.id, cells)
+
+
+def _before(runs: Sequence[Run], version: str) -> str:
+    """The version that the job ran before `version`; of a fork the one it came from is its own first."""
+    oldest_first = [run.version for run in sorted(runs, key=lambda run: run.created_ms)]
+    at = oldest_first.index(version) if version in oldest_first else 0
+    return next((one for one in reversed(oldest_first[:at]) if one != version), "")
+
+
+def _version(name: str, shown: Version, earlier_id: str) -> None:
+    earlier = session.workspace().version(earlier_id) if earlier_id else _origin(name, shown)
+    with st.container(horizontal=True, vertical_alignment="center", key="version_head"):
+        st.html(_title(shown, earlier), width="stretch")
+        view = VIEWS[0]
+        if earlier:
+            view = st.segmented_control(
+                "View", VIEWS, default=VIEWS[0], required=True, key="view", bind="query-params", label_visibility="collapsed"
+            ) or VIEWS[0]  # fmt: skip
+        st.download_button("Download", shown.code, shown.script, "text/x-python", icon=":material/download:", key="code_download", on_click="ignore")
+    mode = {"Code": "edit", "Changes": "unified", "Side by side": "split"}[view]
+    code_editor(
+        shown.code,
+        key=f"version_{shown.id}_{earlier.id if earlier else ''}",
+        original=earlier.code if earlier else "",
+        mode=mode,  # type: ignore[arg-type]
+        readonly=True,
+        collapse=view != VIEWS[0],
+        height=520,
+        label=f"Code of {shown.id}",
+    )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        section("Arguments")
+        st.html(changes(listed(shown.args), listed(earlier.args) if earlier else None, "No arguments"))
+    with right:
+        section("Spark confs", f"master {escape(shown.master)}")
+        st.html(changes(shown.conf, earlier.conf if earlier else None, "No confs beyond Spark's and the script's own"))
+
+
+def _origin(name: str, shown: Version) -> Version | None:
+    """A fork's first version is compared with the version of the savepoint it came from."""
+    origin = session.workspace().job(name).summary.job.origin
+    if origin is None:
+        return None
+    parent = session.workspace().savepoint(origin.savepoint).version
+    return session.workspace().version(parent) if parent != shown.id else None
+
+
+def _title(shown: Version, earlier: Version | None) -> str:
+    added, removed = counted(earlier.code, shown.code) if earlier else (0, 0)
+    since = f'<span class="tm-caption">since {escape(formats.short_id(earlier.id))}</span>' if earlier else ""
+    diff = f"{chip(f'+{added}', 'green', mono=True)}{chip(f'−{removed}', 'red', mono=True)}{since}" if earlier else ""
+    return f'<div class="tm-head tm-sub"><h2>{escape(shown.script)}</h2>{chip(shown.id, mono=True)}{diff}</div>'
+
+
+def counted(before: str, after: str) -> tuple[int, int]:
+    """Lines added and removed."""
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
+    return sum(one.startswith("+") for one in lines), sum(one.startswith("-") for one in lines)
+
+
+def listed(args: Sequence[str]) -> dict[str, str]:
+    """Options with their values; what stands alone under its place."""
+    said: dict[str, str] = {}
+    rest = list(args)
+    while rest:
+        one = rest.pop(0)
+        value = rest.pop(0) if one.startswith("-") and rest and not rest[0].startswith("-") else ""
+        said[one if one not in said else f"{one} ({len(said) + 1})"] = value
+    return said
+
+
+def changes(now: Mapping[str, str], before: Mapping[str, str] | None, nothing: str) -> str:
+    """Names with values as HTML; with `before`, what came, went or changed is marked."""
+    names = [*now, *(name for name in (before or {}) if name not in now)]
+    if not names:
+        return f'<p class="tm-hint">{escape(nothing)}</p>'
+    return f'<table class="tm-pairs">{"".join(_pair(name, now.get(name), before) for name in names)}</table>'
+
+
+def _pair(name: str, value: str | None, before: Mapping[str, str] | None) -> str:
+    old = None if before is None else before.get(name)
+    if value is None:
+        return f'<tr class="gone"><th>{escape(name)}</th><td><del>{escape(old or "")}</del></td></tr>'
+    if before is not None and name not in before:
+        return f'<tr class="new"><th>{escape(name)}</th><td>{escape(value)}</td></tr>'
+    if before is not None and old != value:
+        return f'<tr class="changed"><th>{escape(name)}</th><td><del>{escape(old or "")}</del> {escape(value)}</td></tr>'
+    return f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
+
+

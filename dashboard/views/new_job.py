@@ -1,0 +1,83 @@
+"""A new job: a script of the gallery, of this machine or pasted, its arguments and confs, and the start."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import equivalents, navigation, session
+from dashboard.components.code_editor import Diagnostic, code_editor, syntax_diagnostics
+from dashboard.views import new_job_form as form
+from dashboard.views.commands import commands
+from dashboard.views.new_job_form import Draft
+from dashboard.widgets import error_box, errors_shown, page_header
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.requests import RunRequest
+
+SOURCES = ("Gallery", "File", "Paste")
+
+
+def page() -> None:
+    """Draws the form; nothing that was typed is lost by an error."""
+    head = st.container()
+    code_column, form_column = st.columns([7, 3], gap="medium")
+    draft: Draft | None = None
+    request: RunRequest | None = None
+    found: list[Diagnostic] = []
+    with code_column, errors_shown():
+        draft = _script()
+        found = _editor(draft)
+    with form_column, errors_shown():
+        request = form.draw(draft) if draft else None
+    with head, errors_shown():
+        _head(request, found)
+
+
+def _head(request: RunRequest | None, found: list[Diagnostic]) -> None:
+    why_not = _why_not(request, found)
+    with page_header("New job"):
+        if request:
+            commands([_equivalent(request)], key="new_command")
+        start = st.button("Start", type="primary", icon=":material/play_arrow:", key="start", disabled=bool(why_not), help=why_not or None)
+    if start and request:
+        try:
+            session.workspace().run(request)
+        except TidemarkError as error:
+            error_box(error)
+        else:
+            form.forget()
+            navigation.go("job", job=request.name)
+
+
+def _why_not(request: RunRequest | None, found: list[Diagnostic]) -> str:
+    """Why it cannot be started as it stands; empty if it can."""
+    if request is None:
+        return "Correct what is marked first"
+    if not request.code.strip():
+        return "There is no code yet"
+    if found:
+        return f"Line {found[0].line}: {found[0].message}"
+    return "" if request.name else "Give it a name"
+
+
+def _equivalent(request: RunRequest) -> equivalents.Equivalent:
+    script = request.source or request.script
+    return equivalents.run(script, session.url(), name=request.name, args=request.args, conf=request.conf, master=request.master)
+
+
+def _script() -> Draft:
+    """The script that is begun from, chosen above the editor."""
+    with st.container(horizontal=True, vertical_alignment="center", key="new_bar"):
+        source = st.segmented_control(
+            "From", SOURCES, default=SOURCES[0], required=True, key="source", bind="query-params", label_visibility="collapsed"
+        )
+        return form.chosen(str(source or SOURCES[0]))
+
+
+def _editor(draft: Draft) -> list[Diagnostic]:
+    """The code with what Python says about it; a change is kept, and drawn again where Python now says something else."""
+    found = syntax_diagnostics(draft.code, draft.script) if draft.code.strip() else []
+    typed = code_editor(draft.code, key="new_code", diagnostics=found, height=640, revision=draft.revision, label="Code of the new job")
+    if typed != draft.code:
+        form.keep(draft.typed(typed))
+        st.rerun()
+    return found

@@ -1,0 +1,155 @@
+"""What is typed for a new job: where its script comes from, its name, arguments, confs and master."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+import streamlit as st
+
+from dashboard import gallery, session
+from dashboard.gallery import Script
+from dashboard.widgets import section
+from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.requests import RunRequest
+
+GENERATOR = "post_events"
+PASTED = Script("job.py", "")
+CONFS = {
+    "Conf": st.column_config.TextColumn(width="medium"),
+    "Value": st.column_config.TextColumn(width="small"),
+}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The code as it was typed. `origin` says what it began as; another `revision` begins the editor anew."""
+
+    origin: str
+    script: str
+    code: str
+    source: str
+    args: tuple[str, ...]
+    revision: int
+
+    def typed(self, code: str) -> Draft:
+        return replace(self, code=code)
+
+
+def keep(draft: Draft) -> None:
+    st.session_state["new_job"] = draft
+
+
+def forget() -> None:
+    """The next visit begins anew."""
+    st.session_state.pop("new_job", None)
+
+
+def chosen(source: str) -> Draft:
+    """The draft that goes with what is chosen: the one under way, or a new one where the choice is another."""
+    if source == "Gallery":
+        return _gallery()
+    return _file() if source == "File" else _draft("pasted", PASTED)
+
+
+def _gallery() -> Draft:
+    names = gallery.names()
+    first = "post_engagement.py" if "post_engagement.py" in names else names[0]
+    picked = st.pills(
+        "Script", names, default=first, required=True, key="script", bind="query-params", label_visibility="collapsed", width="stretch"
+    )
+    script = gallery.from_gallery(str(picked or first))
+    return _draft(f"gallery:{script.name}", script)
+
+
+def _file() -> Draft:
+    path = st.text_input(
+        "Path", key="path", bind="query-params", placeholder="/home/me/my_job.py on the machine that Tidemark runs on",
+        icon=":material/description:", label_visibility="collapsed",
+    )  # fmt: skip
+    if not path:
+        return _draft("file:", Script("job.py", ""))
+    return _draft(f"file:{path}", gallery.from_path(path))
+
+
+def _draft(origin: str, script: Script) -> Draft:
+    known = st.session_state.get("new_job")
+    if isinstance(known, Draft) and known.origin == origin:
+        return known
+    revision = known.revision + 1 if isinstance(known, Draft) else 0
+    draft = Draft(origin, script.name, script.code, script.source, script.args, revision)
+    keep(draft)
+    return draft
+
+
+def draw(draft: Draft) -> RunRequest:
+    """The form; what it asks for as it stands now. Invalid (`job.arguments`, `job.confs`) where the text cannot be read."""
+    turn = draft.revision
+    taken = {job.job.name for job in session.workspace().jobs()}
+    with st.container(border=True, key="card_new_job"):
+        section("Job")
+        begins = free_name(PurePath(draft.script).stem, taken) if draft.code or draft.origin != "pasted" else ""
+        name = st.text_input("Name", begins, key=f"new_name_{turn}", max_chars=100, placeholder="my_job")
+        arguments = st.text_area(
+            "Arguments",
+            shlex.join(resolved(draft.args)),
+            key=f"new_args_{turn}",
+            height=112,
+            help="As in a shell. {output} becomes the job's own output directory.",
+        )
+        master = st.text_input("Master", "local[2]", key=f"new_master_{turn}", help="local[2], spark://…, yarn, k8s://…")
+        st.html('<p class="tm-field">Spark confs</p>')
+        confs = st.data_editor(
+            [{"Conf": "", "Value": ""}],
+            key=f"new_confs_{turn}",
+            num_rows="dynamic",
+            column_config=CONFS,
+            hide_index=True,
+            alt="Spark confs of the new job",
+        )
+    args, conf = words(arguments or ""), pairs([(row.get("Conf"), row.get("Value")) for row in confs])
+    title = (name or "").strip()
+    script = draft.script if draft.origin != "pasted" else f"{title or 'job'}.py"
+    return RunRequest(title, script, draft.code, args, conf, (master or "").strip() or "local[2]", source=draft.source)
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """`wanted`, with a number after it where that is taken."""
+    numbered = (f"{wanted}_{number}" for number in range(2, len(taken) + 3))
+    return wanted if wanted not in taken else next(name for name in numbered if name not in taken)
+
+
+def resolved(args: Sequence[str]) -> list[str]:
+    """The gallery's arguments with the directory of the example's events, where that job exists."""
+    return [_events() if one == gallery.EVENTS else one for one in args]
+
+
+def _events() -> str:
+    """The generator's output directory stands beside its checkpoints (`data/README.md`)."""
+    try:
+        run = session.workspace().job(GENERATOR).summary.run
+    except NotFound:
+        run = None
+    return f"{run.checkpoints.rpartition('/checkpoints')[0]}/output" if run and run.checkpoints else "DIRECTORY_OF_EVENTS"
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Arguments as a shell would read them; Invalid (`job.arguments`) for a quote that does not end."""
+    try:
+        return tuple(shlex.split(text.replace("\n", " ")))
+    except ValueError as error:
+        raise Invalid("job.arguments", f"The arguments cannot be read: {error}", "Close the quote, or leave it out.") from error
+
+
+def pairs(rows: Sequence[tuple[str | None, str | None]]) -> Mapping[str, str]:
+    """Confs by name, empty rows left out; Invalid (`job.confs`) for a value without a name."""
+    found: dict[str, str] = {}
+    for name, value in rows:
+        name, value = (name or "").strip(), (value or "").strip()
+        if value and not name:
+            raise Invalid("job.confs", f"The value {value!r} has no name of a Spark conf", "Write spark.… beside it, or remove the row.")
+        if name:
+            found[name] = value
+    return found

@@ -1,0 +1,150 @@
+"""The tree of versions: jobs, savepoints and forks over time; one savepoint in detail, or two and what differs between them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import formats, navigation, session
+from dashboard.components.version_tree import version_tree
+from dashboard.views import savepoints_actions, versions_difference
+from dashboard.views.commands import commands, said
+from dashboard.views.live import live, live_switch
+from dashboard.views.savepoints_detail import head
+from dashboard.views.versions_reading import Descendant, descendants, family
+from dashboard.widgets import command, empty_state, errors_shown, facts, page_header, section, state_chip, when
+from pipelines.domain.experiments import Tree
+from pipelines.domain.savepoints import Savepoint
+
+TEACHES = "Every job is a lane, every savepoint a mark on it, every fork a curve from a mark to a lane of its own."
+
+
+def page() -> None:
+    """Draws the tree with what the address selects in it."""
+    with errors_shown():
+        _draw()
+
+
+def _draw() -> None:
+    tree = session.workspace().tree()
+    with page_header("Versions", caption=_caption(tree)):
+        commands([said("The tree", ["versions"], "GET", "/tree")], key="versions_command")
+        if tree.lanes:
+            _job_choice(tree)
+        on = live_switch()
+    if not tree.lanes and not tree.marks:
+        _teach()
+        return
+    live(_tree, on)
+    _selection(tree)
+
+
+def _caption(tree: Tree) -> str:
+    forks = sum(lane.origin_savepoint is not None for lane in tree.lanes)
+    counts = (formats.plural(len(tree.lanes), "job"), formats.plural(len(tree.marks), "savepoint"), formats.plural(forks, "fork"))
+    return " · ".join(counts) if tree.lanes else ""
+
+
+def _teach() -> None:
+    with empty_state("No versions yet", TEACHES, key="versions"):
+        if st.button("Start a job", type="primary", icon=":material/add:"):
+            navigation.go("new_job")
+        command("python -m pipelines run my_job.py --name my_job", label="or from a shell")
+
+
+def _job_choice(tree: Tree) -> None:
+    names = ["", *(str(lane.job) for lane in tree.lanes)]
+    wanted = session.selected("job")
+    job = st.selectbox(
+        "Job",
+        names,
+        index=names.index(wanted) if wanted in names else 0,
+        format_func=lambda name: name or "All jobs",
+        key="versions_job",
+        label_visibility="collapsed",
+        width=230,
+    )
+    session.select(job=job or "")
+
+
+def _tree() -> None:
+    """The live part: the picture. A click on a mark selects its savepoint."""
+    with errors_shown():
+        tree = session.workspace().tree()
+        if _grown(tree):
+            st.rerun()
+        shown = family(tree, session.selected("job"))
+        chosen = session.selected("savepoint")
+        clicked = version_tree(shown, now_ms=session.now_ms(), key="version_tree", selected=chosen)
+        if clicked and clicked != chosen:
+            session.select(savepoint=clicked, **({"with": ""} if clicked == session.selected("with") else {}))
+            st.rerun()
+
+
+def _grown(tree: Tree) -> bool:
+    """Whether something came or changed its state since the rest of the page was drawn."""
+    now = ([(run.id, run.state) for lane in tree.lanes for run in lane.runs], [mark.id for mark in tree.marks])
+    before, st.session_state["versions_seen"] = st.session_state.get("versions_seen", now), now
+    return bool(now != before)
+
+
+def _selection(tree: Tree) -> None:
+    chosen = session.selected("savepoint")
+    if not chosen:
+        st.caption("Click a mark to see what that savepoint holds and what came of it.")
+        return
+    savepoint = session.workspace().savepoint(chosen)
+    left, right = st.columns([2.3, 1], gap="small")
+    with left, st.container(border=True, key="card_selected", height="stretch"):
+        head(savepoint, key="tree", tree_link=False)
+        savepoints_actions.outcome(savepoint)
+        _facts(savepoint)
+        other = _other(savepoint)
+    with right, st.container(border=True, key="card_descendants", height="stretch"):
+        _descendants(tree, savepoint)
+    if other:
+        versions_difference.draw(savepoint, other)
+
+
+def _facts(one: Savepoint) -> None:
+    pairs = [
+        ("Job", f'<a href="{navigation.href("job", job=one.job)}" target="_self">{one.job}</a>'),
+        ("Version", f'<span class="tm-mono">{one.version}</span>'),
+        ("Batch", f"{one.batch:,}, taken {when(one.created_ms, session.now_ms())}"),
+        ("Watermark", formats.exact(one.queries[0].watermark_ms or None, session.zone())),
+        ("Size", f"{formats.size(one.bytes)}, {formats.size(one.new_bytes)} new"),
+    ]
+    facts(pairs)
+
+
+def _other(savepoint: Savepoint) -> Savepoint | None:
+    """The savepoint that this one is compared with."""
+    others = {str(one.id): one for one in session.workspace().savepoints() if one.id != savepoint.id}
+    if not others:
+        return None
+    wanted = session.selected("with")
+    picked = st.selectbox(
+        "Compare with",
+        list(others),
+        index=list(others).index(wanted) if wanted in others else None,
+        format_func=lambda name: f"{name} · {others[name].job} · batch {others[name].batch:,} {others[name].label}".rstrip(),
+        placeholder="Compare with another savepoint: code, configuration, offsets",
+        key=f"versions_with_{savepoint.id}",
+        label_visibility="collapsed",
+    )
+    session.select(**{"with": picked or ""})
+    return others.get(picked or "")
+
+
+def _descendants(tree: Tree, savepoint: Savepoint) -> None:
+    found = descendants(tree, savepoint.id)
+    section("Descendants", formats.plural(len(found), "job") if found else "")
+    if not found:
+        st.caption("Nothing has begun from here yet. A fork or a resume will be listed here.")
+    st.html(f'<div class="tm-rows">{"".join(map(_descendant, found))}</div>')
+
+
+def _descendant(one: Descendant) -> str:
+    link = f'<a href="{navigation.href("job", job=one.run.job)}" target="_self">{one.run.job}</a>'
+    how = "resumed" if one.resumed else "forked"
+    began = when(one.run.started_ms or one.run.created_ms, session.now_ms())
+    return f'<div class="tm-head">{link}{state_chip(one.run.state)}<span class="tm-caption">{how} {began}</span></div>'

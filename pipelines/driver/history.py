@@ -1,0 +1,83 @@
+"""A fork's output holds its history: the data files that the savepoint's sink log names, linked into the fork's own directory.
+
+Spark lists a file sink's output by its log, and drops without a word what lies outside of the directory that it was asked to
+read (MetadataLogFileIndex). So a log alone is not enough: the files come along, and the log names them where they are now.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+ROOT_FILE = "root"
+"""In a restored sink log's folder: the output directory that its entries were written to."""
+_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
+
+
+@dataclass(frozen=True)
+class History:
+    """Where the entries of a carried log point, and where they shall: both local directories."""
+
+    root: Path
+    sink: Path
+
+    @property
+    def moves(self) -> bool:
+        """Whether the fork writes elsewhere; a resume does not."""
+        return self.root != self.sink
+
+    def entry(self, line: str) -> str:
+        """One line of the log with its path below `sink`; a line that names no file below `root` stays as it is."""
+        inner = self._inner(line)
+        if inner is None:
+            return line
+        return json.dumps(json.loads(line) | {"path": (self.sink / inner).as_uri()}, separators=(",", ":"))
+
+    def bring(self, lines: Iterable[str]) -> int:
+        """Links the files that `lines` name (copies where a link cannot be) with their checksums; answers how many are gone."""
+        missing = 0
+        for inner in filter(None, map(self._inner, lines)):
+            present = _bring(self.root / inner, self.sink / inner)
+            _bring(_checksum(self.root / inner), _checksum(self.sink / inner))
+            missing += not present
+        return missing
+
+    def _inner(self, line: str) -> Path | None:
+        if not line.startswith("{"):
+            return None
+        path = Path(unquote(urlsplit(json.loads(line)["path"]).path))
+        return path.relative_to(self.root) if path.is_relative_to(self.root) else None
+
+
+def lines_of(logs: Iterable[Path]) -> Iterator[str]:
+    """Every line of these log files, version lines too."""
+    for log in logs:
+        yield from log.read_text().splitlines()
+
+
+def _bring(source: Path, target: Path) -> bool:
+    """Whether `target` is there afterwards. A copy takes its name when it is whole, so a crash leaves no half file under it."""
+    if target.exists():
+        return True
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINK:
+            raise
+        aside = target.with_name(f".{target.name}.tmp")
+        shutil.copy2(source, aside)
+        aside.rename(target)
+    return True
+
+
+def _checksum(path: Path) -> Path:
+    return path.with_name(f".{path.name}.crc")

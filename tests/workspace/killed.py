@@ -1,0 +1,30 @@
+"""Forks a savepoint and is killed (SIGKILL, itself) at the n-th document it would write: `killed.py WORKSPACE SAVEPOINT N`."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+from pathlib import Path
+
+from pipelines.domain.requests import ForkRequest
+from pipelines.storage.local import LocalStorage
+from pipelines.workspace.opening import open_workspace
+
+
+def main(root: str, savepoint: str, step: int) -> None:
+    face = open_workspace(Path(root))
+    steps, write = itertools.count(1), LocalStorage.write
+
+    def dying(self: LocalStorage, path: str, data: bytes) -> None:
+        if next(steps) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        write(self, path, data)
+
+    LocalStorage.write = dying
+    face.fork(savepoint, ForkRequest("b", code="x = 1\n"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,49 @@
+"""A fork whose server is killed before any of the documents it writes: a whole job or none, and nothing left over."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from pipelines.domain.requests import TakeRequest
+from pipelines.domain.savepoints import Savepoint
+from pipelines.workspace.workspace import Workspace
+from tests.workspace.conftest import House, job
+
+
+def forked(root: Path, savepoint: str, step: int) -> int:
+    command = [sys.executable, "-m", "tests.workspace.killed", str(root), savepoint, str(step)]
+    return subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode
+
+
+def assert_whole_or_nothing(face: Workspace, *, done: bool) -> None:
+    names = [one.job.name for one in face.jobs()]
+    if "b" in names:
+        run = face.job("b").runs[0]
+        assert Path(face.parts.files.spec(run.job, run.id).script).is_file()
+        assert (Path(run.checkpoints) / "counts" / "metadata").is_file()
+    else:
+        assert not done and names == ["a"] and not face.layout.job(job("b")).exists()
+    assert not [path for path in face.layout.savepoints.rglob("leases/*") if path.is_file() and done]
+
+
+def test_a_fork_killed_before_any_of_its_writes(house: House, tmp_path: Path) -> None:
+    house.ran("a")
+    taken = house.face.take("a", TakeRequest())
+    assert isinstance(taken, Savepoint)
+    house.face.close()
+    shutil.copytree(house.root, tmp_path / "before")
+    for step in itertools.count(1):
+        code = forked(house.root, taken.id, step)
+        assert_whole_or_nothing(house.open(), done=code == 0)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        house.face.close()
+        shutil.rmtree(house.root)
+        shutil.copytree(tmp_path / "before", house.root)
+    assert step > 5
