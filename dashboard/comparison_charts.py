@@ -28,6 +28,7 @@ MEASURES = {
     "throughput": Measure("Processed", "processed_rate", RATE),
     "batch_rows": Measure("Rows per batch", "input_rows", ROWS),
     "lag": Measure("Event-time lag", "event_lag_ms"),
+    "late": Measure("Late rows dropped", "late_rows", ROWS),
     "state_rows": Measure("State rows", "state_rows", ROWS),
     "state_bytes": Measure("State memory", "state_bytes", BYTES),
 }

@@ -58,7 +58,7 @@ def _gallery() -> Draft:
     names = gallery.names()
     first = "post_engagement.py" if "post_engagement.py" in names else names[0]
     picked = st.pills(
-        "Script", names, default=first, required=True, key="script", bind="query-params", label_visibility="collapsed", width="stretch"
+        "Script", names, default=first, required=True, key="script", bind="query-params", label_visibility="collapsed"
     )
     script = gallery.from_gallery(str(picked or first))
     return _draft(f"gallery:{script.name}", script)

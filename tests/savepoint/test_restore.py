@@ -56,7 +56,7 @@ def test_the_sink_log_waits_beside_the_checkpoint_and_outlives_the_savepoint(ben
     log = Path(made.sink_logs["counts"])
     assert log.is_absolute()
     assert {path.name for path in log.iterdir() if path.name[0] != "."} == {"9.compact", "10", "11", "root"}
-    assert (log / "root").read_text().endswith("/output")
+    assert (log / "root").read_text().endswith("/output/counts")
     assert closure(LocalStorage(f"{made.checkpoints}/counts"), 11).batch == 11
 
 

@@ -135,10 +135,15 @@ function open(host, data, send) {
   };
 }
 
-/** Brings the first difference into view. */
+/** Brings the first difference into view, inside the editor alone: the page stays where it is. */
 function showFirstChange(view) {
   const [first] = getChunks(view.state)?.chunks ?? [];
-  if (first) view.dispatch({ effects: EditorView.scrollIntoView(Math.min(first.fromB, view.state.doc.length), { y: "center" }) });
+  if (!first) return;
+  const scroller = view.dom.closest(".tm-code-split") ?? view.scrollDOM;
+  view.requestMeasure({
+    read: () => view.lineBlockAt(Math.min(first.fromB, view.state.doc.length)).top,
+    write: (top) => { scroller.scrollTop = Math.max(0, top - scroller.clientHeight / 2); },
+  });
 }
 
 /** Underlines what Python found; lines count from 1, columns from 0. */

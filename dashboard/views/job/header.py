@@ -37,10 +37,9 @@ def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
 
 
 def streams(detail: JobDetail) -> bool:
-    """Whether the job has streaming queries, as far as is known: a run that is up and started none is a plain script."""
-    if detail.queries or detail.summary.last_progress_ms is not None:
-        return True
-    return detail.summary.state not in (RunState.RUNNING, RunState.STOPPING, RunState.FINISHED, RunState.STOPPED)
+    """Whether the job has streaming queries; one that is still starting may, one that is up or over without any has none."""
+    begins = detail.summary.state in (None, RunState.WANTED, RunState.STARTING)
+    return bool(detail.queries) or detail.summary.last_progress_ms is not None or begins
 
 
 def _buttons(name: str, detail: JobDetail) -> None:

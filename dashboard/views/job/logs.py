@@ -24,7 +24,7 @@ def draw(name: str, detail: JobDetail) -> None:
     """The log of the newest run, or of the one that the address names."""
     runs = {run.id: run for run in detail.runs}
     with st.container(horizontal=True, vertical_alignment="center", key="log_bar"):
-        follow = st.toggle("Follow", value=True, key="follow", help="Off holds the log still, to read in it")
+        follow = st.toggle("Follow", value=True, key="follow")
         wrap = st.toggle("Wrap lines", key="wrap", bind="query-params")
         chosen = ""
         if len(runs) > 1:

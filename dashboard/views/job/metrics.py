@@ -9,15 +9,20 @@ import streamlit as st
 from dashboard import charts, formats, navigation, session
 from dashboard.components.panel import panel
 from dashboard.figures import TimeMark
-from dashboard.widgets import KeyFigure, key_figures
+from dashboard.views.job import logs
+from dashboard.widgets import KeyFigure, empty_state, key_figures, section
 from pipelines.domain.jobs import JobDetail, JobSummary, Run
 from pipelines.domain.savepoints import Savepoint
 
 POINTS = 600
+TAIL_BYTES = 12_000
 
 
 def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
     """Key figures and charts over the last `span_ms`."""
+    if detail.summary.last_progress_ms is None:
+        _waiting(name, detail)
+        return
     workspace = session.workspace()
     _figures(detail.summary)
     series = workspace.series(name, from_ms=int(now - span_ms), to_ms=int(now), points=POINTS)
@@ -28,6 +33,18 @@ def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
             clicked = panel(chart, key=f"{key}_{name}", group=f"job_{name}", clickable=True)
         if clicked:
             navigation.go("savepoints", savepoint=clicked)
+
+
+def _waiting(name: str, detail: JobDetail) -> None:
+    """Before the first batch: that it comes, and what the driver says meanwhile."""
+    title = "Its first batch runs" if detail.queries else "The driver starts"
+    says = "The charts begin with the first batch. A driver needs half a minute to start Spark; the first batch is the slowest."
+    with empty_state(title, says, key="waiting"):
+        pass
+    chunk = session.workspace().logs(name, offset=-TAIL_BYTES)
+    if chunk.text:
+        section("What the driver says")
+        logs.box(chunk.text, height=320, wrap=True)
 
 
 def _figures(job: JobSummary) -> None:

@@ -1,4 +1,4 @@
-"""A job without streaming queries: a script that Tidemark keeps, with its log."""
+"""A job without streaming queries: a script that Tidemark keeps, or one that failed before it started any, with its log."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from dashboard import formats, session
 from dashboard.views.job import logs
 from dashboard.widgets import KeyFigure, key_figures, message_box, section
 from pipelines.domain.jobs import JobDetail
+from pipelines.domain.runs import RunState
 
 TAIL_BYTES = 12_000
+NO_QUERY = "So there are no batches to chart, no state, and nothing to take a savepoint of. Tidemark keeps it running, its code and its log."
 
 
 def draw(name: str, detail: JobDetail, now: float) -> None:
@@ -33,8 +35,8 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
         version = session.workspace().version(run.version)
         section("What runs", f"on {version.master}")
         st.code(shlex.join([version.script, *version.args]), language="bash", wrap_lines=True)
-    says = "So there are no batches to chart, no state, and nothing to take a savepoint of. Tidemark keeps it running, its code and its log."
-    message_box("This script starts no streaming query", says, tone="blue")
+    if detail.summary.state is not RunState.FAILED:
+        message_box("This script starts no streaming query", NO_QUERY, tone="blue")
     section("What it said last")
     if chunk.text:
         logs.box(chunk.text, height=320, wrap=True)

@@ -1,0 +1,104 @@
+"""Experiments: the list of them, or two jobs side by side over event time: their metrics, their outputs, their code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from dashboard import formats, navigation, session
+from dashboard.equivalents import Equivalent
+from dashboard.views import experiments_list, experiments_metrics, experiments_outputs, experiments_sides
+from dashboard.views.commands import commands, said
+from dashboard.views.experiments_reading import Pair, pair
+from dashboard.views.live import live, live_switch
+from dashboard.widgets import chip, errors_shown, message_box, page_header, when
+from pipelines.domain.experiments import Experiment
+
+
+def page() -> None:
+    """Draws the experiment or the two jobs that the address names, else the list."""
+    with errors_shown():
+        named, a, b = (session.selected(name) for name in ("experiment", "a", "b"))
+        if named:
+            _experiment(session.workspace().experiment(named), a, b)
+        elif a and b:
+            _any_two(a, b)
+        else:
+            _list()
+
+
+def _list() -> None:
+    every = session.workspace().experiments()
+    with page_header("Experiments", caption=formats.plural(len(every), "experiment") if every else ""):
+        commands([said("List them", ["experiments"], "GET", "/experiments")], key="experiments_command")
+    experiments_list.draw(every)
+
+
+def _experiment(one: Experiment, a: str, b: str) -> None:
+    href = navigation.href("savepoints", savepoint=one.savepoint)
+    caption = f'from <a href="{href}" target="_self">{formats.short_id(one.savepoint)}</a> · began {when(one.created_ms, session.now_ms())}'
+    chosen = pair(one.jobs, a, b)
+    with page_header(one.name, chips=[chip(one.id, mono=True)], caption=caption):
+        _back()
+        if len(one.jobs) > 2:
+            chosen = _choice(one.jobs, chosen)
+        commands([_compare(chosen), said("Show it", ["experiments", "--json"], "GET", f"/experiments/{one.id}")], key="experiment_command")
+        on = live_switch()
+    _side_by_side(chosen, on)
+
+
+def _any_two(a: str, b: str) -> None:
+    with page_header(f"{a} against {b}"):
+        _back()
+        commands([_compare(Pair(a, b))], key="compare_command")
+        on = live_switch()
+    if a == b:
+        message_box("A job is always equal to itself", "Choose another one for B.", tone="orange")
+        return
+    _side_by_side(Pair(a, b), on)
+
+
+def _back() -> None:
+    if st.button("All experiments", icon=":material/arrow_back:", type="tertiary", key="experiments_back"):
+        navigation.go("experiments")
+
+
+def _choice(jobs: Sequence[str], chosen: Pair) -> Pair:
+    """Which two of an experiment of more."""
+    a = st.selectbox("A", jobs, index=list(jobs).index(chosen.a), key="choice_a", label_visibility="collapsed", width=220)
+    others = [job for job in jobs if job != a]
+    index = others.index(chosen.b) if chosen.b in others else 0
+    b = st.selectbox("B", others, index=index, key="choice_b", label_visibility="collapsed", width=220)
+    session.select(a=str(a), b=str(b))
+    return Pair(str(a), str(b))
+
+
+def _compare(chosen: Pair) -> Equivalent:
+    return said("Compare their outputs", ["compare", chosen.a, chosen.b], "POST", "/compare", {"a": chosen.a, "b": chosen.b})
+
+
+def _side_by_side(chosen: Pair, on: bool) -> None:
+    for (side, job), cell in zip((("A", chosen.a), ("B", chosen.b)), st.columns(2, gap="small"), strict=True):
+        with cell:
+            experiments_sides.card(side, job)
+    live(partial(_compared, chosen), on)
+    experiments_sides.code(chosen)
+
+
+def _compared(chosen: Pair) -> None:
+    """The live part."""
+    with errors_shown():
+        if _ended_or_begun(chosen):
+            st.rerun()
+        experiments_outputs.draw(chosen)
+        experiments_metrics.draw(chosen)
+
+
+def _ended_or_begun(chosen: Pair) -> bool:
+    """Whether a side changed its state since its card was drawn."""
+    found = [experiments_sides.detail_of(job) for job in (chosen.a, chosen.b)]
+    now = [(one.summary.state, (one.summary.batch or 0) // 10) if one else None for one in found]
+    before, st.session_state["sides_seen"] = st.session_state.get("sides_seen", now), now
+    return now != before

@@ -1,0 +1,88 @@
+"""A comparison in shapes that can be drawn: shares, tables of examples, which two jobs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from dashboard import formats
+from pipelines.domain.experiments import Comparison
+
+PARTS = (("equal", "Equal"), ("changed", "Changed"), ("only_a", "Only in A"), ("only_b", "Only in B"))
+"""Field of a comparison -> its name; in the order of the bar, and of the colours in the style sheet."""
+TINTS = {"a.": "background-color: rgba(37, 99, 235, .16)", "b.": "background-color: rgba(245, 158, 11, .20)"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two jobs that are looked at side by side."""
+
+    a: str
+    b: str
+
+
+def pair(jobs: Sequence[str], a: str, b: str) -> Pair:
+    """The two that the address names, where they are of `jobs`; else the first two, never one with itself."""
+    first = a if a in jobs else jobs[0]
+    second = b if b in jobs and b != first else next(job for job in jobs if job != first)
+    return Pair(first, second)
+
+
+def whole(found: Comparison) -> int:
+    """How many rows there are to compare: one with a key on both sides counts once."""
+    return found.equal + found.changed + found.only_a + found.only_b
+
+
+def share(part: int, of: int) -> str:
+    """`98.2 %`; never 100 or 0 for what is not all or nothing."""
+    if not of:
+        return formats.MISSING
+    percent = 100 * part / of
+    if part not in (0, of):
+        percent = min(max(percent, 0.1), 99.9)
+    return f"{percent:.1f} %" if percent not in (0, 100) else f"{percent:.0f} %"
+
+
+def bar(found: Comparison) -> str:
+    """The parts of the outputs as one stacked bar with its legend, as HTML."""
+    total = whole(found)
+    if not total:
+        return ""
+    counts = [(kind, name, int(getattr(found, kind))) for kind, name in PARTS]
+    said = ", ".join(f"{name.lower()} {count:,}" for _, name, count in counts)
+    pieces = "".join(
+        f'<i class="{kind}" style="flex-grow:{count / total:.6f}" title="{name}: {count:,} rows"></i>'
+        for kind, name, count in counts
+        if count
+    )
+    legend = "".join(f'<span><i class="{kind}"></i>{name} <b>{count:,}</b></span>' for kind, name, count in counts)
+    return f'<div class="tm-shares" role="img" aria-label="Rows: {escape(said)}">{pieces}</div><div class="tm-shares-legend">{legend}</div>'
+
+
+def _piece(kind: str, name: str, count: int, total: int) -> str:
+    return f'<i class="{kind}" style="flex-grow:{count / total:.6f}" title="{name}: {count:,} rows"></i>'
+
+
+def examples_frame(found: Comparison, kind: str) -> pd.DataFrame:
+    """Rows of one kind; of changed ones the keys first, then each column as A has it beside what B has."""
+    rows: Sequence[Mapping[str, Any]] = found.examples.get(kind, ())
+    frame = pd.DataFrame([dict(row) for row in rows]).convert_dtypes()
+    if frame.empty or kind != "changed":
+        return frame
+    pairs = [f"{side}.{name}" for name in found.columns for side in ("a", "b") if f"{side}.{name}" in frame.columns]
+    keys = [name for name in frame.columns if name not in pairs]
+    return frame[[*keys, *pairs]]
+
+
+def tinted(frame: pd.DataFrame) -> Any:
+    """The frame with the cells that differ in the colours of A and B."""
+    return frame.style.apply(_tints, axis=0)
+
+
+def _tints(column: pd.Series) -> list[str]:
+    tint = TINTS.get(str(column.name)[:2], "")
+    return [tint if pd.notna(value) else "" for value in column]
