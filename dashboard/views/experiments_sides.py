@@ -10,7 +10,7 @@ from dashboard import formats, navigation, session
 from dashboard.components.code_editor import code_editor
 from dashboard.views.experiments_reading import Pair
 from dashboard.views.fork.drafts import difference
-from dashboard.widgets import chip, confirm, facts, message_box, section, state_chip, when
+from dashboard.widgets import chip, confirm, facts, message_box, state_chip, when
 from pipelines.domain.errors import NotFound
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.requests import StopRequest
@@ -91,7 +91,8 @@ def code(pair: Pair) -> None:
     with st.container(border=True, key="card_code"):
         lines = chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True)
         said = lines if added or removed else chip("same code")
-        section("Code, A → B", said + _settings(first.args == second.args, first.conf == second.conf))
+        settings = _settings(first.args == second.args, first.conf == second.conf)
+        st.html(f'<div class="tm-head"><h2 class="tm-h2">Code, A → B</h2>{said}{settings}</div>')
         if added or removed:
             code_editor(
                 second.code,

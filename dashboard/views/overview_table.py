@@ -49,7 +49,6 @@ def draw(jobs: Sequence[JobSummary], found: Sequence[Finding], now: float) -> st
 
 
 def _chosen(jobs: Sequence[JobSummary], attention: frozenset[str], now: float) -> list[JobSummary]:
-    counts = {name: sum(1 for job in jobs if fits(job, attention)) for name, fits in CHOICES.items()}
     with st.container(horizontal=True, vertical_alignment="center", key="jobs_bar"):
         st.html('<div class="tm-section"><h2>Jobs</h2></div>', width="content")
         state = st.pills(
@@ -59,7 +58,6 @@ def _chosen(jobs: Sequence[JobSummary], attention: frozenset[str], now: float) -
             required=True,
             key="state",
             bind="query-params",
-            format_func=lambda name: f"{name} {counts[name]:,}",
             label_visibility="collapsed",
         )
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")

@@ -62,6 +62,8 @@ def _catalog() -> None:
     """The live part: figures, filters, table."""
     with errors_shown():
         every, now = session.workspace().savepoints(), session.now_ms()
+        if _changed(every):
+            st.rerun()
         key_figures(_figures(every, now))
         shown = _filtered(every)
         if not shown:
@@ -71,6 +73,13 @@ def _catalog() -> None:
         if picked != [one for one in _chosen() if one in {s.id for s in shown}]:
             session.select(savepoint=",".join(picked))
             st.rerun()
+
+
+def _changed(every: Sequence[Savepoint]) -> bool:
+    """Whether one came, went or was checked since the rest of the page was drawn."""
+    now = [(one.id, one.trust, one.damaged_files) for one in every]
+    before, st.session_state["savepoints_seen"] = st.session_state.get("savepoints_seen", now), now
+    return now != before
 
 
 def _figures(every: Sequence[Savepoint], now_ms: float) -> list[KeyFigure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -59,7 +60,7 @@ def ask_dispose(chosen: Sequence[Savepoint]) -> None:
         message_box("It is still needed", "\n".join(blockers), tone="orange")
         return
     confirm(
-        f"Dispose of {formats.plural(len(plans), 'savepoint')}?",
+        "Dispose of this savepoint?" if len(plans) == 1 else f"Dispose of {len(plans)} savepoints?",
         _disposal(chosen, plans),
         "Dispose",
         lambda: _dispose(chosen),
@@ -78,7 +79,8 @@ def _disposal(chosen: Sequence[Savepoint], plans: Sequence[DisposePlan]) -> str:
 
 
 def _labelled(one: Savepoint) -> str:
-    return f" · {one.label}" if one.label else ""
+    """Its label as plain words: what people typed is no markdown."""
+    return " · " + re.sub(r"([\\`*_{}\[\]()#+.!|<>$~:-])", r"\\\1", one.label) if one.label else ""
 
 
 def _dispose(chosen: Sequence[Savepoint]) -> None:

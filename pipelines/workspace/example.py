@@ -14,13 +14,15 @@ from pipelines.workspace.parts import Parts
 
 GENERATOR = JobName("post_events")
 COUNTER = JobName("post_engagement")
+SECONDS_A_FILE = "2"
+"""The counter reads a file a second: with one written every other second it catches up after a pause, and so do its forks."""
 
 
 def start(parts: Parts) -> Sequence[Run]:
     """Runs of both jobs: begun, gone on with, or left alone where they are live."""
     events = str(parts.layout.output(GENERATOR))
     return [
-        _start(parts, GENERATOR, ("--out", runs.OUTPUT)),
+        _start(parts, GENERATOR, ("--out", runs.OUTPUT, "--interval", SECONDS_A_FILE)),
         _start(parts, COUNTER, ("--events", events, "--output", runs.OUTPUT)),
     ]
 

@@ -60,7 +60,10 @@ class Face(Protocol):
         ...
 
     def forget(self, job: str) -> None:
-        """Remove a job that is not running, with its runs, checkpoints and output; its savepoints stay. Conflict while it runs."""
+        """Remove a job that is not running, with its runs, checkpoints and output; its savepoints stay.
+
+        Conflict while it runs, and while a savepoint or a fork that has not begun needs its output (a file sink's history).
+        """
         ...
 
     def logs(self, job: str, *, run: str = "", offset: int = -20_000, limit: int = 200_000) -> LogChunk:

@@ -14,8 +14,10 @@ from pipelines.catalog import tails as tail_rows
 from pipelines.domain.errors import Conflict
 from pipelines.domain.experiments import BatchRow, Health, Series
 from pipelines.domain.ids import JobName
-from pipelines.domain.jobs import Job, JobDetail, JobSummary
-from pipelines.workspace import events, runs, tails
+from pipelines.domain.jobs import JobDetail, JobSummary
+from pipelines.domain.runs import QUERIES_FILE
+from pipelines.savepoint.sinks import FILE_SINKS, inside
+from pipelines.workspace import events, runs, savepoints, tails
 from pipelines.workspace.parts import Parts
 
 
@@ -73,11 +75,18 @@ def forget(parts: Parts, job: str) -> None:
 
 
 def _refuse_needed(parts: Parts, name: JobName) -> None:
-    """A fork's file sink holds the rows before the fork by reference to its ancestors' files."""
-    jobs = {job.name: job for one in parts.files.job_names() if (job := parts.files.job(one))}
-    for job in jobs.values():
-        ancestor: Job | None = job
-        while ancestor is not None and ancestor.origin is not None:
-            if ancestor.origin.job == name:
-                raise Conflict("job.needed", f"The output of {job.name} builds on files of {name}", f"Forget {job.name} first.")
-            ancestor = jobs.get(ancestor.origin.job)
+    """A file sink's history is in the job's output: its savepoints' forks, and those that have not begun, still take it from there."""
+    output = str(parts.layout.output(name))
+    for savepoint in savepoints.newest_first(parts, name):
+        if any(image.sink.lower() in FILE_SINKS and inside(image.sink_path, output) for image in savepoint.queries):
+            hint = "Dispose of the job's savepoints first, or leave the job stopped."
+            raise Conflict("job.needed", f"Savepoint {savepoint.id} needs the output of {name}: its forks carry it on", hint)
+    for job in filter(None, map(parts.files.job, parts.files.job_names())):
+        if job.origin is not None and job.origin.job == name and not _has_begun(parts, job.name):
+            hint = f"Wait until {job.name} runs, or forget it first."
+            raise Conflict("job.needed", f"The fork {job.name} has not taken its history out of {name}'s output yet", hint)
+
+
+def _has_begun(parts: Parts, fork: JobName) -> bool:
+    """Whether a query of the fork ever started: its driver links the history before that."""
+    return any((parts.layout.run(fork, run) / QUERIES_FILE).is_file() for run in parts.files.run_ids(fork))

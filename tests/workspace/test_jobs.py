@@ -20,7 +20,7 @@ from pipelines.domain.requests import (
     StopRequest,
     TakeRequest,
 )
-from pipelines.domain.runs import LOG_FILE, RunSpec, RunState
+from pipelines.domain.runs import LOG_FILE, QUERIES_FILE, RunSpec, RunState
 from pipelines.domain.savepoints import Reason, RestorePlan, Savepoint, TakePlan, Trust
 from tests.workspace.conftest import CODE, NEWEST, House, job
 
@@ -266,8 +266,18 @@ def test_a_job_that_stopped_cannot_be_stopped(house: House) -> None:
 # forgetting
 
 
-def test_a_forgotten_job_leaves_its_savepoints(house: House) -> None:
+def ran_without_files(house: House) -> Run:
+    """A job that stopped, whose sink keeps no files."""
     run = house.ran("a")
+    queries = house.folder(run) / QUERIES_FILE
+    started = [{**json.loads(line), "sink": "noop", "sink_path": ""} for line in queries.read_text().splitlines()]
+    queries.write_text("".join(json.dumps(one) + "\n" for one in started))
+    house.face.rebuild_catalog()
+    return run
+
+
+def test_a_forgotten_job_leaves_its_savepoints(house: House) -> None:
+    run = ran_without_files(house)
     taken = take(house)
     house.progress(run, 1)
     house.face.forget("a")
@@ -278,11 +288,22 @@ def test_a_forgotten_job_leaves_its_savepoints(house: House) -> None:
     assert house.face.batches("a") == []
 
 
-def test_a_job_whose_output_forks_build_on_is_not_forgotten(house: House) -> None:
-    house.ran("a")
-    fork(house, take(house).id, ForkRequest("b"))
+def test_a_job_whose_output_a_fork_is_still_to_take_is_not_forgotten(house: House) -> None:
+    ran_without_files(house)
+    forked = fork(house, take(house).id, ForkRequest("b"))
     with refusal(Conflict, "job.needed"):
         house.face.forget("a")
+    (house.folder(forked) / QUERIES_FILE).write_text("")
+    house.face.forget("a")
+
+
+def test_a_job_whose_output_a_savepoint_needs_is_not_forgotten(house: House) -> None:
+    house.ran("a")
+    taken = take(house)
+    with refusal(Conflict, "job.needed"):
+        house.face.forget("a")
+    house.face.dispose(taken.id)
+    house.face.forget("a")
 
 
 # logs

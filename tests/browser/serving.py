@@ -1,0 +1,89 @@
+"""A real server on a port of its own, in a workspace of its own; all that it starts is ended with it, by id."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from pipelines.sandbox.java import java_home
+from pipelines.supervisor.processes import RUN_VARIABLE
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 120
+END_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server."""
+
+    url: str
+    workspace: Path
+
+    def ask(self, path: str) -> Any:
+        """What REST answers to a GET below `/api/v1`."""
+        answer = httpx.get(f"{self.url}/api/v1{path}", timeout=60)
+        answer.raise_for_status()
+        return answer.json()
+
+
+@contextmanager
+def served(workspace: Path, log: Path) -> Iterator[Served]:
+    """Starts `python -m dashboard` and waits until it says that it serves."""
+    environ = {**os.environ, "JAVA_HOME": str(java_home().path), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "dashboard", "--port", "0", "--workspace", str(workspace)]
+    with log.open("wb") as out, subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.STDOUT) as server:
+        try:
+            yield Served(_address(server, log), workspace)
+        finally:
+            _end(server, workspace)
+
+
+@retry(wait=wait_fixed(0.2), stop=stop_after_delay(START_SECONDS), retry=retry_if_result(lambda url: not url))
+def _address(server: subprocess.Popen[bytes], log: Path) -> str:
+    """The address that the server prints once it answers."""
+    if server.poll() is not None:
+        raise AssertionError(f"the server ended with {server.returncode}:\n{log.read_text()}")
+    found = re.search(r"serves (http://\S+)", log.read_text())
+    return found.group(1) if found else ""
+
+
+def _end(server: subprocess.Popen[bytes], workspace: Path) -> None:
+    """First the server, so that nothing is started again; then every process of the workspace's runs."""
+    server.terminate()
+    try:
+        server.wait(timeout=END_SECONDS)
+    except subprocess.TimeoutExpired:
+        server.kill()
+    left = list(_of_runs(workspace))
+    for process in left:
+        _quietly(process.kill)
+    psutil.wait_procs(left, timeout=END_SECONDS)
+
+
+def _of_runs(workspace: Path) -> Iterator[psutil.Process]:
+    """Processes that carry a run of this workspace in their environment: drivers and all that they started."""
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(RUN_VARIABLE, "").startswith(str(workspace)):
+                yield process
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            continue
+
+
+def _quietly(act: Any) -> None:
+    try:
+        act()
+    except psutil.NoSuchProcess:
+        return

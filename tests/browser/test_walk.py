@@ -1,0 +1,169 @@
+"""The walk of a new user, in a real browser against a real server with real Spark: from the empty page to A against B, and the tree."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from tests.browser.serving import Served
+from tests.browser.watching import Watched
+
+pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.timeout(1_200)]
+
+JOB = "post_engagement"
+LONG_MS = 400_000
+"""For what Spark does: its drivers start slowly on a busy machine, and windows close in the network's own time."""
+BATCHES = 45
+"""A savepoint after so many seconds of events holds closed windows and open ones."""
+SAVEPOINT = re.compile(r"sp-[0-9a-f]{12}")
+SOME = re.compile(r"[1-9][0-9,]*")
+
+
+def test_the_walk(watched: Watched, server: Served) -> None:
+    page = watched.page
+    the_empty_page_offers_the_example(watched, server)
+    its_health_appears(watched, server)
+    savepoint = a_savepoint_is_taken(watched, server)
+    a_fork_is_prepared_as_an_experiment(watched, savepoint)
+    a_and_b_are_compared(watched)
+    the_tree_shows_it_all(watched, savepoint)
+    a_pasted_link_shows_the_same(watched, page.url, savepoint)
+    assert watched.errors == []
+
+
+def the_empty_page_offers_the_example(watched: Watched, server: Served) -> None:
+    page = watched.page
+    page.goto(server.url)
+    example = page.get_by_role("button", name="Start the example")
+    expect(example).to_be_visible()
+    watched.shoot("1_empty")
+    example.click()
+    page.get_by_role("row").get_by_role("link", name=JOB, exact=True).click()
+    expect(page).to_have_url(re.compile(rf"/job\?job={JOB}"))
+
+
+def its_health_appears(watched: Watched, server: Served) -> None:
+    page = watched.page
+    expect(page.get_by_text("Running", exact=True).first).to_be_visible(timeout=LONG_MS)
+    for chart in ("Throughput", "Batch latency", "State rows"):
+        panel = page.locator(".tm-panel").filter(has=page.get_by_text(chart, exact=True))
+        expect(panel.locator(".js-plotly-plot")).to_be_visible(timeout=LONG_MS)
+    batch_reached(server, BATCHES)
+    watched.shoot("2_health")
+
+
+@retry(wait=wait_fixed(1), stop=stop_after_delay(LONG_MS / 1_000), retry=retry_if_result(lambda there: not there))
+def batch_reached(server: Served, batch: int) -> bool:
+    return int(server.ask(f"/jobs/{JOB}")["summary"]["batch"] or 0) >= batch
+
+
+def a_savepoint_is_taken(watched: Watched, server: Served) -> str:
+    page = watched.page
+    began = time.perf_counter()
+    page.get_by_role("button", name="Savepoint", exact=True).click()
+    answer = page.get_by_test_id("taken")
+    expect(answer).to_contain_text(SAVEPOINT)
+    print(f"\nfrom the click to the answer: {(time.perf_counter() - began) * 1_000:.0f} ms")
+    said = answer.inner_text()
+    found = SAVEPOINT.search(said)
+    assert found is not None
+    taken = server.ask(f"/savepoints/{found.group()}")
+    assert taken["queries"][0]["batch"] >= BATCHES
+    for words in (rf"batch {taken['queries'][0]['batch']:,}", r"\d B|\d .B in \d+ files", r"new on disk"):
+        assert re.search(words, said), said
+    expect(page.get_by_text(taken["path"]).first).to_be_visible()
+    print(f"the savepoint itself: {taken['took_ms']:.0f} ms, {taken['bytes']:,} bytes, {taken['new_bytes']:,} of them new")
+    watched.shoot("3_savepoint")
+    return found.group()
+
+
+def a_fork_is_prepared_as_an_experiment(watched: Watched, savepoint: str) -> None:
+    page = watched.page
+    page.get_by_role("button", name="Fork from it").click()
+    expect(page).to_have_url(re.compile(rf"/fork\?savepoint={savepoint}"))
+    expect(page.get_by_role("heading", name=f"Fork {JOB}")).to_be_visible()
+    expect(page.get_by_text("ready to start")).to_be_visible()
+    watched.shoot("4_fork")
+    page.get_by_role("button", name="Add variant").click()
+    expect(page).to_have_url(re.compile("variant=B"))
+    watched.rest()
+    another_script(watched, "post_engagement_split.py")
+    page.get_by_role("radio", name="Split").click()
+    expect(page.locator(".cm-mergeView")).to_be_visible()
+    expect(page.get_by_text("(paid)").first).to_be_visible()
+    expect(page.get_by_text("ready to start")).to_be_visible()
+    watched.shoot("4_fork_split")
+    page.get_by_role("button", name="Start experiment").click()
+    expect(page).to_have_url(re.compile(r"/experiments\?experiment=e-"))
+
+
+def another_script(watched: Watched, name: str) -> None:
+    page = watched.page
+    page.get_by_role("button", name="Load script").click()
+    page.get_by_role("combobox", name="From the gallery").click()
+    page.get_by_role("option", name=name).click()
+    page.get_by_role("button", name="Load", exact=True).click()
+    expect(page.get_by_text("+3", exact=True)).to_be_visible()
+    page.keyboard.press("Escape")
+
+
+def a_and_b_are_compared(watched: Watched) -> None:
+    page = watched.page
+    for side, job in (("A", f"{JOB}_fork"), ("B", f"{JOB}_fork_b")):
+        expect(page.locator(f".st-key-card_side_{side.lower()}").get_by_role("link", name=job, exact=True)).to_be_visible()
+    for figure in ("Rows equal", "Changed", "Only in B"):
+        expect(value(page, figure)).to_have_text(SOME, timeout=LONG_MS)
+    expect(value(page, "Only in A")).to_have_text("0")
+    expect(page.get_by_test_id("panel-output_views").locator(".js-plotly-plot")).to_be_visible()
+    expect(page.get_by_test_id("panel-overlay_latency").locator(".js-plotly-plot")).to_be_visible(timeout=LONG_MS)
+    expect(page.get_by_role("tab", name=re.compile("Changed"))).to_be_visible()
+    watched.shoot("5_experiment")
+    page.locator(".st-key-card_code").scroll_into_view_if_needed()
+    watched.shoot("5_experiment_code")
+
+
+def value(page: Page, figure: str) -> Locator:
+    return page.get_by_role("group", name=figure, exact=True).locator(".tm-value")
+
+
+def the_tree_shows_it_all(watched: Watched, savepoint: str) -> None:
+    page = watched.page
+    page.get_by_role("link", name="Versions").click()
+    tree = page.get_by_test_id("panel-version_tree")
+    for job in (JOB, f"{JOB}_fork", f"{JOB}_fork_b", "post_events"):
+        expect(tree.get_by_text(job, exact=True)).to_be_visible()
+    watched.rest()
+    where = tree.locator(".js-plotly-plot").evaluate(MARK, savepoint)
+    page.mouse.click(where["x"], where["y"])
+    expect(page).to_have_url(re.compile(rf"savepoint={savepoint}"))
+    expect(page.get_by_test_id("savepoint-id")).to_have_text(savepoint)
+    for fork in (f"{JOB}_fork", f"{JOB}_fork_b"):
+        expect(page.locator(".st-key-card_descendants").get_by_role("link", name=fork, exact=True)).to_be_visible()
+    watched.shoot("6_versions")
+
+
+MARK = """(chart, savepoint) => {
+    const { xaxis, yaxis } = chart._fullLayout;
+    const frame = chart.getBoundingClientRect();
+    for (const points of chart.calcdata) {
+        const trace = points[0].trace;
+        const at = (trace.customdata ?? []).findIndex(([id]) => id === savepoint);
+        if (at >= 0) {
+            const point = points[at];
+            return { x: frame.left + xaxis._offset + xaxis.c2p(point.x), y: frame.top + yaxis._offset + yaxis.c2p(point.y) };
+        }
+    }
+    throw new Error(`no mark of ${savepoint}`);
+}"""
+"""Where in the window a savepoint's mark is."""
+
+
+def a_pasted_link_shows_the_same(watched: Watched, url: str, savepoint: str) -> None:
+    page = watched.page
+    page.goto(url)
+    expect(page.get_by_test_id("savepoint-id")).to_have_text(savepoint)
+    watched.rest()

@@ -1,0 +1,58 @@
+"""A page run by Streamlit itself on a workspace in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard import navigation, session
+from tests.faces import FakeFace
+
+APP = Path(navigation.__file__).with_name("app.py")
+
+
+class Opener:
+    """Opens pages of one workspace, each as if its address had been typed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, face: FakeFace, page: str, **query: str) -> AppTest:
+        """The page `page` with `query` in its address, run once without an exception."""
+        session.open_with(face)
+        self._monkeypatch.setattr(navigation, "FIRST", page)
+        app = AppTest.from_file(str(APP), default_timeout=60)
+        for name, value in query.items():
+            app.query_params[name] = value
+        app.run()
+        assert not app.exception, app.exception[0].stack_trace
+        return app
+
+
+def said(app: AppTest) -> str:
+    """All HTML, captions and markdown of the page, in order of kind."""
+    html = "".join(str(one.proto.body) for one in app.get("html"))
+    return "\n".join([html, *(one.value for one in app.caption), *(one.value for one in app.markdown)])
+
+
+def clicked(app: AppTest, key: str) -> AppTest:
+    """The page after a click on the button `key`; it may have become another page."""
+    app.button(key=key).click().run()
+    assert not app.exception, app.exception[0].stack_trace
+    return app
+
+
+def agreed(app: AppTest, key: str) -> AppTest:
+    """The page after a yes to the question of the button `key`: both are pressed at once, for the whole page is drawn anew."""
+    app.button(key=key).click()
+    app.button(key="confirm_yes").click().run()
+    assert not app.exception, app.exception[0].stack_trace
+    return app
+
+
+def selected(app: AppTest, name: str) -> str:
+    """What the address selects."""
+    value = app.query_params.get(name, "")
+    return str(value[0] if isinstance(value, list) else value)

@@ -1,0 +1,258 @@
+"""A job's page: its tabs in each state, its actions, what they ask and say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dashboard.retention import batches_chart
+from dashboard.views.job import batches, failure, header, logs, metrics, versions
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.jobs import JobDetail
+from pipelines.domain.requests import ResumeRequest, StopRequest, TakeRequest
+from pipelines.domain.runs import RunState
+from tests.dashboard.opening import Opener, agreed, clicked, said, selected
+from tests.faces import NOW_MS, FakeFace
+
+TABS = ("Metrics", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
+JOB = "post_engagement"
+
+
+class ScriptFace(FakeFace):
+    """The same, with jobs that start no query."""
+
+    def job(self, job: str) -> JobDetail:
+        detail = super().job(job)
+        return replace(detail, queries=(), summary=replace(detail.summary, queries=0, last_progress_ms=None, batch=None))
+
+
+def script() -> FakeFace:
+    face = ScriptFace()
+    face.begin_again()
+    face.__class__ = ScriptFace
+    return face
+
+
+def tables(app: Any) -> dict[str, list[str]]:
+    """The ids of each table's rows, by its name."""
+    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_table" in one.proto.component_name]
+    return {data["name"]: [row["id"] for row in data["rows"]] for data in found}
+
+
+def panels(app: Any) -> list[str]:
+    """The titles of the charts."""
+    return [json.loads(one.proto.json)["title"] for one in app.get("bidi_component") if "tidemark_panel" in one.proto.component_name]
+
+
+def labels(app: Any) -> set[str]:
+    return {button.label for button in app.button}
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("job", [JOB, "post_engagement_split", "post_events"])
+def test_every_tab_is_drawn_in_every_state(opened: Opener, job: str, tab: str) -> None:
+    words = said(opened(FakeFace.sample(), "job", job=job, tab=tab))
+    assert f"<h1>{job}</h1>" in words
+
+
+def test_metrics_show_numbers_and_charts(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB)
+    for part in ("Running", "120", "420 ms / 850 ms", "9.00 s", "116 rows", "2.0 MB", "Spark 4.3.0"):
+        assert part in said(app)
+    titles = ["Throughput", "Batch latency", "Batch phases", "Event-time lag", "Late rows dropped", "Checkpoint size"]
+    assert [title for title in panels(app) if title in titles] == titles
+
+
+def test_the_other_tabs_list_what_there_is(opened: Opener) -> None:
+    face = FakeFace.sample()
+    assert tables(opened(face, "job", job=JOB, tab="Batches"))["batches"] == ["counts:9", "counts:8", "counts:7"]
+    assert len(tables(opened(face, "job", job=JOB, tab="Savepoints"))["job_savepoints"]) == 2
+    assert len(tables(opened(face, "job", job=JOB, tab="Versions"))["runs"]) == 1
+    assert len(tables(opened(face, "job", job=JOB, tab="Events"))["occurrences"]) == 1
+    assert "line three" in said(opened(face, "job", job=JOB, tab="Logs"))
+    assert "/fake/jobs/post_engagement/checkpoints/counts" in said(opened(face, "job", job=JOB, tab="Configuration"))
+
+
+def test_a_batch_in_the_address_is_shown_in_detail(opened: Opener) -> None:
+    words = said(opened(FakeFace.sample(), "job", job=JOB, tab="Batches", batch="counts:8"))
+    assert "Batch 8" in words
+    assert "add batch" in words
+
+
+def test_a_savepoint_answers_with_all_that_is_to_know(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "job", job=JOB), "take")
+    assert face.calls == [("take", TakeRequest())]
+    words = said(app)
+    for part in ("Savepoint taken", "batch 9", "2.0 MB in 12 files", "4.1 kB new on disk"):
+        assert part in words
+    assert any(code.value.startswith("/fake/savepoints/sp-") for code in app.code)
+    assert "Savepoint taken" not in said(clicked(app, "notice_close"))
+
+
+def test_a_refused_savepoint_says_why(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(job: str, request: TakeRequest) -> None:
+        raise Unavailable("storage.full", "The disk is full.", "Make room.")
+
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB)
+    monkeypatch.setattr(face, "take", refuse)
+    assert "storage.full" in said(clicked(app, "take"))
+
+
+def test_a_savepoint_of_an_earlier_batch(opened: Opener) -> None:
+    face = FakeFace.sample()
+    clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:7"), "point_take")
+    assert face.calls == [("take", TakeRequest(batch=7))]
+
+
+def test_a_batch_that_is_gone_is_said(opened: Opener) -> None:
+    assert "no longer kept" in said(opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", point="counts:1"))
+
+
+def test_a_fork_from_now_takes_a_savepoint_first(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB)
+    app.button(key="fork").click()
+    app.run()
+    app.button(key="fork").click()
+    app = clicked(app, "fork_now")
+    assert face.calls[0] == ("take", TakeRequest(label="to fork"))
+
+
+def test_a_stop_takes_its_savepoint_and_says_so(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB)
+    app.button(key="stop").click().run()
+    app.button(key="stop").click()
+    app = clicked(app, "stop_yes")
+    assert face.calls == [("stop", StopRequest(savepoint=True))]
+    assert "Stopped, with a savepoint" in said(app)
+    assert "Resume" in labels(app)
+
+
+def test_a_cancel_is_asked_first(opened: Opener) -> None:
+    face = FakeFace.sample()
+    agreed(opened(face, "job", job=JOB), "cancel")
+    assert face.calls == [("stop", StopRequest(savepoint=False, at_once=True))]
+
+
+def test_resume_from_the_checkpoint(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job="post_events")
+    app.button(key="resume").click().run()
+    app.button(key="resume").click()
+    clicked(app, "resume_yes")
+    assert face.calls == [("resume", ResumeRequest())]
+
+
+def test_forget_says_what_goes_and_leaves_the_page(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job="post_events")
+    asked = app.button(key="forget").click().run()
+    assert "It cannot be undone" in said(asked)
+    assert "has no savepoint" in said(asked)
+    app = agreed(app, "forget")
+    assert ("forget", "post_events") in face.calls
+    assert "post_events" not in face.runs
+
+
+def test_a_failed_run_says_its_class_and_what_to_do(opened: Opener) -> None:
+    words = said(opened(FakeFace.sample(), "job", job="post_engagement_split"))
+    assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in words
+    assert "The code expects another state" in words
+
+
+def test_a_script_without_queries_has_no_empty_charts(opened: Opener) -> None:
+    app = opened(script(), "job", job=JOB)
+    assert not panels(app)
+    assert "starts no streaming query" in said(app)
+    assert "Savepoint" not in labels(app)
+
+
+def test_no_job_and_an_unknown_one(opened: Opener) -> None:
+    assert "No job is chosen" in said(opened(FakeFace.sample(), "job"))
+    assert "job.not_found" in said(opened(FakeFace.sample(), "job", job="nothing"))
+
+
+def test_marks_are_savepoints_versions_and_restarts() -> None:
+    face = FakeFace.sample()
+    first = face.runs[JOB][0]
+    again = replace(first, id="r-2", created_ms=NOW_MS - 1_000, started_ms=NOW_MS - 900)
+    changed = replace(first, id="r-3", version="v-other", created_ms=NOW_MS - 500, started_ms=NOW_MS - 400)
+    marks = metrics.marks_of([changed, again, first], face.savepoints(JOB), NOW_MS - 700_000)
+    assert sorted(mark.kind for mark in marks) == ["restart", "savepoint", "savepoint", "version", "version"]
+    assert [mark.kind for mark in metrics.marks_of([first], [], NOW_MS)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "reason", "begins"),
+    [
+        ("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "", "failed", "The code expects another state"),
+        ("PATH_NOT_FOUND", "", "failed", "A path that the job"),
+        ("ValueError", "", "failed", "The code itself"),
+        ("", "", "killed", "The driver was killed"),
+        ("SOMETHING_NEW", "", "failed", "Read the end of the log"),
+    ],
+)
+def test_hints(code: str, message: str, reason: str, begins: str) -> None:
+    assert failure.hint(code, message, reason).startswith(begins)
+
+
+def test_logs_are_marked_without_progress_bars() -> None:
+    text = "a\n[Stage 1:>   (0 + 2) / 2]\r\r        \r26/11/20 WARN X: <slow>\nTraceback (most recent call last):\n"
+    shown = logs.marked(text)
+    assert "Stage" not in shown
+    assert '<span class="warn">26/11/20 WARN X: &lt;slow&gt;</span>' in shown
+    assert '<span class="error">Traceback' in shown
+
+
+def test_the_whole_log_is_read_in_pieces(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(FakeFace.sample(), "job", job=JOB, tab="Logs")
+    monkeypatch.setattr(logs, "PIECE", 7)
+    assert logs.whole(JOB, "") == "line one\nline two\nline three\n"
+
+
+def test_versions_count_and_mark_changes() -> None:
+    assert versions.counted("a\nb\n", "a\nc\nd\n") == (2, 1)
+    assert versions.listed(["--out", "x", "--fast", "--n", "3", "rest"]) == {"--out": "x", "--fast": "", "--n": "3", "rest": ""}
+    html = versions.changes({"a": "1", "b": "2"}, {"a": "0", "c": "3"}, "none")
+    assert '<tr class="changed"><th>a</th>' in html
+    assert '<tr class="new"><th>b</th>' in html
+    assert '<tr class="gone"><th>c</th>' in html
+    assert "none" in versions.changes({}, None, "none")
+
+
+def test_a_fork_is_compared_with_where_it_came_from(opened: Opener) -> None:
+    words = said(opened(FakeFace.sample(), "job", job="post_engagement_split", tab="Versions"))
+    assert "+1" in words
+    assert "fork of post_engagement" in words
+
+
+def test_phases_fill_the_batch() -> None:
+    html = batches.phase_bars({"addBatch": 700.0, "other": 50.0}, 1_000.0)
+    assert "width:70.00%" in html
+    assert "everything else" in html
+    assert "250 ms" in html
+
+
+def test_retained_batches_and_savepoints_on_one_axis() -> None:
+    face = FakeFace.sample()
+    chart = batches_chart(face.retained(JOB), face.savepoints(JOB), "counts:8")
+    assert chart.traces[0]["customdata"] == ["counts:7", "counts:8", "counts:9"]
+    assert len(chart.traces) == 2
+    assert chart.legend[1].value == "2"
+
+
+def test_a_starting_job_may_still_stream() -> None:
+    detail = script().job(JOB)
+    assert not header.streams(detail)
+    assert header.streams(replace(detail, summary=replace(detail.summary, state=RunState.STARTING)))
+
+
+def test_the_tab_stands_in_the_address(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="Logs")
+    assert selected(app, "tab") == "Logs"

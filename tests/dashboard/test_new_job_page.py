@@ -1,0 +1,106 @@
+"""A new job: where its script comes from, what is read of the form, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dashboard import equivalents, gallery
+from dashboard.views import new_job_form as form
+from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.requests import RunRequest
+from tests.dashboard.opening import Opener, clicked, said
+from tests.faces import FakeFace
+
+
+def test_the_gallery_is_filled_in(opened: Opener) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="post_events.py")
+    assert [field.value for field in app.text_input][:1] == ["post_events"]
+    assert app.text_area[0].value == "--out '{output}'"
+    clicked(app, "start")
+    name, request = face.calls[0]
+    assert name == "run"
+    assert isinstance(request, RunRequest)
+    assert (request.name, request.script, request.args) == ("post_events", "post_events.py", ("--out", "{output}"))
+    assert request.source == "pipelines/jobs/post_events.py"
+    assert "def main" in request.code
+
+
+def test_a_taken_name_gets_a_number_and_the_events_are_found(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "new_job")
+    assert app.text_input[0].value == "post_engagement_2"
+    assert app.text_area[0].value == "--events /fake/jobs/post_events/output --output '{output}'"
+
+
+def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "new_job")
+    app.text_input[0].set_value("post_events").run()
+    app = clicked(app, "start")
+    assert "job.exists" in said(app)
+    assert app.text_input[0].value == "post_events"
+
+
+def test_a_script_from_a_file(opened: Opener, tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text("print('mine')\n")
+    face = FakeFace()
+    clicked(opened(face, "new_job", source="File", path=str(script)), "start")
+    request = face.calls[0][1]
+    assert isinstance(request, RunRequest)
+    assert (request.name, request.script, request.code, request.source) == ("mine", "mine.py", "print('mine')\n", str(script))
+
+
+def test_a_syntax_error_cannot_be_started(opened: Opener, tmp_path: Path) -> None:
+    script = tmp_path / "broken.py"
+    script.write_text("x = (\n")
+    app = opened(FakeFace(), "new_job", source="File", path=str(script))
+    assert app.button(key="start").disabled
+    assert app.button(key="start").help.startswith("Line 1")
+
+
+def test_a_missing_file_is_said(opened: Opener) -> None:
+    app = opened(FakeFace(), "new_job", source="File", path="/no/such.py")
+    assert "script.not_found" in said(app)
+    assert app.button(key="start").disabled
+
+
+def test_nothing_pasted_yet(opened: Opener) -> None:
+    assert opened(FakeFace(), "new_job", source="Paste").button(key="start").disabled
+
+
+def test_arguments_that_cannot_be_read_are_said(opened: Opener) -> None:
+    app = opened(FakeFace(), "new_job")
+    app.text_area[0].set_value("--out 'x").run()
+    assert "job.arguments" in said(app)
+    assert app.text_area[0].value == "--out 'x"
+
+
+def test_words_and_confs() -> None:
+    assert form.words("--a 'b c'\n--d") == ("--a", "b c", "--d")
+    assert form.pairs([("spark.a", " 1 "), ("", ""), (None, None)]) == {"spark.a": "1"}
+    with pytest.raises(Invalid):
+        form.pairs([("", "1")])
+
+
+def test_the_gallery_reads_and_refuses(tmp_path: Path) -> None:
+    assert "post_engagement.py" in gallery.names()
+    assert gallery.from_gallery("post_events.py").title.startswith("The events of a social network")
+    with pytest.raises(NotFound):
+        gallery.from_gallery("../app.py")
+    (tmp_path / "binary.py").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(Invalid):
+        gallery.from_path(str(tmp_path / "binary.py"))
+
+
+def test_every_action_as_a_command_and_a_call() -> None:
+    url = "http://127.0.0.1:8501"
+    taken = equivalents.savepoint("a", url, batch=7, label="it's")
+    assert taken.command == "python -m pipelines savepoint a --batch 7 --label 'it'\"'\"'s'"
+    assert taken.call.startswith("curl -X POST http://127.0.0.1:8501/api/v1/jobs/a/savepoints")
+    assert equivalents.stop("a", url, with_savepoint=False).command == "python -m pipelines stop a --no-savepoint"
+    assert equivalents.resume("a", url, from_savepoint="sp-1").command == "python -m pipelines resume a --from sp-1"
+    assert equivalents.forget("a", url).call == "curl -X DELETE http://127.0.0.1:8501/api/v1/jobs/a"
+    begun = equivalents.run("a.py", url, name="a", args=("--x", "1"), conf={"k": "v"}, master="yarn")
+    assert begun.command == "python -m pipelines run a.py --name a --conf k=v --master yarn -- --x 1"

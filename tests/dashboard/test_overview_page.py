@@ -1,0 +1,135 @@
+"""The overview: what it counts, what it says needs attention, what its table lets through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dashboard.components.table import Cell, Column, Row, table
+from dashboard.views import overview_table
+from dashboard.views.attention import findings
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.requests import RunRequest
+from pipelines.domain.runs import RunState
+from tests.dashboard.opening import Opener, clicked, said
+from tests.faces import NOW_MS, FakeFace
+
+assert table
+
+
+def summary(**changes: Any) -> JobSummary:
+    """The sample's running job, changed."""
+    return replace(next(job for job in FakeFace.sample().jobs() if job.state is RunState.RUNNING), **changes)
+
+
+def shown(app: Any) -> list[str]:
+    """Names in the table of jobs."""
+    data = next(one for one in app.get("bidi_component") if "tidemark_table" in one.proto.component_name)
+    return [row["id"] for row in _json(data)["rows"]]
+
+
+def _json(component: Any) -> dict[str, Any]:
+    import json
+
+    read: dict[str, Any] = json.loads(component.proto.json)
+    return read
+
+
+def test_an_empty_workspace_offers_the_example(opened: Opener) -> None:
+    face = FakeFace()
+    app = opened(face, "overview")
+    assert "No jobs yet" in said(app)
+    assert "keeps versions of their state" in said(app)
+    app = clicked(app, "start_example")
+    assert ("start_example", None) in face.calls
+    assert "No jobs yet" not in said(app)
+
+
+def test_it_counts_and_says_what_failed(opened: Opener) -> None:
+    words = said(opened(FakeFace.sample(), "overview"))
+    for part in ("3 jobs", "1 / 3", "1 failed", "120", "850 ms", "9.00 s", "4.0 MB", "2 savepoints"):
+        assert part in words
+    assert "post_engagement_split" in words
+    assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in words
+
+
+def test_a_failed_job_is_resumed_from_there(opened: Opener) -> None:
+    face = FakeFace.sample()
+    clicked(opened(face, "overview"), "do_resume_post_engagement_split")
+    assert face.calls[0][0] == "resume"
+
+
+def test_the_table_is_filtered_by_state_and_words(opened: Opener) -> None:
+    assert shown(opened(FakeFace.sample(), "overview")) == ["post_engagement", "post_engagement_split", "post_events"]
+    assert shown(opened(FakeFace.sample(), "overview", state="Failed")) == ["post_engagement_split"]
+    assert shown(opened(FakeFace.sample(), "overview", filter="events")) == ["post_events"]
+    assert shown(opened(FakeFace.sample(), "overview", filter="events", state="Failed")) == []
+
+
+def test_the_range_stands_in_the_address(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face, asked = FakeFace.sample(), list[int]()
+    health = face.health
+
+    def watched(*, span_ms: int = 0) -> Any:
+        asked.append(span_ms)
+        return health(span_ms=span_ms)
+
+    monkeypatch.setattr(face, "health", watched)
+    opened(face, "overview", range="6h")
+    assert asked[-1] == 6 * 3_600_000
+
+
+def test_an_error_is_shown_as_such(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise Unavailable("catalog.away", "The catalog is away.", "Wait.")
+
+    face = FakeFace.sample()
+    monkeypatch.setattr(face, "jobs", refuse)
+    assert "catalog.away" in said(opened(face, "overview"))
+
+
+def test_five_hundred_jobs_are_all_there(opened: Opener) -> None:
+    face = FakeFace()
+    for number in range(500):
+        face.run(RunRequest(f"job_{number:03d}", "a.py", "pass\n"))
+    assert len(shown(opened(face, "overview"))) == 500
+
+
+@pytest.mark.parametrize(
+    ("changes", "title"),
+    [
+        ({}, None),
+        ({"lag_ms": 252_000.0}, "lagging"),
+        ({"last_progress_ms": NOW_MS - 600_000}, "no progress"),
+        ({"input_rate": 100.0, "processed_rate": 50.0, "batch_ms_p50": 9_000.0}, "falling behind"),
+        ({"state": RunState.STARTING}, "still starting"),
+        ({"state": RunState.STOPPED}, None),
+        ({"queries": 0, "last_progress_ms": None}, None),
+    ],
+)
+def test_what_needs_attention(changes: dict[str, Any], title: str | None) -> None:
+    found = findings([summary(**changes)], NOW_MS)
+    assert [one.title for one in found] == ([title] if title else [])
+
+
+def test_lag_is_said_with_the_rate() -> None:
+    found = findings([summary(lag_ms=252_000.0, input_rate=100.0, processed_rate=79.0)], NOW_MS)
+    assert found[0].words == "event-time lag 4m 12s · processed rate 21 % below input"
+
+
+def test_numbers_are_ordered_by_value_and_lines_are_drawn() -> None:
+    row = overview_table._row(summary(), None, NOW_MS)
+    cells = dict(zip((column.name for column in overview_table.COLUMNS), row.cells, strict=True))
+    assert cells["p99"] == Cell("850 ms", sort=850.0)
+    assert cells["Batch latency"].as_json()["l"] == [47, 49, 100]
+    assert row.href == "/job?job=post_engagement"
+
+
+def test_a_cell_says_no_more_than_it_has() -> None:
+    assert Cell("a").as_json() == {"t": "a"}
+    assert Cell(sort=0.0).as_json() == {"t": "–", "s": 0.0}
+    assert Row("1", [Cell()]).href == ""
+    assert Column("x").align == "left"
