@@ -54,7 +54,9 @@ def from_path(path: str) -> Script:
     """A script on the server's machine; NotFound (`script.not_found`) or Invalid (`script.unreadable`)."""
     file = Path(path.strip()).expanduser()
     if not file.is_file():
-        raise NotFound("script.not_found", f"There is no file {file}", "Give the path of a Python file on the machine that Tidemark runs on.")
+        raise NotFound(
+            "script.not_found", f"There is no file {file}", "Give the path of a Python file on the machine that Tidemark runs on."
+        )
     try:
         if file.stat().st_size > MOST_BYTES:
             raise Invalid("script.unreadable", f"{file} is too large for a script", "Give a Python file of at most 2 MB.")

@@ -19,8 +19,11 @@ def batches_chart(kept: Sequence[RetainedBatch], taken: Sequence[Savepoint], sel
     if within:
         traces.append(_diamonds(within, len(queries)))
     legend = (LegendEntry("batch", f"{len(kept):,}", BLUE, "circle"), LegendEntry("savepoint", f"{len(within):,}", VIOLET, "diamond"))
-    summary = f"{formats.plural(len(kept), 'batch', 'batches')} that Spark still keeps, and {formats.plural(len(within), 'savepoint')} among them."
-    return Chart("Batches that Spark still keeps", tuple(traces), _layout(len(queries)), legend, summary=summary, height=64 + 34 * len(queries))
+    kept_words, taken_words = formats.plural(len(kept), "batch", "batches"), formats.plural(len(within), "savepoint")
+    summary = f"{kept_words} that Spark still keeps, and {taken_words} among them."
+    return Chart(
+        "Batches that Spark still keeps", tuple(traces), _layout(len(queries)), legend, summary=summary, height=64 + 34 * len(queries)
+    )
 
 
 def _dots(kept: Sequence[RetainedBatch], row: int, selected: str) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Cell:
             "t": self.text, "s": self.sort, "c": self.tone, "live": self.live, "mono": self.mono, "b": self.strong, "m": self.muted,
             "h": self.hint, "l": _drawn(self.line),
         }  # fmt: skip
-        return {name: value for name, value in said.items() if value not in (None, False, "", [])}
+        return {name: value for name, value in said.items() if value or (name == "s" and value is not None)}
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,8 @@ def _chosen(happened: Sequence[Event], now: float) -> list[Event]:
         kind = st.pills("Kind", KINDS, default="All", required=True, key="kind", bind="query-params", label_visibility="collapsed")
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
         job = st.selectbox(
-            "Job", ["", *jobs], key="job", bind="query-params", format_func=lambda one: one or "All jobs", label_visibility="collapsed", width=220
+            "Job", ["", *jobs], key="job", bind="query-params", format_func=lambda one: one or "All jobs", label_visibility="collapsed",
+            width=220,
         )  # fmt: skip
         words = st.text_input(
             "Filter events", key="filter", bind="query-params", placeholder="Filter events", icon=":material/search:", type="search",
@@ -89,7 +90,12 @@ def row(event: Event, place: int, now: float, *, with_job: bool) -> Row:
         Cell(event.kind, tone=tone(event.kind), mono=True),
         *job,
         Cell(event.message, hint=event.message),
-        Cell(formats.short_id(event.subject) if "-" in event.subject else event.subject or formats.MISSING, mono=True, muted=True, hint=event.subject),
+        Cell(
+            formats.short_id(event.subject) if "-" in event.subject else event.subject or formats.MISSING,
+            mono=True,
+            muted=True,
+            hint=event.subject,
+        ),
     )
     return Row(str(place), cells, navigation.href("job", job=event.job) if event.job else "")
 

@@ -57,9 +57,7 @@ def chosen(source: str) -> Draft:
 def _gallery() -> Draft:
     names = gallery.names()
     first = "post_engagement.py" if "post_engagement.py" in names else names[0]
-    picked = st.pills(
-        "Script", names, default=first, required=True, key="script", bind="query-params", label_visibility="collapsed"
-    )
+    picked = st.pills("Script", names, default=first, required=True, key="script", bind="query-params", label_visibility="collapsed")
     script = gallery.from_gallery(str(picked or first))
     return _draft(f"gallery:{script.name}", script)
 

@@ -19,6 +19,7 @@ ABOUT = (
     "Tidemark watches Spark streaming jobs and keeps versions of their state: take a savepoint of a running job, fork it with changed "
     "code, and compare the two."
 )
+EXAMPLE = "The example runs a generator of events and <b>post_engagement</b>, which counts views and clicks per post."
 
 
 def page() -> None:
@@ -113,7 +114,9 @@ def _attention(found: Sequence[Finding], now: float) -> None:
             with st.container(horizontal=True, vertical_alignment="center", key=f"attention_{one.job}"):
                 st.html(_words(one, now), width="stretch")
                 label = ACTIONS[one.action]
-                if st.button(label, key=f"do_{one.action}_{one.job}", type="tertiary", icon=":material/arrow_forward:", icon_position="right"):
+                if st.button(
+                    label, key=f"do_{one.action}_{one.job}", type="tertiary", icon=":material/arrow_forward:", icon_position="right"
+                ):
                     _act(one)
         if len(found) > MOST:
             st.html(f'<div class="tm-attention tm-more">and {len(found) - MOST} more, first in the table</div>')
@@ -145,7 +148,7 @@ def _first_steps() -> None:
         with st.container(horizontal=True, horizontal_alignment="center"):
             example = st.button("Start the example", type="primary", icon=":material/play_arrow:", key="start_example")
             own = st.button("New job", icon=":material/add:", key="new_job")
-        st.html('<p class="tm-fine">The example runs a generator of events and <b>post_engagement</b>, which counts views and clicks per post.</p>')
+        st.html(f'<p class="tm-fine">{EXAMPLE}</p>')
         command("python -m pipelines run my_job.py --name my_job")
     if own:
         navigation.go("new_job")

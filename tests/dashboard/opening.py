@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,9 @@ def selected(app: AppTest, name: str) -> str:
     """What the address selects."""
     value = app.query_params.get(name, "")
     return str(value[0] if isinstance(value, list) else value)
+
+
+def tables(app: AppTest) -> dict[str, list[str]]:
+    """The ids of each table's rows, by its name."""
+    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_table" in one.proto.component_name]
+    return {data["name"]: [row["id"] for row in data["rows"]] for data in found}

@@ -8,8 +8,7 @@ from dashboard.views import events
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
-from tests.dashboard.opening import Opener, said
-from tests.dashboard.test_job_page import tables
+from tests.dashboard.opening import Opener, said, tables
 from tests.faces import NOW_MS, FakeFace
 
 
@@ -41,7 +40,8 @@ def test_an_error_is_shown(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    ("kind", "tone"), [("run.failed", "red"), ("run.killed", "red"), ("savepoint.taken", "blue"), ("run.started", "green"), ("sink.mended", "gray")]
+    ("kind", "tone"),
+    [("run.failed", "red"), ("run.killed", "red"), ("savepoint.taken", "blue"), ("run.started", "green"), ("sink.mended", "gray")],
 )
 def test_tones(kind: str, tone: str) -> None:
     assert events.tone(kind) == tone

@@ -14,7 +14,7 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.requests import ResumeRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import RunState
-from tests.dashboard.opening import Opener, agreed, clicked, said, selected
+from tests.dashboard.opening import Opener, agreed, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
 TABS = ("Metrics", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
@@ -34,12 +34,6 @@ def script() -> FakeFace:
     face.begin_again()
     face.__class__ = ScriptFace
     return face
-
-
-def tables(app: Any) -> dict[str, list[str]]:
-    """The ids of each table's rows, by its name."""
-    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_table" in one.proto.component_name]
-    return {data["name"]: [row["id"] for row in data["rows"]] for data in found}
 
 
 def panels(app: Any) -> list[str]:
@@ -136,7 +130,10 @@ def test_a_stop_takes_its_savepoint_and_says_so(opened: Opener) -> None:
 
 def test_a_cancel_is_asked_first(opened: Opener) -> None:
     face = FakeFace.sample()
-    agreed(opened(face, "job", job=JOB), "cancel")
+    app = opened(face, "job", job=JOB)
+    assert "nothing is lost" in said(app.button(key="cancel").click().run())
+    assert face.calls == []
+    agreed(app, "cancel")
     assert face.calls == [("stop", StopRequest(savepoint=False, at_once=True))]
 
 

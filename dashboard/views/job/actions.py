@@ -10,7 +10,7 @@ from dashboard import equivalents, formats, navigation, session
 from dashboard.views.commands import listed
 from dashboard.views.job import notices
 from dashboard.views.job.notices import Notice
-from dashboard.widgets import confirm, errors_shown
+from dashboard.widgets import confirm, errors_shown, message_box
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.requests import ResumeRequest, StopRequest, TakeRequest
@@ -41,7 +41,9 @@ def ask_fork(job: str) -> None:
             st.markdown(
                 "A fork is a new job that begins with this job's state: its own checkpoint, query id and output, and code you can change."
             )
-            if st.button("From now: take a savepoint and fork it", type="primary", icon=":material/bookmark_add:", key="fork_now", width="stretch"):
+            if st.button(
+                "From now: take a savepoint and fork it", type="primary", icon=":material/bookmark_add:", key="fork_now", width="stretch"
+            ):
                 taken = session.workspace().take(job, TakeRequest(label="to fork"))
                 if isinstance(taken, Savepoint):
                     navigation.go("fork", savepoint=taken.id)
@@ -116,10 +118,13 @@ def ask_resume(job: str, detail: JobDetail) -> None:
             way = st.radio("Go on", ways if known else ways[:1], captions=[at, "back in time; it keeps its query id"], key="resume_way")
             chosen = ""
             if way == ways[1]:
-                chosen = st.selectbox("Savepoint", list(known), format_func=lambda one: savepoint_words(known[one]), key="resume_from") or ""
+                chosen = (
+                    st.selectbox("Savepoint", list(known), format_func=lambda one: savepoint_words(known[one]), key="resume_from") or ""
+                )
                 _plan(job, chosen)
             if st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume_yes"):
                 session.workspace().resume(job, ResumeRequest(from_savepoint=chosen))
+                notices.put_away()
                 st.rerun()
             _command(equivalents.resume(job, session.url(), from_savepoint=chosen))
 
@@ -135,9 +140,10 @@ def _plan(job: str, savepoint: str) -> None:
         files = formats.plural(plan.files, "file")
         st.caption(f"{files} with {formats.size(plan.bytes)} become its checkpoint ({plan.how}, {formats.size(plan.new_bytes)} new).")
         for sink in plan.sinks:
-            st.caption(f"Output of {sink.query}: {sink.message}")
+            if not any(sink.message in warning for warning in plan.warnings):
+                st.caption(f"Output of {sink.query}: {sink.message}")
         for warning in plan.warnings:
-            st.warning(warning, icon=":material/warning:")
+            message_box("Mind the output" if plan.sinks else "Mind this", warning, tone="orange")
 
 
 def _command(said: equivalents.Equivalent) -> None:

@@ -38,7 +38,9 @@ def draw(name: str, now: float) -> None:
     """The newest batches; the chosen one beside them."""
     rows = session.workspace().batches(name, limit=_limit())
     if not rows:
-        with empty_state("No batches yet", "A batch is listed here as soon as Spark has committed it, with its phases and offsets.", key="batches"):
+        with empty_state(
+            "No batches yet", "A batch is listed here as soon as Spark has committed it, with its phases and offsets.", key="batches"
+        ):
             pass
         return
     chosen = session.selected("batch")
@@ -93,7 +95,10 @@ def _row(row: BatchRow, now: float) -> Row:
 def _detail(row: BatchRow, now: float) -> None:
     with st.container(border=True, key="card_batch"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.html(f'<div class="tm-section"><h2>Batch {row.batch:,}</h2><span class="tm-caption">{escape(row.query)}</span></div>', width="stretch")
+            st.html(
+                f'<div class="tm-section"><h2>Batch {row.batch:,}</h2><span class="tm-caption">{escape(row.query)}</span></div>',
+                width="stretch",
+            )
             if st.button("", icon=":material/close:", type="tertiary", key="batch_close", help="Close"):
                 session.select(batch="")
                 st.rerun(scope="fragment")
@@ -119,10 +124,8 @@ def phase_bars(phases: Mapping[str, float], batch_ms: float) -> str:
     whole = max(batch_ms, sum(phases.values()), 1e-9)
     rest = max(0.0, batch_ms - sum(phases.values()))
     listed = [(*PHASES.get(phase, (phase, "gray")), ms) for phase, ms in phases.items()] + [("everything else", "gray", rest)]
-    bars = "".join(
-        f'<div><dt>{escape(title)}</dt><dd><i class="{tone}" style="width:{100 * ms / whole:.2f}%"></i></dd><b>{formats.duration(ms)}</b></div>'
-        for title, tone, ms in listed
-    )
+    bar = '<div><dt>{}</dt><dd><i class="{}" style="width:{:.2f}%"></i></dd><b>{}</b></div>'
+    bars = "".join(bar.format(escape(title), tone, 100 * ms / whole, formats.duration(ms)) for title, tone, ms in listed)
     return f'<dl class="tm-phases">{bars}</dl>'
 
 

@@ -13,9 +13,11 @@ from pipelines.domain.runs import RunState
 
 HINTS = (
     (r"STATE_STORE_.*SCHEMA|STATEFUL_OPERATOR|STATE_SCHEMA",
-     "The code expects another state than the checkpoint holds. Resume with the code it had, or fork a savepoint whose state fits the new code."),
+     "The code expects another state than the checkpoint holds. Resume with the code it had, "
+     "or fork a savepoint whose state fits the new code."),
     (r"STATE_STORE_PROVIDER|STDS_|STATE_STORE_",
-     "The state store could not be read as configured. Check the state-store confs against those of the version before, or go back to a savepoint."),
+     "The state store could not be read as configured. Check the state-store confs against those of the version before, "
+     "or go back to a savepoint."),
     (r"CHECKPOINT|INVALID_LOG_VERSION|BATCH_METADATA|OFFSET",
      "The checkpoint could not be used as it is. Resume from one of this job's savepoints."),
     (r"PATH_NOT_FOUND|FileNotFound|NoSuchFile",

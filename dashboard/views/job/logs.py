@@ -29,13 +29,14 @@ def draw(name: str, detail: JobDetail) -> None:
         chosen = ""
         if len(runs) > 1:
             chosen = st.selectbox(
-                "Run", list(runs), key="run", bind="query-params", format_func=lambda one: _run(runs, one), label_visibility="collapsed", width=320
+                "Run", list(runs), key="run", bind="query-params", format_func=lambda one: _run(runs, one), label_visibility="collapsed",
+                width=320,
             ) or ""  # fmt: skip
         chunk = _tail(name, chosen, follow)
         st.html(f'<div class="tm-stamp">{_said(chunk)}</div>', width="stretch")
         st.download_button(
-            "Download", lambda: whole(name, chosen), f"{name}-{chunk.run}.log", "text/plain", icon=":material/download:", key="log_download",
-            on_click="ignore",
+            "Download", lambda: whole(name, chosen), f"{name}-{chunk.run}.log", "text/plain",
+            icon=":material/download:", key="log_download", on_click="ignore",
         )  # fmt: skip
     if not chunk.text:
         with empty_state("The log is empty", "What the driver prints, and what Spark says, appears here as it is written.", key="log"):

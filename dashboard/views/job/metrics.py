@@ -61,7 +61,9 @@ def _figures(job: JobSummary) -> None:
             tone="orange" if lagging else "green" if job.lag_ms is not None else None,
             hint="How far the newest event read is behind the clock",
         ),
-        KeyFigure("Late rows dropped", formats.count(job.late_rows), note="by the newest run", hint="Older than the watermark when they came"),
+        KeyFigure(
+            "Late rows dropped", formats.count(job.late_rows), note="by the newest run", hint="Older than the watermark when they came"
+        ),
         KeyFigure("State", formats.size(job.state_bytes), note=_rows(job.state_rows)),
         KeyFigure("Checkpoint", formats.size(job.checkpoint_bytes), note=formats.plural(job.savepoints, "savepoint")),
     ]
@@ -75,7 +77,9 @@ def _rows(rows: int | None) -> str:
 def marks_of(runs: Sequence[Run], savepoints: Sequence[Savepoint], since_ms: float) -> list[TimeMark]:
     """What happened since: savepoints, new versions, restarts of the same one."""
     taken = [
-        TimeMark(one.created_ms, "savepoint", f"{formats.short_id(one.id)} · batch {one.batch:,}{f' · {one.label}' if one.label else ''}", one.id)
+        TimeMark(
+            one.created_ms, "savepoint", f"{formats.short_id(one.id)} · batch {one.batch:,}{f' · {one.label}' if one.label else ''}", one.id
+        )
         for one in savepoints
     ]
     oldest_first = sorted(runs, key=lambda run: run.created_ms)

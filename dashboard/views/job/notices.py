@@ -71,10 +71,11 @@ def _head(notice: Notice, taken: Savepoint) -> str:
 
 
 def _put_away() -> None:
-    st.button("", icon=":material/close:", type="tertiary", key="notice_close", help="Put away", on_click=_forget)
+    st.button("", icon=":material/close:", type="tertiary", key="notice_close", help="Put away", on_click=put_away)
 
 
-def _forget() -> None:
+def put_away() -> None:
+    """Takes the notice away, of whichever job it is."""
     st.session_state.pop("notice", None)
 
 

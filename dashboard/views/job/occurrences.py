@@ -12,7 +12,9 @@ def draw(name: str, now: float) -> None:
     """Its events, newest first."""
     happened = session.workspace().events(name, limit=500)
     if not happened:
-        with empty_state("Nothing has happened yet", "Starts, stops, savepoints and failures of this job are listed here.", key="occurrences"):
+        with empty_state(
+            "Nothing has happened yet", "Starts, stops, savepoints and failures of this job are listed here.", key="occurrences"
+        ):
             pass
         return
     rows = [events.row(event, place, now, with_job=False) for place, event in enumerate(happened)]

@@ -13,7 +13,9 @@ from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
 
 TAIL_BYTES = 12_000
-NO_QUERY = "So there are no batches to chart, no state, and nothing to take a savepoint of. Tidemark keeps it running, its code and its log."
+NO_QUERY = (
+    "So there are no batches to chart, no state, and nothing to take a savepoint of. Tidemark keeps it running, its code and its log."
+)
 
 
 def draw(name: str, detail: JobDetail, now: float) -> None:

@@ -80,7 +80,9 @@ def _version(name: str, shown: Version, earlier_id: str) -> None:
             view = st.segmented_control(
                 "View", VIEWS, default=VIEWS[0], required=True, key="view", bind="query-params", label_visibility="collapsed"
             ) or VIEWS[0]  # fmt: skip
-        st.download_button("Download", shown.code, shown.script, "text/x-python", icon=":material/download:", key="code_download", on_click="ignore")
+        st.download_button(
+            "Download", shown.code, shown.script, "text/x-python", icon=":material/download:", key="code_download", on_click="ignore"
+        )
     mode = {"Code": "edit", "Changes": "unified", "Side by side": "split"}[view]
     code_editor(
         shown.code,
@@ -151,5 +153,3 @@ def _pair(name: str, value: str | None, before: Mapping[str, str] | None) -> str
     if before is not None and old != value:
         return f'<tr class="changed"><th>{escape(name)}</th><td><del>{escape(old or "")}</del> {escape(value)}</td></tr>'
     return f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
-
-
