@@ -35,7 +35,8 @@ class Watched:
         expect(self.page.get_by_test_id("stException")).to_have_count(0)
 
     def shoot(self, name: str) -> None:
-        """A picture of the page as it is, in light and in dark."""
+        """A picture of the page as it is, in light and in dark; the pointer stands aside, so that no hint covers anything."""
+        self.page.mouse.move(0, 0)
         for theme, background in (("dark", DARK), ("light", LIGHT)):
             self.page.emulate_media(color_scheme=cast(Literal["dark", "light"], theme))
             expect(self.page.get_by_test_id("stApp")).to_have_css("background-color", background)
