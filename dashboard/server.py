@@ -113,7 +113,12 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
 
     # uvicorn raises the signal again after its shutdown; as KeyboardInterrupt it still closes the workspace on its way out.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    options: dict[str, Any] = {"timeout_graceful_shutdown": GRACE_SECONDS, "timeout_keep_alive": 30, "access_log": False, "ws_ping_timeout": PATIENCE_SECONDS}
+    options: dict[str, Any] = {
+        "timeout_graceful_shutdown": GRACE_SECONDS,
+        "timeout_keep_alive": 30,
+        "access_log": False,
+        "ws_ping_timeout": PATIENCE_SECONDS,
+    }
     Announcing(uvicorn.Config(app, ws="websockets-sansio", log_level="warning", server_header=False, proxy_headers=False, **options)).run(
         sockets=[bound]
     )

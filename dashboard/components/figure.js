@@ -75,9 +75,12 @@ function horizontals(levels) {
   }));
 }
 
-function labels(marks, names) {
+/** Names stand to the right of their marks, near the right edge to the left. */
+function labels(marks, names, span) {
+  const last = span ? span[0] + 0.88 * (span[1] - span[0]) : Infinity;
   return marks.filter(({ text, kind }) => text && kind !== "savepoint").map(({ at, text }) => ({
-    x: at, yref: "paper", y: 1, yanchor: "top", xanchor: "left", xshift: 3, yshift: -6, text, showarrow: false,
+    x: at, yref: "paper", y: 1, yanchor: "top", yshift: -6, text, showarrow: false,
+    ...(at > last ? { xanchor: "right", xshift: -3 } : { xanchor: "left", xshift: 3 }),
     font: { size: 10, color: names.$muted },
   }));
 }
@@ -117,7 +120,7 @@ export function figureOf(chart, theme, zoom) {
     ...rest,
     ...axes(theme, described, zoom),
     shapes: [...verticals(chart.marks, theme.names), ...horizontals(levels)],
-    annotations: [...annotations, ...labels(chart.marks, theme.names)],
+    annotations: [...annotations, ...labels(chart.marks, theme.names, span)],
   };
   return { data: [...chart.traces.map((one) => trace(one, theme.names)), ...savepointTrace(chart.marks, theme.names)], layout };
 }

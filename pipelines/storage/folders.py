@@ -53,15 +53,14 @@ def put(storage: Storage, files: Mapping[str, bytes]) -> None:
 def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> None:
     """What was `put` and the names of all `files` are on disk. Object stores promise that by themselves.
 
-    The contents go at the same time and the folders after them: a journal then commits few times, whatever the number of files.
+    All at the same time: a journal then commits few times, whatever the number of files.
     """
     if not local(storage):
         return
+    homes = {paths.parent(path) for path in files}
+    inner = homes | {folder for home in homes for folder in paths.ancestors(home)}
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(lambda path: _sync(storage, path), put_before))
-    inner = {folder for path in files for folder in paths.ancestors(path)}
-    for folder in (*sorted(inner, key=len, reverse=True), ""):
-        _sync(storage, folder)
+        list(pool.map(lambda path: _sync(storage, path), (*put_before, *inner, "")))
 
 
 def rename(storage: Storage, old: str, new: str) -> None:

@@ -95,28 +95,28 @@ class LocalStorage:
 
 
 def _walk(top: str, prefix: str) -> Iterator[Entry]:
-    """Depth first by `scandir`, one `stat` a file; what vanishes meanwhile is left out."""
-    try:
-        scan = os.scandir(top)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    folders: list[str] = []
-    with scan:
-        for item in scan:
-            if item.is_dir():
-                folders.append(item.name)
-            elif not item.name.startswith(paths.TEMPORARY_PREFIX):
-                yield from _entry(item, prefix)
-    for name in folders:
-        yield from _walk(f"{top}/{name}", f"{prefix}{name}/")
+    """Folder by folder with `scandir`, one `stat` a file; what vanishes meanwhile is left out."""
+    waiting = [(top, prefix)]
+    while waiting:
+        folder, inner = waiting.pop()
+        try:
+            scan = os.scandir(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        with scan:
+            for item in scan:
+                if item.is_dir():
+                    waiting.append((item.path, f"{inner}{item.name}/"))
+                elif not item.name.startswith(paths.TEMPORARY_PREFIX) and (entry := _entry(item, inner)) is not None:
+                    yield entry
 
 
-def _entry(item: os.DirEntry[str], prefix: str) -> Iterator[Entry]:
+def _entry(item: os.DirEntry[str], prefix: str) -> Entry | None:
     try:
         stat = item.stat()
     except FileNotFoundError:
-        return
-    yield Entry(prefix + item.name, stat.st_size, stat.st_mtime_ns // 1_000_000)
+        return None
+    return Entry(prefix + item.name, stat.st_size, stat.st_mtime_ns // 1_000_000)
 
 
 def _unlink(path: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-PAYLOAD = F.concat(*[F.sha2(F.concat(F.lit(str(part)), F.col("value").cast("string")), 512) for part in range(8)])
-"""1,024 hexadecimal digits made from the key: LZ4 finds no repetition in them."""
+
+def payload() -> Column:
+    """1,024 hexadecimal digits made from the key: LZ4 finds no repetition in them."""
+    return F.concat(*[F.sha2(F.concat(F.lit(str(part)), F.col("value").cast("string")), 512) for part in range(8)])
 
 
 def main() -> None:
@@ -23,7 +25,7 @@ def main() -> None:
         .getOrCreate()
     )
     numbers = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", arguments.rows).option("numPartitions", 2).load()
-    kept = numbers.groupBy("value").agg(F.count("*").alias("seen"), F.first(PAYLOAD).alias("payload"))
+    kept = numbers.groupBy("value").agg(F.count("*").alias("seen"), F.first(payload()).alias("payload"))
     query = kept.writeStream.queryName("state").format("noop").outputMode("update").trigger(processingTime=arguments.trigger).start()
     query.awaitTermination()
 

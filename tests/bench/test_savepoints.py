@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.jobs import Run
 from pipelines.domain.requests import ResumeRequest, RunRequest, StopRequest, TakeRequest
-from pipelines.domain.runs import PROGRESS_FILE, Run
+from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.savepoints import Savepoint
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.workspace.opening import open_workspace
@@ -73,8 +74,13 @@ def grow(workspace: Workspace, state_bytes: int) -> None:
     run = workspace.run(request)
     progress = workspace.layout.run(run.job, run.id) / PROGRESS_FILE
     batches = -(-state_bytes // (rows * 1024))
-    wait_for(lambda: len(durations(progress)) >= batches, f"{batches} batches of {rows} rows", 1_500)
+    wait_for(lambda: failed(workspace) or len(durations(progress)) >= batches, f"{batches} batches of {rows} rows", 1_500)
+    assert not failed(workspace), workspace.logs(JOB).text[-2_000:]
     stop(workspace)
+
+
+def failed(workspace: Workspace) -> bool:
+    return workspace.job(JOB).summary.state == "failed"
 
 
 def stop(workspace: Workspace) -> None:
@@ -117,7 +123,7 @@ def durations(progress: Path) -> list[float]:
 
 def copy_seconds(source: Path, target: Path) -> float:
     started = time.perf_counter()
-    subprocess.run(["cp", "-r", str(source), str(target)], check=True)
+    subprocess.run(["cp", "-r", str(source), str(target)], check=False, stderr=subprocess.DEVNULL)  # Spark deletes old files under it
     took = time.perf_counter() - started
     shutil.rmtree(target)
     return took

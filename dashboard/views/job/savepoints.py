@@ -16,7 +16,7 @@ from pipelines.domain.jobs import JobDetail
 from pipelines.domain.savepoints import Reason, RetainedBatch, Savepoint, Trust
 
 COLUMNS = (
-    Column("Savepoint"),
+    Column("Id"),
     Column("Label"),
     Column("Taken"),
     Column("Batch", "right"),
