@@ -211,8 +211,8 @@ def _bars(title: str, series: Columns, curve: Curve, empty: str) -> Chart:
     if not np.isfinite(values).any():
         return Chart(title, empty=empty)
     trace = {**line(column(series["t"]), values, curve.name, curve.color, hovertemplate=ROWS.hover), "type": "bar", "opacity": 0.8}
-    legend = (LegendEntry("total", formats.compact(float(np.nansum(values))), curve.color),)
-    return Chart(title, (trace,), {"yaxis": _axis(ROWS, values), "bargap": 0.25}, legend, summary=_summary(title, legend, "in this range"))
+    legend = (LegendEntry("last batch", formats.compact(last(values)), curve.color),)
+    return Chart(title, (trace,), {"yaxis": _axis(ROWS, values), "bargap": 0.25}, legend, summary=_summary(title, legend, "rows"))
 
 
 def _summary(title: str, legend: Sequence[LegendEntry], suffix: str) -> str:

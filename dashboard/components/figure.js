@@ -100,7 +100,7 @@ function axes(theme, described, zoom) {
     const shared = { gridcolor: translucent(theme.text, 0.08), zeroline: false, showline: false, tickfont: { size: 11, color: theme.names.$muted }, ticks: "" };
   const range = zoom ?? described.span;
   return {
-    xaxis: { ...shared, type: "date", showgrid: false, nticks: 7, tickformatstops: AXIS_TIMES, hoverformat: "%b %d, %H:%M:%S", showspikes: false,
+    xaxis: { ...shared, type: "date", showgrid: false, nticks: 7, ticklabelstandoff: 4, tickformatstops: AXIS_TIMES, hoverformat: "%b %d, %H:%M:%S", showspikes: false,
       ...described.xaxis, ...(range && { range: [...range], autorange: false }) },
     yaxis: { ...shared, nticks: 5, rangemode: "tozero", fixedrange: true, ...described.yaxis },
     yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true },

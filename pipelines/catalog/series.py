@@ -13,10 +13,10 @@ from pipelines.domain.ids import JobName
 EVENT_SPAN_MS = 7 * 86_400_000
 """How far back from its newest batch a job's event-time series reaches."""
 _SIZE_REACH_MS = 3_600_000
-_KEPT_A_BUCKET = 5
+_KEPT_A_BUCKET = 6
 
 # Of each bucket of time stay the batches with the longest and the shortest duration, the greatest input rate, the greatest lag,
-# and the last. `moment` is what the series runs over: the batch's end, or its greatest event time.
+# the most late rows, and the last. `moment` is what the series runs over: the batch's end, or its greatest event time.
 _SERIES = """
 WITH chosen AS (
     SELECT *, at_ms + batch_ms AS end_ms, {moment} AS moment,
@@ -32,7 +32,7 @@ WITH chosen AS (
     FROM chosen, extent
 ), kept AS (
     SELECT unnest([arg_max(place, batch_ms), arg_min(place, batch_ms), arg_max(place, input_rate), arg_max(place, event_lag_ms),
-                   max(place)]) AS place
+                   arg_max(place, late_rows), max(place)]) AS place
     FROM placed WHERE bucket IS NOT NULL GROUP BY bucket
 ), points AS (
     SELECT * FROM placed WHERE bucket IS NULL OR place IN (SELECT place FROM kept)

@@ -9,13 +9,16 @@ from collections.abc import MutableMapping
 
 from pipelines.domain.runs import RunSpec
 
+QUIET = {"spark.ui.showConsoleProgress": "false"}
+"""The log is a file: Spark's progress bars, drawn over themselves, would fill it."""
+
 
 def submit_arguments(spec: RunSpec) -> str:
     """`--conf` and friends as PySpark's gateway passes them on; what the script sets in code still wins over them."""
     words = ["--master", spec.master] if spec.master else []
     if "spark.app.name" not in spec.conf:
         words += ["--name", spec.job]
-    for key, value in sorted(spec.conf.items()):
+    for key, value in sorted((QUIET | dict(spec.conf)).items()):
         words += ["--conf", f"{key}={value}"]
     return shlex.join([*words, "pyspark-shell"])
 

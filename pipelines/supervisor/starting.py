@@ -30,11 +30,14 @@ def spark_command(version: Version) -> Sequence[str]:
 
 
 def spark_environ(version: Version) -> Mapping[str, str]:
-    """Ours, with the driver importable and a Java where the script needs one; raises Unavailable where there is none."""
+    """Ours, with the driver importable and a Java; raises Unavailable where there is none.
+
+    A local master's web page and ports are for this machine alone: Spark would open them to everybody, and its page can kill queries.
+    """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"}
-    if "pyspark" in version.code:
-        environ["JAVA_HOME"] = _java()
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", "JAVA_HOME": _java()}
+    if version.master.startswith("local"):
+        environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return environ
 
 

@@ -94,8 +94,9 @@ def test_a_stop_shows_as_a_hole_in_the_line_and_in_its_area() -> None:
     assert "fill" not in drawn
 
 
-def test_late_rows_count_the_whole_range() -> None:
-    assert legend(charts.late_rows(series())) == {"total": "40"}
+def test_late_rows_are_those_of_the_last_batch() -> None:
+    late: list[float | None] = [*[0.0] * (COUNT - 1), 7.0]
+    assert legend(charts.late_rows(series(late_rows=late))) == {"last batch": "7"}
 
 
 def test_two_jobs_over_each_other() -> None:
