@@ -1,4 +1,4 @@
-"""A browser and a server for the tests that look at pages: one of each for the whole session, a fresh page for each test."""
+"""A browser and a server for the tests that look at pages: one of each for all of them, a fresh page for each test."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The real server on an empty workspace."""
+    """The real server on an empty workspace. Its jobs would slow all other tests down, so it ends with these."""
     folder = tmp_path_factory.mktemp("walk")
     with served(folder / "workspace", folder / "server.log") as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(chromium: str) -> Iterator[Browser]:
     """Chromium, driven by Playwright."""
     expect.set_options(timeout=PATIENCE_MS)
