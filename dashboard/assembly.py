@@ -45,10 +45,9 @@ class Api:
 @contextmanager
 def assembled(settings: Settings, api: Api) -> Iterator[None]:
     """Opens everything, in the order in which each part needs the one before it; closes in reverse."""
+    from pipelines.api.app import create_api
     from pipelines.supervisor.loop import SupervisorLoop
     from pipelines.workspace.opening import open_workspace
-
-    from pipelines.api.app import create_api
 
     workspace = open_workspace(settings.workspace)
     try:

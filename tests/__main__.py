@@ -15,7 +15,7 @@ def stages(arguments: "list[str]") -> "dict[str, list[str]]":
     if arguments[:1] == ["quick"]:
         arguments = ["-m", QUICK, *arguments[1:]]
     return {
-        "ruff check": ["-m", "ruff", "check", "--output-format", "concise", "."],
+        "ruff check": ["-m", "ruff", "check", "--no-cache", "--output-format", "concise", "."],
         "ruff format": ["-m", "ruff", "format", "--check", "--output-format", "concise", "."],
         "mypy": ["-m", "mypy"],
         "import contracts": ["-c", "from importlinter.cli import lint_imports_command as run; run(['--no-logo'])"],
