@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from pipelines.domain.errors import AlreadyExists
@@ -16,14 +16,16 @@ GENERATOR = JobName("post_events")
 COUNTER = JobName("post_engagement")
 SECONDS_A_FILE = "2"
 """The counter reads a file a second: with one written every other second it catches up after a pause, and so do its forks."""
+DATA_ONLY = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+"""Events never end, so the next file's batch closes the windows: an empty batch after each one would only double them."""
 
 
 def start(parts: Parts) -> Sequence[Run]:
     """Runs of both jobs: begun, gone on with, or left alone where they are live."""
     events = str(parts.layout.output(GENERATOR))
     return [
-        _start(parts, GENERATOR, ("--out", runs.OUTPUT, "--interval", SECONDS_A_FILE)),
-        _start(parts, COUNTER, ("--events", events, "--output", runs.OUTPUT)),
+        _start(parts, GENERATOR, ("--out", runs.OUTPUT, "--interval", SECONDS_A_FILE), {}),
+        _start(parts, COUNTER, ("--events", events, "--output", runs.OUTPUT), DATA_ONLY),
     ]
 
 
@@ -32,17 +34,13 @@ def code(script: str) -> str:
     return resources.files("pipelines.jobs").joinpath(script).read_text(encoding="utf-8")
 
 
-def _start(parts: Parts, name: JobName, args: tuple[str, ...]) -> Run:
+def _start(parts: Parts, name: JobName, args: tuple[str, ...], conf: Mapping[str, str]) -> Run:
     with parts.holding(name):
         newest = runs.newest(parts, name) if parts.layout.wanted_file(name).is_file() else None
         if newest is None:
-            return _begin(parts, name, args)
+            script = f"{name}.py"
+            return runs.begin(parts, RunRequest(name, script, code(script), args, conf, source=f"pipelines/jobs/{script}"))
         return newest if newest.state.live else _go_on(parts, name)
-
-
-def _begin(parts: Parts, name: JobName, args: tuple[str, ...]) -> Run:
-    script = f"{name}.py"
-    return runs.begin(parts, RunRequest(name, script, code(script), args, source=f"pipelines/jobs/{script}"))
 
 
 def _go_on(parts: Parts, name: JobName) -> Run:

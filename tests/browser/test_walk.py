@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.timeout(1_200)
 JOB = "post_engagement"
 LONG_MS = 400_000
 """For what Spark does: its drivers start slowly on a busy machine, and windows close in the network's own time."""
-BATCHES = 45
-"""A savepoint after so many seconds of events holds closed windows and open ones."""
+BATCHES = 24
+"""A savepoint after so many batches, two seconds of events each, holds closed windows and open ones."""
 SAVEPOINT = re.compile(r"sp-[0-9a-f]{12}")
 SOME = re.compile(r"[1-9][0-9,]*")
 
