@@ -40,12 +40,13 @@ def test_a_batch_without_events_has_no_lag(catalog: Catalog) -> None:
         assert set(health.health(reader, NOW).lag_line) == {None}
 
 
-@pytest.mark.parametrize("points", [5, 7, 60, 600])
+@pytest.mark.parametrize("points", [6, 7, 60, 600])
 def test_peaks_survive_a_long_series(catalog: Catalog, points: int) -> None:
     rows = [batch(n, n * 1000, batch_ms=500.0 + n % 3, input_rate=10.0) for n in range(3000)]
     rows[700] = batch(700, 700_000, batch_ms=99_000.0)
     rows[1503] = batch(1503, 1_503_000, batch_ms=1.0)
     rows[2200] = batch(2200, 2_200_000, input_rate=5000.0)
+    rows[2600] = batch(2600, 2_600_000, late_rows=77)
     with catalog.writing() as writer:
         progress.append(writer, rows)
     with catalog.reading() as reader:
@@ -53,13 +54,14 @@ def test_peaks_survive_a_long_series(catalog: Catalog, points: int) -> None:
     assert {len(column) for column in found.values()} == {len(found["t"])}
     assert len(found["t"]) <= points
     assert (max(found["batch_ms"]), min(found["batch_ms"]), max(found["input_rate"])) == (99_000.0, 1.0, 5000.0)  # type: ignore[type-var]
+    assert max(found["late_rows"]) == 77  # type: ignore[type-var]
     assert list(found["t"]) == sorted(found["t"])  # type: ignore[type-var]
     assert found["batch_id"][-1] == 2999
 
 
 def test_too_few_points_are_refused(catalog: Catalog) -> None:
     with pytest.raises(Invalid), catalog.reading() as reader:
-        series.series(reader, "a", from_ms=0, to_ms=1, points=4)
+        series.series(reader, "a", from_ms=0, to_ms=1, points=5)
 
 
 def test_over_event_time_the_newest_of_a_repeated_batch_counts(catalog: Catalog) -> None:
