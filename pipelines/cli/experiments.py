@@ -28,8 +28,8 @@ def experiment(
         list[str],
         typer.Option(
             "--variant",
-            metavar="JOB=FILE",
-            help="A new job and its code (JOB= keeps the savepoint's); give one or more.",
+            metavar="JOB[=FILE]",
+            help="A new job and its code (JOB alone keeps the savepoint's); give one or more.",
             show_default=False,
         ),
     ],
@@ -74,10 +74,10 @@ def compare(
 
 
 def _variant(text: str) -> ForkRequest:
-    """`JOB=FILE` as a fork; a usage error for anything else."""
-    job, equals, file = text.partition("=")
-    if not job or not equals:
-        raise typer.BadParameter(f"{text!r} is not JOB=FILE", param_hint="--variant")
+    """`JOB=FILE` as a fork with that code, `JOB` as one with the savepoint's; a usage error for anything else."""
+    job, _, file = text.partition("=")
+    if not job:
+        raise typer.BadParameter(f"{text!r} is not JOB or JOB=FILE", param_hint="--variant")
     if not file:
         return ForkRequest(job)
     path = Path(file).expanduser()

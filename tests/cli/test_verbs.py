@@ -273,7 +273,7 @@ def test_fork_dry_run_prints_the_plan(tidemark: Door) -> None:
 
 
 def test_experiment(tidemark: Door, script: Path) -> None:
-    done = tidemark("experiment", FIRST, "--name", "e", "--variant", f"c={script}", "--variant", "d=", "--with-parent")
+    done = tidemark("experiment", FIRST, "--name", "e", "--variant", f"c={script}", "--variant", "d", "--with-parent")
     made = next(one for one in tidemark.face.experiments() if one.name == "e")
     assert (done.stdout, made.jobs) == (f"{made.id}\n", (JOB, "c", "d"))
     assert tidemark.ticks == 1
@@ -361,7 +361,7 @@ USAGE = [
     ("run", "no-such-file.py"),
     ("fork", FIRST),
     ("fork", FIRST, "--name", "c", "--conf", "novalue"),
-    ("experiment", FIRST, "--name", "e", "--variant", "novalue"),
+    ("experiment", FIRST, "--name", "e", "--variant", "=novalue"),
     ("verify", FIRST, "--level", "hopefully"),
     ("dispose",),
     ("catalog", "burn"),
