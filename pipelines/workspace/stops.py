@@ -18,6 +18,9 @@ from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.workspace import events, runs, savepoints
 from pipelines.workspace.parts import Parts
 
+NOTHING_TO_SAVE = {"savepoint.no_query", "savepoint.no_batch"}
+"""A script without streaming queries, or a stop before the first batch: that is not a savepoint that failed."""
+
 
 def stop(parts: Parts, job: str, request: StopRequest) -> Operation:
     """Asks the job's run to end; raises Conflict (`job.not_running`). Asked again it answers with the stop that is under way."""
@@ -52,7 +55,10 @@ def _again(parts: Parts, job: JobName, wanted: Wanted, asked: StopWanted, reques
 
 
 def finish(parts: Parts, job: JobName, asked: StopWanted, *, with_savepoint: bool) -> SavepointId | None:
-    """Carries a stop through once its run has ended; the id of its savepoint. A savepoint that fails fails the operation alone."""
+    """Carries a stop through once its run has ended; the id of its savepoint, None where there was nothing to save.
+
+    A savepoint that fails fails the operation alone.
+    """
     with parts.holding(job):
         running = _running(parts, job, asked)
         try:
@@ -60,8 +66,16 @@ def finish(parts: Parts, job: JobName, asked: StopWanted, *, with_savepoint: boo
             ended = replace(running, state=OperationState.DONE, result=taken or "", ended_ms=parts.now_ms())
         except TidemarkError as error:
             taken = None
-            ended = failed(running, error, parts.now_ms())
-            events.say(parts, "savepoint.failed", job, asked.operation, f"no savepoint at the stop: {error.message}")
+            nothing = error.code in NOTHING_TO_SAVE
+            done = replace(running, state=OperationState.DONE, ended_ms=parts.now_ms())
+            ended = done if nothing else failed(running, error, parts.now_ms())
+            events.say(
+                parts,
+                "savepoint.skipped" if nothing else "savepoint.failed",
+                job,
+                asked.operation,
+                f"no savepoint at the stop: {error.message}",
+            )
         save(parts, ended)
         parts.files.write(parts.layout.wanted_file(job), replace(parts.files.wanted(job), stop=None))
         return taken
