@@ -11,11 +11,13 @@ from dashboard.components.panel import panel
 from dashboard.figures import TimeMark
 from dashboard.views.job import logs
 from dashboard.widgets import KeyFigure, empty_state, key_figures, section
-from pipelines.domain.jobs import JobDetail, JobSummary, Run
+from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.savepoints import Savepoint
 
 POINTS = 600
 TAIL_BYTES = 12_000
+LEAD_MS = 5_000
+SHORTEST_MS = 120_000
 
 
 def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
@@ -25,14 +27,20 @@ def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
         return
     workspace = session.workspace()
     _figures(detail.summary)
-    series = workspace.series(name, from_ms=int(now - span_ms), to_ms=int(now), points=POINTS)
-    marks = marks_of(detail.runs, workspace.savepoints(name), now - span_ms)
+    since = since_ms(detail.summary.job, span_ms, now)
+    series = workspace.series(name, from_ms=int(since), to_ms=int(now), points=POINTS)
+    marks = marks_of(detail.runs, workspace.savepoints(name), since)
     grid = st.grid(3, gap=12, min_column_width=360)
-    for key, chart in charts.job_charts(series.columns, marks, (now - span_ms, now)).items():
+    for key, chart in charts.job_charts(series.columns, marks, (since, now)).items():
         with grid.cell():
             clicked = panel(chart, key=f"{key}_{name}", group=f"job_{name}", clickable=True)
         if clicked:
             navigation.go("savepoints", savepoint=clicked)
+
+
+def since_ms(job: Job, span_ms: int, now: float) -> float:
+    """Where the charts begin: a job younger than the range gets them from its beginning on, instead of a thin strip at the edge."""
+    return max(now - span_ms, min(job.created_ms - LEAD_MS, now - SHORTEST_MS))
 
 
 def _waiting(name: str, detail: JobDetail) -> None:
@@ -74,7 +82,7 @@ def _rows(rows: int | None) -> str:
     return "keeps no state" if rows is None else f"{formats.compact(rows)} rows"
 
 
-def marks_of(runs: Sequence[Run], savepoints: Sequence[Savepoint], since_ms: float) -> list[TimeMark]:
+def marks_of(runs: Sequence[Run], savepoints: Sequence[Savepoint], since: float) -> list[TimeMark]:
     """What happened since: savepoints, new versions, restarts of the same one."""
     taken = [
         TimeMark(
@@ -84,7 +92,7 @@ def marks_of(runs: Sequence[Run], savepoints: Sequence[Savepoint], since_ms: flo
     ]
     oldest_first = sorted(runs, key=lambda run: run.created_ms)
     begun = [_begun(run, earlier) for earlier, run in zip([None, *oldest_first], oldest_first, strict=False)]
-    return [mark for mark in [*taken, *begun] if mark.at_ms >= since_ms]
+    return [mark for mark in [*taken, *begun] if mark.at_ms >= since]
 
 
 def _begun(run: Run, earlier: Run | None) -> TimeMark:
