@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard import gallery, session
 from dashboard.gallery import Script
+from dashboard.typed import free_name, words
 from dashboard.widgets import section
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.requests import RunRequest
@@ -83,7 +84,7 @@ def _draft(origin: str, script: Script) -> Draft:
 
 
 def draw(draft: Draft) -> RunRequest:
-    """The form; what it asks for as it stands now. Invalid (`job.arguments`, `job.confs`) where the text cannot be read."""
+    """The form; what it asks for as it stands now. Invalid (`form.arguments`, `job.confs`) where the text cannot be read."""
     turn = draft.revision
     taken = {job.job.name for job in session.workspace().jobs()}
     with st.container(border=True, key="card_new_job"):
@@ -113,12 +114,6 @@ def draw(draft: Draft) -> RunRequest:
     return RunRequest(title, script, draft.code, args, conf, (master or "").strip() or "local[2]", source=draft.source)
 
 
-def free_name(wanted: str, taken: Collection[str]) -> str:
-    """`wanted`, with a number after it where that is taken."""
-    numbered = (f"{wanted}_{number}" for number in range(2, len(taken) + 3))
-    return wanted if wanted not in taken else next(name for name in numbered if name not in taken)
-
-
 def resolved(args: Sequence[str]) -> list[str]:
     """The gallery's arguments with the directory of the example's events, where that job exists."""
     return [_events() if one == gallery.EVENTS else one for one in args]
@@ -131,14 +126,6 @@ def _events() -> str:
     except NotFound:
         run = None
     return f"{run.checkpoints.rpartition('/checkpoints')[0]}/output" if run and run.checkpoints else "DIRECTORY_OF_EVENTS"
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Arguments as a shell would read them; Invalid (`job.arguments`) for a quote that does not end."""
-    try:
-        return tuple(shlex.split(text.replace("\n", " ")))
-    except ValueError as error:
-        raise Invalid("job.arguments", f"The arguments cannot be read: {error}", "Close the quote, or leave it out.") from error
 
 
 def pairs(rows: Sequence[tuple[str | None, str | None]]) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import gallery
+from dashboard import gallery, typed
 from dashboard.views.fork import drafts
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError
 from pipelines.domain.requests import ExperimentRequest, ForkRequest
@@ -32,9 +32,9 @@ def test_a_draft_begins_with_what_the_savepoint_has() -> None:
 
 
 def test_a_name_that_is_taken_gets_a_number() -> None:
-    assert drafts.free_name("a", {"b"}) == "a"
-    assert drafts.free_name("a", {"a", "a_2"}) == "a_3"
-    assert drafts.free_name("a", {"a_b"}, suffix="b") == "a_b_2"
+    assert typed.free_name("a", {"b"}) == "a"
+    assert typed.free_name("a", {"a", "a_2"}) == "a_3"
+    assert typed.free_name("a", {"a_b"}, suffix="b") == "a_b_2"
 
 
 def test_variants_come_and_go() -> None:
@@ -48,7 +48,7 @@ def test_variants_come_and_go() -> None:
 
 @pytest.mark.parametrize(
     ("read", "text", "code"),
-    [(drafts.words, "--a 'b", "fork.arguments"), (drafts.settings, "spark.x", "fork.confs")],
+    [(typed.words, "--a 'b", "form.arguments"), (drafts.settings, "spark.x", "fork.confs")],
 )
 def test_what_cannot_be_read_is_refused(read: Callable[[str], object], text: str, code: str) -> None:
     with pytest.raises(Invalid) as refused:
@@ -57,7 +57,7 @@ def test_what_cannot_be_read_is_refused(read: Callable[[str], object], text: str
 
 
 def test_arguments_and_confs_are_read_as_written() -> None:
-    assert drafts.words("--a 'b c'\n--d") == ["--a", "b c", "--d"]
+    assert typed.words("--a 'b c'\n--d") == ("--a", "b c", "--d")
     assert drafts.settings("spark.a = 1\n\n spark.b=x=y ") == {"spark.a": "1", "spark.b": "x=y"}
 
 

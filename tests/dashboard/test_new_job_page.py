@@ -73,12 +73,11 @@ def test_nothing_pasted_yet(opened: Opener) -> None:
 def test_arguments_that_cannot_be_read_are_said(opened: Opener) -> None:
     app = opened(FakeFace(), "new_job")
     app.text_area[0].set_value("--out 'x").run()
-    assert "job.arguments" in said(app)
+    assert "form.arguments" in said(app)
     assert app.text_area[0].value == "--out 'x"
 
 
 def test_words_and_confs() -> None:
-    assert form.words("--a 'b c'\n--d") == ("--a", "b c", "--d")
     assert form.pairs([("spark.a", " 1 "), ("", ""), (None, None)]) == {"spark.a": "1"}
     with pytest.raises(Invalid):
         form.pairs([("", "1")])

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dashboard.typed import free_name, words
 from pipelines.domain.errors import Invalid
 from pipelines.domain.requests import ForkRequest
 from pipelines.domain.savepoints import Manifest
@@ -29,12 +30,12 @@ class Variant:
     revision: int = 0
 
     def request(self, *, dry_run: bool = False) -> ForkRequest:
-        """What it asks of the workspace; Invalid (`fork.arguments`, `fork.confs`) where the text cannot be read."""
+        """What it asks of the workspace; Invalid (`form.arguments`, `fork.confs`) where the text cannot be read."""
         return ForkRequest(
             name=self.name.strip(),
             code=self.code,
             script=self.script,
-            args=tuple(words(self.arguments)),
+            args=words(self.arguments),
             conf=settings(self.confs),
             master=self.master.strip() or None,
             dry_run=dry_run,
@@ -84,21 +85,6 @@ def begin(manifest: Manifest, taken: Collection[str]) -> Draft:
 def of_version(version: Version, letter: str, name: str) -> Variant:
     """A variant that changes nothing."""
     return Variant(letter, name, version.script, version.code, shlex.join(version.args), confs_text(version.conf), version.master)
-
-
-def free_name(wanted: str, taken: Collection[str], suffix: str = "") -> str:
-    """`wanted`, with the suffix or a number after it where that is taken."""
-    base = f"{wanted}_{suffix}" if suffix else wanted
-    numbered = (f"{base}_{number}" for number in range(2, len(taken) + 3))
-    return base if base not in taken else next(name for name in numbered if name not in taken)
-
-
-def words(text: str) -> list[str]:
-    """Arguments as a shell would read them; Invalid (`fork.arguments`) for a quote that does not end."""
-    try:
-        return shlex.split(text.replace("\n", " "))
-    except ValueError as error:
-        raise Invalid("fork.arguments", f"The arguments cannot be read: {error}", "Close the quote, or leave it out.") from error
 
 
 def settings(text: str) -> dict[str, str]:
