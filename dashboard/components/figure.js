@@ -75,14 +75,23 @@ function horizontals(levels) {
   }));
 }
 
-/** Names stand to the right of their marks, near the right edge to the left. */
+/** Names stand to the right of their marks, near the right edge to the left; where they would overlap, the newest has the place. */
 function labels(marks, names, span) {
-  const last = span ? span[0] + 0.88 * (span[1] - span[0]) : Infinity;
-  return marks.filter(({ text, kind }) => text && kind !== "savepoint").map(({ at, text }) => ({
+  const width = span ? span[1] - span[0] : 0;
+  const last = span ? span[0] + 0.88 * width : Infinity;
+  return apart(marks.filter(({ text, kind }) => text && kind !== "savepoint"), 0.15 * width).map(({ at, text }) => ({
     x: at, yref: "paper", y: 1, yanchor: "top", yshift: -6, text, showarrow: false,
     ...(at > last ? { xanchor: "right", xshift: -3 } : { xanchor: "left", xshift: 3 }),
     font: { size: 10, color: names.$muted },
   }));
+}
+
+function apart(marks, distance) {
+  const kept = [];
+  for (const mark of [...marks].sort((a, b) => b.at - a.at)) {
+    if (!kept.length || kept.at(-1).at - mark.at >= distance) kept.push(mark);
+  }
+  return kept;
 }
 
 /** Savepoints sit as small diamonds on the upper edge, on an axis of their own, so that they can be hovered and clicked. */
