@@ -44,7 +44,7 @@ def _ended(parts: Parts, job: JobName) -> Run:
 
 
 def _left_sink_logs(parts: Parts, newest: Run) -> dict[str, str]:
-    """Sink logs that the newest run was to carry and did not get to: the driver removes those that it carried."""
+    """Sink logs that the newest run was to carry, in case it did not get to: the driver leaves alone what it has carried already."""
     spec = parts.files.spec(newest.job, newest.id)
     return {query: folder for query, folder in spec.sink_logs.items() if Path(folder).is_dir()}
 
