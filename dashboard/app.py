@@ -1,4 +1,4 @@
-"""Navigation only: which pages there are, and what all of them share."""
+"""Navigation only: which pages there are, and what all of them share: the look, and what is under way."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from dashboard import dialogs
 from dashboard.navigation import PAGES, page
+from dashboard.views import operations
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -14,4 +16,7 @@ st.set_page_config(page_title="Tidemark", page_icon=str(ASSETS / "favicon.png"),
 st.html(ASSETS / "style.css")
 st.logo(str(ASSETS / "mark.svg"), size="medium", link=None)
 
-st.navigation([page(name) for name in PAGES], position="top").run()
+dialogs.page_begins()
+chosen = st.navigation([page(name) for name in PAGES], position="top")
+operations.indicator()
+chosen.run()

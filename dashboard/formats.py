@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
 MISSING = "–"
@@ -56,6 +57,11 @@ def duration(ms: float | None) -> str:
     return _long_duration(round(ms / _SECOND))
 
 
+def left(ms: float) -> str:
+    """A stretch that is guessed, in whole seconds: `9 s`, `4m 12s`."""
+    return f"{max(1, round(ms / _SECOND))} s" if ms < 59_500 else _long_duration(round(ms / _SECOND))
+
+
 def ago(at_ms: float | None, now_ms: float) -> str:
     """How long since: `just now`, `12 s ago`, `5 min ago`, `3 h ago`, `2 days ago`; `in 5 min` for what is to come."""
     if at_ms is None or missing(at_ms):
@@ -81,6 +87,17 @@ def clock(at_ms: float | None, zone: tzinfo = UTC) -> str:
 def plural(number: int, noun: str, many: str = "") -> str:
     """`1 job`, `2 jobs`, `3 batches` (with `many="batches"`)."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending whole numbers, those that follow each other joined: `3, 7–9`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{first:,}" if first == last else f"{first:,}–{last:,}" for first, last in runs) or MISSING
 
 
 def short_id(text: str) -> str:

@@ -30,6 +30,7 @@ PAGES: Mapping[str, Listed] = {
     "events": Listed("Events", ":material/history:", "events"),
     "new_job": Listed("New job", ":material/add:", "new", hidden=True),
     "fork": Listed("Fork", ":material/call_split:", "fork", hidden=True),
+    "upgrade": Listed("Upgrade", ":material/upgrade:", "upgrade", hidden=True),
 }
 """Module in `views` -> page, in the order of the top bar. The first one is what opens."""
 FIRST = next(iter(PAGES))

@@ -6,6 +6,7 @@ into this module when it starts. The page scripts themselves live elsewhere, so 
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import UTC, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,15 +14,19 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.space import Space
 from pipelines.workspace.face import Face
 
+SPACE_AGE_MS = 15_000
 _workspace: Face | None = None
+_space: tuple[frozenset[str], float, Space] | None = None
+_measuring = threading.Lock()
 
 
 def open_with(workspace: Face | None) -> None:
     """Gives the pages `workspace`; None takes it away (the server stops)."""
-    global _workspace
-    _workspace = workspace
+    global _workspace, _space
+    _workspace, _space = workspace, None
 
 
 def is_open() -> bool:
@@ -34,6 +39,17 @@ def workspace() -> Face:
     if _workspace is None:
         raise Unavailable("server.starting", "The workspace is not open yet.", "Wait a moment and reload the page.")
     return _workspace
+
+
+def space() -> Space:
+    """What the savepoints take on disk, as of the last seconds: every file is looked at for it, so all browsers share one answer.
+    Asked anew where a savepoint came or went."""
+    global _space
+    known = frozenset(one.id for one in workspace().savepoints())
+    with _measuring:
+        if _space is None or _space[0] != known or now_ms() - _space[1] > SPACE_AGE_MS:
+            _space = (known, now_ms(), workspace().space())
+        return _space[2]
 
 
 def now_ms() -> float:

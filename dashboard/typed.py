@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection
 
@@ -21,3 +22,16 @@ def words(text: str) -> tuple[str, ...]:
         return tuple(shlex.split(text.replace("\n", " ")))
     except ValueError as error:
         raise Invalid("form.arguments", f"The arguments cannot be read: {error}", "Close the quote, or leave it out.") from error
+
+
+_QUERY = re.compile(r"""\.queryName\(\s*(["'])(?P<name>[^"'\n]+)\1\s*\)""")
+
+
+def query_names(code: str) -> tuple[str, ...]:
+    """Names that `code` gives its streaming queries as plain text, in order: a hint only, for the driver sees what really starts."""
+    return tuple(dict.fromkeys(found["name"] for found in _QUERY.finditer(code)))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names apart by commas or blanks."""
+    return tuple(dict.fromkeys(re.findall(r"[^\s,]+", text)))

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import streamlit as st
 
 from dashboard import formats
+from dashboard.dialogs import dialog
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.runs import RunState
 
@@ -25,6 +26,7 @@ STATES: dict[RunState | None, tuple[str, Tone]] = {
     RunState.RUNNING: ("Running", "green"),
     RunState.STOPPING: ("Stopping", "orange"),
     RunState.STOPPED: ("Stopped", "gray"),
+    RunState.WATCHED: ("Watched", "blue"),
     RunState.FINISHED: ("Finished", "gray"),
     RunState.FAILED: ("Failed", "red"),
 }
@@ -174,7 +176,7 @@ def command(text: str, *, label: str = "", wide: bool = False) -> None:
 def confirm(title: str, says: str, action: str, act: Callable[[], Any], *, details: str = "") -> None:
     """Asks once, in a dialog that says what will happen; `act` runs on yes and its TidemarkError is shown there."""
 
-    @st.dialog(title)
+    @dialog(title)
     def ask() -> None:
         st.markdown(says)
         if details:

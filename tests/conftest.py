@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
 from pipelines.sandbox.java import java_home
+from tests.storage import s3_server as s3_server_
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,6 +73,20 @@ def _unless_ci(report: Any) -> Any:
 
 
 @pytest.fixture(scope="session")
+def s3_server() -> Iterator[s3_server_.S3Server]:
+    """A real S3 server process for all tests of the run."""
+    with s3_server_.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def s3_url(s3_server: s3_server_.S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A place of one's own on it (`s3://bucket/prefix`); the environment has what S3 clients of this process and its children need."""
+    s3_server.enter(monkeypatch)
+    return f"s3://{s3_server_.BUCKET}/{uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """Path of the browser; skips where there is none."""
     return browser() or pytest.skip(NO_BROWSER)
@@ -98,7 +114,8 @@ def _confs(folder: Path) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        # The first compiler alone and the plain collector: tests are short, and this halves what their JVM takes of the processor.
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.local.dir": str(folder / "local"),
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from pipelines.domain.errors import AlreadyExists, Conflict, NotFound
+from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.errors import AlreadyExists, Conflict, NotFound, TidemarkError
 from pipelines.domain.experiments import (
     BatchRow,
     Comparison,
@@ -18,41 +19,30 @@ from pipelines.domain.experiments import (
     Series,
     Tree,
 )
-from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId, job_name
-from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Operation, OperationState, Origin, QuerySeen, Run
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, job_name
+from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Origin, QuerySeen, Run
+from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.requests import (
+    AttachRequest,
     CompareRequest,
     ExperimentRequest,
+    ExportRequest,
     ForkRequest,
+    ImportRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
     TakeRequest,
 )
 from pipelines.domain.runs import Exit, RunState
-from pipelines.domain.savepoints import (
-    Damage,
-    DisposePlan,
-    Manifest,
-    Operator,
-    QueryImage,
-    Reason,
-    RestorePlan,
-    RetainedBatch,
-    Savepoint,
-    SinkPlan,
-    SourceOffset,
-    StoredFile,
-    TakePlan,
-    Trust,
-    Verification,
-)
+from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.space import Space
+from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version, version
+from tests import samples
+from tests.samples import NOW_MS, QUERY, RETAINED, ROOT
 
-NOW_MS = 1_800_000_000_000
-"""The fake's own time: 2027-01-15 08:00:00 UTC."""
-ROOT = "/fake/savepoints"
-QUERY = QueryName("counts")
+__all__ = ["LOG", "NOW_MS", "QUERY", "ROOT", "FakeFace"]
 T = TypeVar("T")
 LOG = "line one\nline two\nline three\n"
 
@@ -66,10 +56,18 @@ class FakeFace:
         self.versions: dict[str, Version] = {}
         self.savepoints_by_id: dict[str, Savepoint] = {}
         self.experiments_by_id: dict[str, Experiment] = {}
-        self.operations: dict[str, Operation] = {}
+        self.operations_by_id: dict[str, Operation] = {}
+        self.verifications: dict[str, Verification] = {}
+        """The newest one of each savepoint."""
+        self.exported: dict[str, Savepoint] = {}
+        """URL -> what an import from there brings."""
+        self.attached: dict[str, AttachRequest] = {}
         self.damaged: set[str] = set()
+        """Savepoints, jobs and checkpoints that a verify or a doctor finds damaged."""
         self.calls: list[tuple[str, object]] = []
         """What was asked that changes something: (method, request)."""
+        self._work: dict[str, Callable[[], str]] = {}
+        """What an operation under way does once it was looked at often enough; one without work goes on until it is cancelled."""
         self._ids = 0
 
     @staticmethod
@@ -89,9 +87,30 @@ class FakeFace:
         face.calls.clear()
         return face
 
-    def begin_again(self) -> None:
+    @staticmethod
+    def busy() -> FakeFace:
+        """The sample, and more: a job watched from outside with a proved savepoint of it, a savepoint to import, three operations.
+
+        The export under way goes on until it is cancelled; of the two that ended, the import failed.
+        """
+        face = FakeFace.sample()
+        face.attach(AttachRequest("clicks", {"counts": "s3://lake/clicks/checkpoint"}, "parquet", "s3://lake/clicks/out"))
+        proved = face._taken("clicks", TakeRequest(label="watched"))
+        face.verify(proved.id, Trust.PROVED)
+        gone = face._taken("clicks", TakeRequest(label="archived"))
+        face.exported["s3://lake/archive/clicks.tar.zst"] = face.savepoints_by_id.pop(gone.id)
+        verified = samples.begun("op-verified", "prove", "clicks", proved.id)
+        face._keep(replace(verified, state=OperationState.DONE, ended_ms=NOW_MS, result=Trust.PROVED, can_cancel=False))
+        error = AlreadyExists("savepoint.exists", f"{proved.id} is here already", "Dispose of it first.")
+        face._keep(samples.failed(samples.begun("op-failed", "import", "", "s3://lake/archive/again"), error))
+        exporting = samples.begun("op-exporting", "export", "clicks", proved.id)
+        face._keep(replace(exporting, amount=replace(exporting.amount, done=500_000)))
+        face.calls.clear()
+        return face
+
+    def begin_again(self, *, busy: bool = False) -> None:
         """Makes this the sample again, whatever was done to it: for a server that outlasts one test."""
-        self.__dict__.update(FakeFace.sample().__dict__)
+        self.__dict__.update((FakeFace.busy() if busy else FakeFace.sample()).__dict__)
 
     # jobs
     def jobs(self) -> Sequence[JobSummary]:
@@ -120,8 +139,7 @@ class FakeFace:
 
     def job(self, job: str) -> JobDetail:
         runs = self._runs(job)
-        seen = QuerySeen(QUERY, "q-1", "parquet", f"/fake/jobs/{job}/output", f"/fake/jobs/{job}/checkpoints/counts", "http://x:4040")
-        return JobDetail(self._summary(job), (seen,), tuple(reversed(runs)))
+        return JobDetail(self._summary(job), self._queries(job), tuple(reversed(runs)))
 
     def run(self, request: RunRequest) -> Run:
         self.calls.append(("run", request))
@@ -138,18 +156,37 @@ class FakeFace:
         taken = self._taken(job, TakeRequest(label=request.label), Reason.STOP).id if keeps else ""
         self._end(job, RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
         done = Operation(OperationId(self._id("op")), "stop", JobName(job), OperationState.DONE, NOW_MS, NOW_MS, taken)
-        self.operations[done.id] = done
-        return done
+        return self._keep(done)
 
     def resume(self, job: str, request: ResumeRequest) -> Run | RestorePlan:
         self.calls.append(("resume", request))
         runs = self._runs(job)
         if runs[-1].state.live:
             raise Conflict("job.running", f"{job} runs", "Stop it first.")
+        if job in self.attached:
+            raise Conflict("job.attached", f"{job} runs elsewhere", "Fork a savepoint of it.")
+        self._check_batch(request.batch)
         if request.dry_run:
-            return self._restore_plan(self._savepoint(request.from_savepoint).id, job, keeps_query_id=True)
+            named = self._savepoint(request.from_savepoint).id if request.batch is None else ""
+            return self._restore_plan(named, job, keeps_query_id=True)
         old = self.versions[runs[-1].version]
-        return self._begin(job, _changed(old, request), request.from_savepoint)
+        rewound = request.batch is not None
+        begins = self._taken(job, TakeRequest(batch=request.batch), Reason.REWIND).id if rewound else request.from_savepoint
+        return self._begin(job, _changed(old, request), begins)
+
+    def attach(self, request: AttachRequest) -> Run:
+        self.calls.append(("attach", request))
+        if job_name(request.name) in self.runs:
+            raise AlreadyExists("job.exists", f"a job {request.name!r} exists", "Choose another name.")
+        gone = next((url for url in request.checkpoints.values() if url.endswith("/gone")), None)
+        if gone:
+            raise NotFound("checkpoint.not_found", f"there is no checkpoint at {gone}", "Give the checkpoint location of the query.")
+        self.attached[request.name] = request
+        made = version(request.script or "attached.py", request.code, args=request.args, conf=request.conf, master=request.master)
+        self._begin(request.name, made, "")
+        watched = replace(self.runs[request.name][-1], state=RunState.WATCHED, started_ms=None, pid=None, checkpoints="")
+        self.runs[request.name] = [watched]
+        return watched
 
     def forget(self, job: str) -> None:
         self.calls.append(("forget", job))
@@ -165,7 +202,7 @@ class FakeFace:
 
     def retained(self, job: str) -> Sequence[RetainedBatch]:
         self._runs(job)
-        return tuple(RetainedBatch(QUERY, batch, NOW_MS - (9 - batch) * 10_000, NOW_MS - 60_000) for batch in (7, 8, 9))
+        return tuple(RetainedBatch(QUERY, batch, NOW_MS - (9 - batch) * 10_000, NOW_MS - 60_000) for batch in RETAINED)
 
     def batches(self, job: str, *, limit: int = 100) -> Sequence[BatchRow]:
         self._runs(job)
@@ -188,7 +225,21 @@ class FakeFace:
         return tuple(event for event in all_events if job in ("", event.job))[:limit]
 
     def operation(self, operation: str) -> Operation:
-        return _found(self.operations, operation, "operation")
+        return self._advance(_found(self.operations_by_id, operation, "operation"))
+
+    def operations(self, *, running: bool = False) -> Sequence[Operation]:
+        newest_first = reversed(self.operations_by_id.values())
+        return tuple(one for one in newest_first if not running or one.state is OperationState.RUNNING)
+
+    def cancel(self, operation: str) -> Operation:
+        self.calls.append(("cancel", operation))
+        found = _found(self.operations_by_id, operation, "operation")
+        if found.state is not OperationState.RUNNING:
+            raise Conflict("operation.ended", f"operation {operation} has ended: {found.state}", "Nothing is left to cancel.")
+        if not found.can_cancel:
+            raise Conflict("operation.not_cancellable", f"a {found.kind} cannot be called back", "Wait until it has ended.")
+        self._work.pop(operation, None)
+        return self._keep(replace(found, state=OperationState.CANCELLED, ended_ms=NOW_MS, can_cancel=False))
 
     # versions
     def version(self, version: str) -> Version:
@@ -209,8 +260,7 @@ class FakeFace:
     def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
         self.calls.append(("take", request))
         self._runs(job)
-        if request.batch is not None and request.batch not in (7, 8, 9):
-            raise NotFound("batch.gone", f"batch {request.batch} is not kept any more", "See which are: batches JOB --retained.")
+        self._check_batch(request.batch)
         if request.dry_run:
             return TakePlan(JobName(job), {QUERY: request.batch or 9}, 12, 2_000_000, 4_096, "link")
         return self._taken(job, request)
@@ -223,33 +273,66 @@ class FakeFace:
 
     def manifest(self, savepoint: str) -> Manifest:
         s = self._savepoint(savepoint)
-        files = (StoredFile("queries/counts/checkpoint/metadata", 45),)
-        made = self.versions[s.version]
-        return Manifest(
-            1,
-            s.id,
-            s.job,
-            made,
-            s.run,
-            s.created_ms,
-            s.reason,
-            s.label,
-            s.spark_version,
-            s.queries,
-            files,
-            s.new_bytes,
-            s.took_ms,
-            {"link": 1},
-        )
+        return samples.manifest(s, self.versions[s.version])
 
     def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification:
         self.calls.append(("verify", level))
+        return self._verify(self._savepoint(savepoint), level)
+
+    def start_verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Operation:
+        self.calls.append(("start_verify", level))
         s = self._savepoint(savepoint)
-        if s.id in self.damaged:
-            damage = Damage("queries/counts/checkpoint/metadata", "missing", "the file is gone")
-            return Verification(s.id, level, None, NOW_MS, s.files, s.bytes, (damage,))
-        self.savepoints_by_id[s.id] = replace(s, trust=level, verified_ms=NOW_MS)
-        return Verification(s.id, level, level, NOW_MS, s.files, s.bytes)
+        kind = "prove" if level is Trust.PROVED else "verify"
+        return self._start(kind, s.job, s.id, lambda: self._verify(s, level).reached or "damaged")
+
+    def verification(self, savepoint: str) -> Verification | None:
+        return self.verifications.get(self._savepoint(savepoint).id)
+
+    def diagnose(self, subject: str) -> Sequence[Diagnosis]:
+        if subject in self.runs:
+            places = [(seen.query, seen.checkpoint) for seen in self._queries(subject)]
+        elif subject.startswith("/") and not subject.startswith(ROOT):
+            places = [(QUERY, subject)]
+            if subject.endswith("/gone"):
+                raise NotFound("checkpoint.not_found", f"there is no checkpoint at {subject}", "Give a job, a savepoint or a path.")
+        else:
+            s = self._savepoint(subject)
+            subject, places = s.id, [(QUERY, f"{s.path}/queries/{QUERY}/checkpoint")]
+        damaged = subject in self.damaged
+        return tuple(samples.diagnosis(subject, checkpoint, query=query, damaged=damaged) for query, checkpoint in places)
+
+    def space(self, job: str = "") -> Space:
+        return samples.space(self.savepoints(job))
+
+    def export(self, savepoint: str, request: ExportRequest) -> Operation | ExportPlan:
+        self.calls.append(("export", request))
+        s = self._savepoint(savepoint)
+        if request.url in self.exported:
+            raise AlreadyExists("export.exists", f"{request.url} is taken", "Choose another URL.")
+        if request.dry_run:
+            return samples.export_plan(s, request)
+
+        def work() -> str:
+            self.exported[request.url] = s
+            if request.then_dispose:
+                del self.savepoints_by_id[s.id]
+            return request.url
+
+        return self._start("export", s.job, s.id, work)
+
+    def import_savepoint(self, request: ImportRequest) -> Operation:
+        self.calls.append(("import_savepoint", request))
+        if request.url not in self.exported:
+            raise NotFound("export.not_found", f"there is no savepoint at {request.url}", "Give the URL it was exported to.")
+        s = self.exported[request.url]
+
+        def work() -> str:
+            if s.id in self.savepoints_by_id:
+                raise AlreadyExists("savepoint.exists", f"{s.id} is here already", "Dispose of it first.")
+            self.savepoints_by_id[s.id] = s
+            return s.id
+
+        return self._start("import", "", request.url, work)
 
     def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
         self.calls.append(("dispose", dry_run))
@@ -355,54 +438,65 @@ class FakeFace:
 
     def _taken(self, job: str, request: TakeRequest, reason: Reason = Reason.MANUAL) -> Savepoint:
         run = self._runs(job)[-1]
-        name = SavepointId(self._id("sp"))
-        image = QueryImage(
-            query=QUERY,
-            query_id="q-1",
-            batch=9 if request.batch is None else request.batch,
-            batch_timestamp_ms=NOW_MS - 20_000,
-            watermark_ms=NOW_MS - 60_000,
-            offsets=(SourceOffset("0", '{"logOffset":9}'),),
-            provider="rocksdb",
-            state_format=2,
-            operators=(Operator(0, "stateStoreSave", 4, ("default",)),),
-            conf={"spark.sql.shuffle.partitions": "4"},
-            sink="parquet",
-            sink_path=f"/fake/jobs/{job}/output",
-            files=12,
-            bytes=2_000_000,
+        batch = 9 if request.batch is None else request.batch
+        taken = samples.savepoint(
+            self._id("sp"), job, version=run.version, run=run.id, batch=batch, reason=reason, label=request.label, to=request.to
         )
-        taken = Savepoint(
-            id=name,
-            job=JobName(job),
-            version=VersionId(run.version),
-            run=run.id,
-            created_ms=NOW_MS,
-            reason=reason,
-            label=request.label,
-            spark_version="4.3.0",
-            queries=(image,),
-            files=12,
-            bytes=2_000_000,
-            new_bytes=4_096,
-            took_ms=42.5,
-            path=f"{ROOT}/{name}",
-        )
-        self.savepoints_by_id[name] = taken
+        self.savepoints_by_id[taken.id] = taken
         return taken
 
-    def _restore_plan(self, savepoint: SavepointId, job: str, *, keeps_query_id: bool) -> RestorePlan:
-        sink = SinkPlan(QUERY, "parquet", f"/fake/jobs/{job}/output", "carry", "the sink's log is carried over")
-        return RestorePlan(
-            savepoint, JobName(job), keeps_query_id, f"/fake/jobs/{job}/checkpoints", 12, 2_000_000, 4_096, "link", (sink,), ("a warning",)
-        )
+    def _verify(self, s: Savepoint, level: Trust) -> Verification:
+        found = samples.verification(s, level, damaged=s.id in self.damaged)
+        if found.reached:
+            self.savepoints_by_id[s.id] = replace(s, trust=level, verified_ms=NOW_MS, levels=found.levels)
+        else:
+            self.savepoints_by_id[s.id] = replace(s, verified_ms=NOW_MS, damaged_files=len(found.damages), levels={})
+        self.verifications[s.id] = found
+        return found
+
+    def _start(self, kind: str, job: str, subject: str, work: Callable[[], str]) -> Operation:
+        begun = samples.begun(self._id("op"), kind, job, subject)
+        self._work[begun.id] = work
+        return self._keep(begun)
+
+    def _advance(self, operation: Operation) -> Operation:
+        """Each look at an operation that has work finds a quarter more of it done, and with the last one its end."""
+        amount = operation.amount
+        if operation.id not in self._work or amount is None:
+            return operation
+        further = replace(operation, amount=replace(amount, done=amount.done + amount.total // 4))
+        if further.amount is None or further.amount.done < amount.total:
+            return self._keep(further)
+        try:
+            done = replace(further, state=OperationState.DONE, result=self._work.pop(operation.id)())
+        except TidemarkError as error:
+            done = samples.failed(further, error)
+        return self._keep(replace(done, ended_ms=NOW_MS, can_cancel=False))
+
+    def _keep(self, operation: Operation) -> Operation:
+        self.operations_by_id[operation.id] = operation
+        return operation
+
+    def _check_batch(self, batch: int | None) -> None:
+        if batch is not None and batch not in RETAINED:
+            raise NotFound("batch.gone", f"batch {batch} is not kept any more", "See which are: batches JOB --retained.")
+
+    def _restore_plan(self, savepoint: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
+        return samples.restore_plan(savepoint, job, keeps_query_id=keeps_query_id)
+
+    def _queries(self, job: str) -> tuple[QuerySeen, ...]:
+        if job in self.attached:
+            asked = self.attached[job]
+            return tuple(QuerySeen(query, "q-1", asked.sink, asked.sink_path, url, "") for query, url in asked.checkpoints.items())
+        here = f"/fake/jobs/{job}"
+        return (QuerySeen(QUERY, "q-1", "parquet", f"{here}/output", f"{here}/checkpoints/counts", "http://x:4040"),)
 
     def _summary(self, name: str) -> JobSummary:
         runs = self._runs(name)
-        live = runs[-1].state.live
+        live = runs[-1].state.live or runs[-1].state is RunState.WATCHED
         own = [s for s in self.savepoints_by_id.values() if s.job == name]
         return JobSummary(
-            job=Job(JobName(name), runs[0].created_ms, self.origins.get(name)),
+            job=Job(JobName(name), runs[0].created_ms, self.origins.get(name), name in self.attached),
             state=runs[-1].state,
             run=runs[-1],
             queries=1,

@@ -1,4 +1,4 @@
-"""A new job: a script of the gallery, of this machine or pasted, its arguments and confs, and the start."""
+"""A new job: a script of the gallery, of this machine or pasted, its arguments and confs, and the start; or one that runs elsewhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import streamlit as st
 
 from dashboard import equivalents, navigation, session
 from dashboard.components.code_editor import Diagnostic, code_editor, syntax_diagnostics
+from dashboard.views import new_job_attach as attach
 from dashboard.views import new_job_form as form
 from dashboard.views.commands import commands
 from dashboard.views.new_job_form import Draft
@@ -13,23 +14,39 @@ from dashboard.widgets import error_box, errors_shown, page_header
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.requests import RunRequest
 
-SOURCES = ("Gallery", "File", "Paste")
+ATTACH = "Runs elsewhere"
+SOURCES = ("Gallery", "File", "Paste", ATTACH)
 
 
 def page() -> None:
     """Draws the form; nothing that was typed is lost by an error."""
     head = st.container()
+    bar = st.container(horizontal=True, vertical_alignment="center", key="new_bar")
+    with bar:
+        source = _source()
+    if source == ATTACH:
+        attach.draw(head)
+        return
     code_column, form_column = st.columns([7, 3], gap="medium")
     draft: Draft | None = None
     request: RunRequest | None = None
     found: list[Diagnostic] = []
+    with bar, errors_shown():
+        draft = form.chosen(source)
     with code_column, errors_shown():
-        draft = _script()
-        found = _editor(draft)
+        found = _editor(draft) if draft else []
     with form_column, errors_shown():
         request = form.draw(draft) if draft else None
     with head, errors_shown():
         _head(request, found)
+
+
+def _source() -> str:
+    """Where the job comes from; its name stands in the address."""
+    chosen = st.segmented_control(
+        "From", SOURCES, default=SOURCES[0], required=True, key="source", bind="query-params", label_visibility="collapsed"
+    )
+    return str(chosen or SOURCES[0])
 
 
 def _head(request: RunRequest | None, found: list[Diagnostic]) -> None:
@@ -62,15 +79,6 @@ def _why_not(request: RunRequest | None, found: list[Diagnostic]) -> str:
 def _equivalent(request: RunRequest) -> equivalents.Equivalent:
     script = request.source or request.script
     return equivalents.run(script, session.url(), name=request.name, args=request.args, conf=request.conf, master=request.master)
-
-
-def _script() -> Draft:
-    """The script that is begun from, chosen above the editor."""
-    with st.container(horizontal=True, vertical_alignment="center", key="new_bar"):
-        source = st.segmented_control(
-            "From", SOURCES, default=SOURCES[0], required=True, key="source", bind="query-params", label_visibility="collapsed"
-        )
-        return form.chosen(str(source or SOURCES[0]))
 
 
 def _editor(draft: Draft) -> list[Diagnostic]:

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
-from dashboard.views import savepoints_actions
+from dashboard import equivalents, formats, navigation, session
+from dashboard.dialogs import redraw
+from dashboard.equivalents import Equivalent
+from dashboard.trust import ORIGINS
+from dashboard.views import operations, savepoints_actions, savepoints_exports
 from dashboard.views.commands import commands, said
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints_detail import detail
 from dashboard.views.savepoints_table import savepoint_table
 from dashboard.widgets import KeyFigure, command, empty_state, errors_shown, key_figures, page_header, section
-from pipelines.domain.savepoints import Savepoint, Trust
+from pipelines.domain.operations import Operation
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.space import Space
+from pipelines.domain.trust import Trust
 
 TEACHES = (
     "A savepoint is an image of a job's state at a committed batch. It costs almost nothing, never expires, "
@@ -30,17 +36,29 @@ def page() -> None:
 def _draw() -> None:
     every = session.workspace().savepoints()
     with page_header("Savepoints", caption=_caption(every)):
-        shell = (
-            said("List them", ["savepoints"], "GET", "/savepoints"),
-            said("Take one", ["savepoint", "JOB"], "POST", "/jobs/JOB/savepoints", {"label": ""}),
-        )
-        commands(shell, key="savepoints_command")
+        commands(_shell(), key="savepoints_command")
         on = live_switch()
+        if st.button("Import…", icon=":material/download:", key="import"):
+            savepoints_exports.ask_import()
+    operations.under_way(_concerns_savepoints, key="savepoints")
     if not every:
         _teach()
         return
     live(_catalog, on)
     _selection([one for name in _chosen() for one in every if one.id == name])
+
+
+def _concerns_savepoints(one: Operation) -> bool:
+    return one.kind in ("verify", "prove", "export", "import")
+
+
+def _shell() -> tuple[Equivalent, ...]:
+    return (
+        said("List them", ["savepoints"], "GET", "/savepoints"),
+        equivalents.sizes(session.url()),
+        said("Take one", ["savepoint", "JOB"], "POST", "/jobs/JOB/savepoints", {"label": ""}),
+        equivalents.operations(session.url()),
+    )
 
 
 def _caption(every: Sequence[Savepoint]) -> str:
@@ -52,6 +70,7 @@ def _teach() -> None:
         if st.button("Choose a job", type="primary", icon=":material/bookmark_add:"):
             navigation.go("overview")
         command("python -m pipelines savepoint JOB", label="or from a shell")
+        st.caption("Import… brings back one that was exported.", width="content")
 
 
 def _chosen() -> list[str]:
@@ -63,13 +82,14 @@ def _catalog() -> None:
     with errors_shown():
         every, now = session.workspace().savepoints(), session.now_ms()
         if _changed(every):
-            st.rerun()
-        key_figures(_figures(every, now))
+            redraw()
+        space = session.space()
+        key_figures(_figures(every, space, now))
         shown = _filtered(every)
         if not shown:
             st.caption("No savepoint is like this. Clear the filter to see all of them.")
             return
-        picked = savepoint_table(shown, _chosen(), key="savepoint_table")
+        picked = savepoint_table(shown, space, _chosen(), key="savepoint_table")
         if picked != [one for one in _chosen() if one in {s.id for s in shown}]:
             session.select(savepoint=",".join(picked))
             st.rerun()
@@ -82,23 +102,35 @@ def _changed(every: Sequence[Savepoint]) -> bool:
     return now != before
 
 
-def _figures(every: Sequence[Savepoint], now_ms: float) -> list[KeyFigure]:
-    newest, total, own = every[0], sum(one.bytes for one in every), sum(one.new_bytes for one in every)
-    checked = sum(one.trust is not Trust.COMPLETE and not one.damaged_files for one in every)
-    damaged = sum(bool(one.damaged_files) for one in every)
-    slowest = max(one.took_ms for one in every)
+def _figures(every: Sequence[Savepoint], space: Space, now_ms: float) -> list[KeyFigure]:
+    newest, jobs = every[0], len({one.job for one in every})
     return [
-        KeyFigure("Savepoints", formats.count(len(every)), note=formats.plural(len({one.job for one in every}), "job")),
+        KeyFigure("Savepoints", formats.count(len(every)), note=f"of {formats.plural(jobs, 'job')}"),
         KeyFigure("Newest", formats.ago(newest.created_ms, now_ms), note=newest.job, hint=formats.exact(newest.created_ms)),
-        KeyFigure("They hold", formats.size(total), note="in all of their files"),
-        KeyFigure("They added", formats.size(own), note="the rest is shared with checkpoints", hint="Hard links share their bytes"),
-        KeyFigure("Checked", f"{checked} / {len(every)}", **_damage(damaged)),
-        KeyFigure("Slowest to take", formats.duration(slowest), note="while the job ran on"),
+        KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte counted once", hint="Hard links share their bytes"),
+        KeyFigure("Shared", formats.size(space.shared_bytes), note="by several of them", hint="What more than one savepoint holds"),
+        KeyFigure("As separate copies", formats.size(space.full_bytes), note=_times(space), hint="The sum of their full sizes"),
+        KeyFigure(
+            "Disposing of all", formats.size(space.frees_bytes), note="would free so much", hint="The rest is in live checkpoints too"
+        ),
+        _trusted(every),
     ]
 
 
-def _damage(damaged: int) -> dict[str, object]:
-    return {"note": f"{damaged} damaged", "tone": "red"} if damaged else {"note": "by their checksums"}
+def _times(space: Space) -> str:
+    times = space.full_bytes / space.disk_bytes if space.disk_bytes else 1.0
+    return f"{times:,.1f} times as much" if times >= 1.05 else "no more than now"
+
+
+def _trusted(every: Sequence[Savepoint]) -> KeyFigure:
+    sound = [one for one in every if not one.damaged_files]
+    proved, intact = (sum(level in one.levels for one in sound) for level in (Trust.PROVED, Trust.INTACT))
+    hint = f"{proved:,} proved by Spark, {intact:,} with right checksums, {len(every) - len(sound):,} damaged"
+    if len(sound) < len(every):
+        return KeyFigure("Trusted", f"{len(sound)} / {len(every)}", note=f"{len(every) - len(sound)} damaged", tone="red", hint=hint)
+    return KeyFigure(
+        "Proved", f"{proved} / {len(every)}", note=f"{intact} intact", tone="green" if proved == len(every) else None, hint=hint
+    )
 
 
 def _filtered(every: Sequence[Savepoint]) -> list[Savepoint]:
@@ -118,7 +150,7 @@ def _filtered(every: Sequence[Savepoint]) -> list[Savepoint]:
             "Filter",
             session.selected("filter"),
             key="savepoints_filter",
-            placeholder="Filter by id, label or reason",
+            placeholder="Filter by id, label or origin",
             icon=":material/search:",
             label_visibility="collapsed",
             live=True,
@@ -129,7 +161,7 @@ def _filtered(every: Sequence[Savepoint]) -> list[Savepoint]:
 
 
 def _matches(one: Savepoint, text: str) -> bool:
-    return any(text in value.casefold() for value in (one.id, one.label, one.reason, one.job, one.version))
+    return any(text in value.casefold() for value in (one.id, one.label, ORIGINS[one.reason], one.job, one.version))
 
 
 def _selection(chosen: Sequence[Savepoint]) -> None:

@@ -9,13 +9,16 @@ from html import escape
 import streamlit as st
 
 from dashboard import formats, navigation, session
+from dashboard.views import operations
 from dashboard.widgets import chip, confirm, error_box, errors_shown, message_box
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.requests import ResumeRequest
-from pipelines.domain.savepoints import DisposePlan, RestorePlan, Savepoint, Trust, Verification
+from pipelines.domain.savepoints import DisposePlan, RestorePlan, Savepoint
+from pipelines.domain.space import Space
+from pipelines.domain.trust import Trust
 
 LEVELS = {Trust.COMPLETE: "Files and sizes", Trust.INTACT: "Checksums of all files"}
-_OUTCOMES = "verifications"
+PROVES = "Spark restores it in a sandbox, counts its rows and runs one batch into a scratch output. It takes about a minute."
 
 
 def why_not_resumed(savepoint: Savepoint) -> str:
@@ -23,9 +26,12 @@ def why_not_resumed(savepoint: Savepoint) -> str:
     if savepoint.damaged_files:
         return "It is damaged: the last verification found files missing or changed."
     try:
-        state = session.workspace().job(savepoint.job).summary.state
+        summary = session.workspace().job(savepoint.job).summary
     except NotFound:
         return f"Job {savepoint.job} was removed; fork the savepoint instead."
+    if summary.job.attached:
+        return f"{savepoint.job} runs elsewhere, and nothing here starts it; fork the savepoint instead."
+    state = summary.state
     return f"{savepoint.job} is {state}: stop it first, or fork." if state and state.live else ""
 
 
@@ -52,6 +58,7 @@ def ask_dispose(chosen: Sequence[Savepoint]) -> None:
     """Says what would be deleted and what that frees, and asks once; what somebody still needs is said instead."""
     try:
         plans = [session.workspace().dispose(one.id, dry_run=True) for one in chosen]
+        frees = freed(chosen, plans)
     except TidemarkError as error:
         error_box(error)
         return
@@ -61,19 +68,30 @@ def ask_dispose(chosen: Sequence[Savepoint]) -> None:
         return
     confirm(
         "Dispose of this savepoint?" if len(plans) == 1 else f"Dispose of {len(plans)} savepoints?",
-        _disposal(chosen, plans),
+        _disposal(chosen, plans, frees),
         "Dispose",
         lambda: _dispose(chosen),
         details="Jobs that were forked from here go on: they have files of their own. This cannot be undone.",
     )
 
 
-def _disposal(chosen: Sequence[Savepoint], plans: Sequence[DisposePlan]) -> str:
-    files, size, frees = (sum(getattr(plan, name) for plan in plans) for name in ("files", "bytes", "frees_bytes"))
+def freed(chosen: Sequence[Savepoint], plans: Sequence[DisposePlan]) -> str:
+    """What disposing of them frees, in words. Files that only they share among themselves are freed too, but counted by no single
+    plan: the sum is the least, except where they are all that there is."""
+    if len(plans) == 1:
+        return formats.size(plans[0].frees_bytes)
+    space = session.space()
+    if {one.savepoint for one in space.savepoints} <= {one.id for one in chosen}:
+        return formats.size(space.frees_bytes)
+    return f"at least {formats.size(sum(plan.frees_bytes for plan in plans))}"
+
+
+def _disposal(chosen: Sequence[Savepoint], plans: Sequence[DisposePlan], frees: str) -> str:
+    files, size = sum(plan.files for plan in plans), sum(plan.bytes for plan in plans)
     names = "\n".join(f"- `{one.id}` · {one.job} · batch {one.batch:,}{_labelled(one)}" for one in chosen[:8])
     more = f"\n- and {len(chosen) - 8} more" if len(chosen) > 8 else ""
     return (
-        f"{names}{more}\n\nDeletes **{formats.plural(files, 'file')}** of {formats.size(size)} and frees **{formats.size(frees)}**; "
+        f"{names}{more}\n\nDeletes **{formats.plural(files, 'file')}** of {formats.size(size)} and frees **{frees}**; "
         "the rest is shared with checkpoints and other savepoints."
     )
 
@@ -90,47 +108,34 @@ def _dispose(chosen: Sequence[Savepoint]) -> None:
 
 
 def verify(chosen: Sequence[Savepoint], level: Trust) -> None:
-    """Checks them and keeps the outcomes for `outcome` to show."""
-    with st.spinner(f"Verifying {formats.plural(len(chosen), 'savepoint')}: {LEVELS[level].lower()}", show_time=True), errors_shown():
+    """Begins to check them; how far it is, and what comes of it, is shown above."""
+    with errors_shown():
         for one in chosen:
-            st.session_state.setdefault(_OUTCOMES, {})[one.id] = session.workspace().verify(one.id, level)
-
-
-def outcome(savepoint: Savepoint) -> None:
-    """Shows how the verification that this browser asked for came out."""
-    found: Verification | None = st.session_state.get(_OUTCOMES, {}).get(savepoint.id)
-    if found is None:
-        return
-    if found.damages:
-        message_box(f"{formats.plural(len(found.damages), 'file')} of {savepoint.id} not as they should be", tag="damaged")
-        damages = {
-            "File": [one.path for one in found.damages],
-            "Kind": [one.kind for one in found.damages],
-            "What": [one.message for one in found.damages],
-        }
-        st.dataframe(damages, hide_index=True)
-        return
-    sealed = " Its checksums were computed just now, for the next time." if found.sealed_ms == found.at_ms else ""
-    said = f"{formats.plural(found.files, 'file')}, {formats.size(found.bytes)}.{sealed}"
-    message_box(f"Verified: {found.reached}", said, tone="green")
+            operations.begin(session.workspace().start_verify(one.id, level))
+        st.rerun()
 
 
 def bulk(chosen: Sequence[Savepoint]) -> None:
     """What can be done with several at once."""
-    held, own = sum(one.bytes for one in chosen), sum(one.new_bytes for one in chosen)
-    with st.container(border=True, key="card_bulk"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            names = "".join(chip(formats.short_id(one.id), mono=True, hint=f"{one.job}, batch {one.batch:,}") for one in chosen[:6])
-            said = escape(f"{formats.size(held)} held, {formats.size(own)} of their own")
-            st.html(
-                f'<div class="tm-head"><strong>{len(chosen)} savepoints</strong>{names}<span class="tm-caption">{said}</span></div>',
-                width="stretch",
-            )
-            if len(chosen) == 2 and st.button("Compare", icon=":material/compare_arrows:", key="bulk_compare"):
-                navigation.go("versions", savepoint=chosen[0].id, **{"with": chosen[1].id})
-            if st.button("Verify", icon=":material/verified:", key="bulk_verify"):
-                verify(chosen, Trust.INTACT)
-            if st.button("Dispose…", icon=":material/delete:", key="bulk_dispose"):
-                ask_dispose(chosen)
-        for one in chosen:
-            outcome(one)
+    with st.container(border=True, key="card_bulk"), st.container(horizontal=True, vertical_alignment="center"):
+        names = "".join(chip(formats.short_id(one.id), mono=True, hint=f"{one.job}, batch {one.batch:,}") for one in chosen[:6])
+        words = escape(_held(chosen, session.space()))
+        st.html(
+            f'<div class="tm-head"><strong>{len(chosen)} savepoints</strong>{names}<span class="tm-caption">{words}</span></div>',
+            width="stretch",
+        )
+        if len(chosen) == 2 and st.button("Compare", icon=":material/compare_arrows:", key="bulk_compare"):
+            navigation.go("versions", savepoint=chosen[0].id, **{"with": chosen[1].id})
+        if st.button("Verify", icon=":material/verified:", key="bulk_verify", help="Checksums of all files"):
+            verify(chosen, Trust.INTACT)
+        if st.button("Prove", icon=":material/science:", key="bulk_prove", help=PROVES):
+            verify(chosen, Trust.PROVED)
+        if st.button("Dispose…", icon=":material/delete:", key="bulk_dispose"):
+            ask_dispose(chosen)
+
+
+def _held(chosen: Sequence[Savepoint], space: Space) -> str:
+    ids = {one.id for one in chosen}
+    each = [one for one in space.savepoints if one.savepoint in ids]
+    held, frees = sum(one.bytes for one in each), sum(one.frees_bytes for one in each)
+    return f"{formats.size(held)} held; disposing of them frees at least {formats.size(frees)}"

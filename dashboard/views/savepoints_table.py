@@ -11,36 +11,23 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import session
-from dashboard.widgets import Tone
-from pipelines.domain.savepoints import Reason, Savepoint, Trust
+from dashboard.trust import LEVELS, ORIGINS, level_of
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.space import Space
 
-REASONS = {Reason.MANUAL: "by hand", Reason.STOP: "stop", Reason.BEFORE_RESUME: "before resume"}
-TRUSTS: dict[str, tuple[str, Tone]] = {
-    Trust.COMPLETE: ("Every file is there with its size", "gray"),
-    Trust.INTACT: ("Every checksum is right", "blue"),
-    Trust.PROVED: ("Spark restored it and ran a batch", "green"),
-    "damaged": ("The last verification found damaged files; it is not restored", "red"),
-}
-"""Badge -> what it says, its tone."""
-_TONES = {"gray": "gray", "green": "green", "blue": "blue", "red": "red", "orange": "orange"}
 ROW_PX = 36
 MOST_ROWS = 10
 
 
-def trust_of(savepoint: Savepoint) -> str:
-    """The badge of a savepoint: how far it was checked, or that it is damaged."""
-    return "damaged" if savepoint.damaged_files else str(savepoint.trust)
-
-
-def savepoint_table(taken: Sequence[Savepoint], chosen: Sequence[str], *, key: str, with_job: bool = True) -> list[str]:
+def savepoint_table(taken: Sequence[Savepoint], space: Space, chosen: Sequence[str], *, key: str) -> list[str]:
     """Draws the table and returns the ids that are selected in it: by their boxes, or by a click on any cell of one row."""
     ids = [one.id for one in taken]
     event = st.dataframe(
-        frame(taken),
+        frame(taken, space),
         key=f"{key}_{_revision(key, ids, chosen)}",
         hide_index=True,
         column_config=_columns(),
-        column_order=[name for name in _columns() if with_job or name != "job"],
+        column_order=list(_columns()),
         on_select="rerun",
         selection_mode=["multi-row", "single-cell"],
         selection_default={"selection": {"rows": [ids.index(one) for one in chosen if one in ids]}},
@@ -68,8 +55,9 @@ def _revision(key: str, ids: Sequence[str], chosen: Sequence[str]) -> str:
     return hashlib.sha256("\n".join([*ids, "", *seed]).encode()).hexdigest()[:10]
 
 
-def frame(taken: Sequence[Savepoint]) -> pd.DataFrame:
+def frame(taken: Sequence[Savepoint], space: Space) -> pd.DataFrame:
     """One row for each savepoint; numbers stay numbers, times stay times."""
+    own = {one.savepoint: one for one in space.savepoints}
     return pd.DataFrame(
         {
             "id": [one.id for one in taken],
@@ -78,11 +66,11 @@ def frame(taken: Sequence[Savepoint]) -> pd.DataFrame:
             "batch": [one.batch for one in taken],
             "watermark": [moment(one.queries[0].watermark_ms) for one in taken],
             "taken": [moment(one.created_ms) for one in taken],
-            "size": [one.bytes for one in taken],
-            "new": [one.new_bytes for one in taken],
-            "took": [one.took_ms for one in taken],
-            "trust": [[trust_of(one)] for one in taken],
-            "reason": [REASONS[one.reason] for one in taken],
+            "size": [own[one.id].bytes if one.id in own else one.bytes for one in taken],
+            "frees": [own[one.id].frees_bytes if one.id in own else None for one in taken],
+            "shared": [own[one.id].shared_bytes if one.id in own else None for one in taken],
+            "trust": [[level_of(one)] for one in taken],
+            "origin": [ORIGINS[one.reason] for one in taken],
         }
     )
 
@@ -101,9 +89,9 @@ def _columns() -> dict[str, Any]:
         "batch": make.NumberColumn("Batch", format="localized", width=70),
         "watermark": make.DatetimeColumn("Watermark", format="MMM D, HH:mm:ss", timezone=zone, width=130),
         "taken": make.DatetimeColumn("Taken", format="distance", timezone=zone, width=120),
-        "size": make.NumberColumn("Size", format="bytes", width=80),
-        "new": make.NumberColumn("New bytes", format="bytes", width=90, help="What taking it added to the disk; the rest is shared"),
-        "took": make.NumberColumn("Took", format="%.0f ms", width=80),
-        "trust": make.MultiselectColumn("Trust", options=list(TRUSTS), color=[_TONES[tone] for _, tone in TRUSTS.values()], width=100),
-        "reason": make.TextColumn("Reason", width=110),
+        "trust": make.MultiselectColumn("Trust", options=list(LEVELS), color=[tone for _, tone in LEVELS.values()], width=100),
+        "size": make.NumberColumn("Full size", format="bytes", width=85, help="All of its files, with manifest and checksums"),
+        "frees": make.NumberColumn("Frees", format="bytes", width=80, help="What disposing of it alone gives back"),
+        "shared": make.NumberColumn("Shared", format="bytes", width=80, help="Held by other savepoints or a live checkpoint too"),
+        "origin": make.TextColumn("Origin", width=120),
     }

@@ -6,10 +6,11 @@ import streamlit as st
 
 from dashboard import formats, navigation, session
 from dashboard.components.version_tree import version_tree
-from dashboard.views import savepoints_actions, versions_difference
+from dashboard.progress import CHECKS
+from dashboard.views import operations, versions_difference
 from dashboard.views.commands import commands, said
 from dashboard.views.live import live, live_switch
-from dashboard.views.savepoints_detail import head
+from dashboard.views.savepoints_head import head
 from dashboard.views.versions_reading import Descendant, descendants, family
 from dashboard.widgets import command, empty_state, errors_shown, facts, page_header, section, state_chip, when
 from pipelines.domain.experiments import Tree
@@ -34,6 +35,7 @@ def _draw() -> None:
     if not tree.lanes and not tree.marks:
         _teach()
         return
+    operations.under_way(lambda one: one.kind in CHECKS and one.subject == session.selected("savepoint"), key="versions")
     live(_tree, on)
     _selection(tree)
 
@@ -96,7 +98,6 @@ def _selection(tree: Tree) -> None:
     left, right = st.columns([2.3, 1], gap="small")
     with left, st.container(border=True, key="card_selected", height="stretch"):
         head(savepoint, key="tree", tree_link=False)
-        savepoints_actions.outcome(savepoint)
         _facts(savepoint)
         other = _other(savepoint)
     with right, st.container(border=True, key="card_descendants", height="stretch"):

@@ -9,12 +9,13 @@ from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 
 from pipelines import __version__
-from pipelines.api import bodies, experiments, failures, jobs, operations, savepoints, system, versions
+from pipelines.api import bodies, diagnoses, experiments, failures, jobs, operations, savepoints, spaces, system, versions
 from pipelines.storage.layout import Layout
 
 if TYPE_CHECKING:
     from pipelines.workspace.face import Face
 
+MODULES = (jobs, savepoints, experiments, versions, operations, diagnoses, spaces, system)
 DESCRIPTION = """
 Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork them with changed code, compare.
 
@@ -34,13 +35,13 @@ def create_api(face: Face, layout: Layout | None = None) -> FastAPI:
         version=__version__,
         summary="Savepoints for Spark Structured Streaming",
         description=DESCRIPTION,
-        openapi_tags=[module.TAG for module in (jobs, savepoints, experiments, versions, operations, system)],
+        openapi_tags=[module.TAG for module in MODULES],
         generate_unique_id_function=_operation_id,
         dependencies=[Depends(bodies.json_only)],
     )
     api.state.face = face
     api.state.layout = layout or getattr(face, "layout", None)
-    for module in (jobs, savepoints, experiments, versions, operations, system):
+    for module in MODULES:
         api.include_router(module.router, prefix="/v1")
     failures.answer_failures(api)
     return api

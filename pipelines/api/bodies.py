@@ -10,6 +10,7 @@ from pydantic import ConfigDict, with_config
 
 from pipelines.domain import requests
 from pipelines.domain.errors import FACES, Invalid, TidemarkError
+from pipelines.domain.trust import Trust
 from pipelines.workspace.face import Face
 
 REQUESTS = (
@@ -20,6 +21,9 @@ REQUESTS = (
     requests.ForkRequest,
     requests.ExperimentRequest,
     requests.CompareRequest,
+    requests.ExportRequest,
+    requests.ImportRequest,
+    requests.AttachRequest,
 )
 
 
@@ -78,4 +82,5 @@ SavepointNamed = Annotated[
     str,
     Path(description="Id of a savepoint, a unique beginning of it, or its path (with every `/` as `%2F`).", examples=["sp-0123456789ab"]),
 ]
+Level = Annotated[Trust, Query(description="How far to check: files and sizes, checksums, or a restore by Spark.")]
 Points = Annotated[int, Query(ge=1, le=10_000, description="At most this many points.")]

@@ -1,4 +1,4 @@
-"""Jobs over REST: run, watch, stop, resume, forget."""
+"""Jobs over REST: run, attach, watch, stop, resume, forget."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from fastapi import APIRouter, Query, Response
 from pipelines.api.bodies import FaceNow, JobNamed, Points, refusals
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import BatchRow, Series
-from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Operation, Run
-from pipelines.domain.requests import ResumeRequest, RunRequest, StopRequest, TakeRequest
+from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
+from pipelines.domain.operations import Operation
+from pipelines.domain.requests import AttachRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
 from pipelines.domain.savepoints import RestorePlan, RetainedBatch, Savepoint, TakePlan
 
-TAG = {"name": "jobs", "description": "Named streaming applications: run, watch, stop, resume, forget."}
+TAG = {"name": "jobs", "description": "Named streaming applications: run, attach, watch, stop, resume, forget."}
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 BEGINS = refusals(NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
 
@@ -29,6 +30,17 @@ def jobs(face: FaceNow) -> Sequence[JobSummary]:
 def run(face: FaceNow, request: RunRequest) -> Run:
     """Begins a new job from a PySpark script, or on a savepoint's state. `{output}` in an argument becomes its own output."""
     return face.run(request)
+
+
+@router.post(
+    "/attach",
+    status_code=201,
+    summary="Watch a job that runs elsewhere",
+    responses=refusals(NotFound, AlreadyExists, Corrupt, Unsupported, Unavailable),
+)
+def attach(face: FaceNow, request: AttachRequest) -> Run:
+    """Watches a job by the checkpoint locations of its queries (paths that the server sees, or URLs). The job does not notice."""
+    return face.attach(request)
 
 
 @router.get("/{job}", summary="Show a job", responses=refusals(NotFound))
@@ -56,7 +68,8 @@ def stop(face: FaceNow, job: JobNamed, request: StopRequest) -> Operation:
     responses={**BEGINS, 200: {"model": RestorePlan, "description": "The plan that a dry run asked for"}},
 )
 def resume(face: FaceNow, job: JobNamed, request: ResumeRequest, response: Response) -> Run | RestorePlan:
-    """Begins a new run of a job that does not run, from its checkpoint or a savepoint. What is given besides makes a new version of it."""
+    """Begins a new run of a job that does not run: from its checkpoint, a retained `batch` of it, or a savepoint. What is given besides
+    makes a new version of it."""
     if request.dry_run:
         response.status_code = 200
     return face.resume(job, request)
@@ -67,12 +80,13 @@ def resume(face: FaceNow, job: JobNamed, request: ResumeRequest, response: Respo
     status_code=201,
     summary="Take a savepoint",
     responses={
-        **refusals(NotFound, Conflict, Corrupt, Unsupported, Unavailable),
+        **refusals(NotFound, AlreadyExists, Conflict, Corrupt, Unsupported, Unavailable),
         200: {"model": TakePlan, "description": "The plan that a dry run asked for"},
     },
 )
 def take(face: FaceNow, job: JobNamed, request: TakeRequest, response: Response) -> Savepoint | TakePlan:
-    """Takes a savepoint of the newest committed batch, of `batch`, or of the newest at or before `at_ms`. The job does not notice."""
+    """Takes a savepoint of the newest committed batch, of `batch`, of the newest at or before `at_ms`, or of the newest with a watermark
+    at or before `event_ms`; `to` takes it to a URL. The job does not notice."""
     if request.dry_run:
         response.status_code = 200
     return face.take(job, request)

@@ -7,13 +7,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from pipelines.api.bodies import FaceNow, SavepointNamed, refusals
+from pipelines.api.bodies import FaceNow, Level, SavepointNamed, refusals
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.jobs import Run
-from pipelines.domain.requests import ForkRequest
-from pipelines.domain.savepoints import DisposePlan, Manifest, RestorePlan, Savepoint, Trust, Verification
+from pipelines.domain.operations import Operation
+from pipelines.domain.requests import ExportRequest, ForkRequest, ImportRequest
+from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, RestorePlan, Savepoint
+from pipelines.domain.trust import Trust, Verification
 
-TAG = {"name": "savepoints", "description": "Immutable images of a job at committed batches: look, verify, fork, dispose."}
+TAG = {"name": "savepoints", "description": "Immutable images of a job at committed batches: look, verify, export, import, fork, dispose."}
 router = APIRouter(prefix="/savepoints", tags=["savepoints"])
 
 
@@ -29,14 +31,55 @@ def manifest(face: FaceNow, savepoint: SavepointNamed) -> Manifest:
     return face.manifest(savepoint)
 
 
-@router.post("/{savepoint:path}/verify", summary="Verify a savepoint", responses=refusals(NotFound, Unsupported, Unavailable))
-def verify(
-    face: FaceNow,
-    savepoint: SavepointNamed,
-    level: Annotated[Trust, Query(description="How far to check: files and sizes, checksums, or a restore by Spark.")] = Trust.INTACT,
-) -> Verification:
-    """Checks the savepoint's files and keeps the level it reached. Damage is an answer (`damages`), not an error."""
+@router.post(
+    "/import", status_code=202, summary="Import a savepoint", responses=refusals(NotFound, AlreadyExists, Corrupt, Unsupported, Unavailable)
+)
+def import_savepoint(face: FaceNow, request: ImportRequest) -> Operation:
+    """Brings an exported savepoint (directory or `.tar.zst`) in, under the id it has. Follow the operation; its result is that id."""
+    return face.import_savepoint(request)
+
+
+@router.post("/{savepoint:path}/verify", summary="Verify a savepoint", responses=refusals(NotFound, Conflict, Unsupported, Unavailable))
+def verify(face: FaceNow, savepoint: SavepointNamed, level: Level = Trust.INTACT) -> Verification:
+    """Checks the savepoint, answers when it is done, and keeps the level it reached. Damage is an answer (`damages`), not an error."""
     return face.verify(savepoint, level)
+
+
+@router.post(
+    "/{savepoint:path}/verifications",
+    status_code=202,
+    summary="Begin to verify a savepoint",
+    responses=refusals(NotFound, Conflict, Unsupported, Unavailable),
+)
+def start_verify(face: FaceNow, savepoint: SavepointNamed, level: Level = Trust.INTACT) -> Operation:
+    """The same as an operation, with progress. When it is done, `verification` has the outcome."""
+    return face.start_verify(savepoint, level)
+
+
+@router.get(
+    "/{savepoint:path}/verification",
+    summary="Read the newest verification",
+    responses=refusals(NotFound, Corrupt, Unsupported, Unavailable),
+)
+def verification(face: FaceNow, savepoint: SavepointNamed) -> Verification | None:
+    """What the newest verification found, with the newest proof; `null` before the first."""
+    return face.verification(savepoint)
+
+
+@router.post(
+    "/{savepoint:path}/export",
+    status_code=202,
+    summary="Export a savepoint",
+    responses={
+        **refusals(NotFound, AlreadyExists, Conflict, Corrupt, Unsupported, Unavailable),
+        200: {"model": ExportPlan, "description": "The plan that a dry run asked for"},
+    },
+)
+def export(face: FaceNow, savepoint: SavepointNamed, request: ExportRequest, response: Response) -> Operation | ExportPlan:
+    """Copies the savepoint to a URL: a directory, or one `.tar.zst`. Follow the operation; its result is the URL."""
+    if request.dry_run:
+        response.status_code = 200
+    return face.export(savepoint, request)
 
 
 @router.post(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pipelines.catalog.connection import Reader, Writer
 from pipelines.catalog.tables import TEXT, WHOLE, document, first, read, replace
 from pipelines.domain.errors import NotFound
-from pipelines.domain.jobs import Operation, OperationState
+from pipelines.domain.operations import Operation, OperationState
 
 _COLUMNS = {"id": TEXT, "job": TEXT, "state": TEXT, "created_ms": WHOLE, "document": TEXT}
 
@@ -21,6 +21,12 @@ def running(reader: Reader, job: str = "") -> list[Operation]:
     """Operations still under way, of a job or of all, oldest first."""
     sql = "SELECT document FROM operations WHERE state = ? AND ? IN ('', job) ORDER BY created_ms, id"
     return read(Operation, reader.execute(sql, [OperationState.RUNNING, job]).fetchall(), "operation")
+
+
+def newest(reader: Reader, limit: int = 100) -> list[Operation]:
+    """Operations of any state, newest first."""
+    sql = "SELECT document FROM operations ORDER BY created_ms DESC, id DESC LIMIT ?"
+    return read(Operation, reader.execute(sql, [limit]).fetchall(), "operation")
 
 
 def get(reader: Reader, operation: str) -> Operation:

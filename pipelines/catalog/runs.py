@@ -83,3 +83,10 @@ def sink_paths(reader: Reader, except_job: str) -> list[str]:
     """Output directories that the file sinks of all other jobs have written to."""
     found = reader.execute("SELECT document FROM queries WHERE job <> ?", [except_job]).fetchall()
     return sorted({seen.sink_path for seen in read(QuerySeen, found, "query") if seen.sink_path})
+
+
+def checkpoints(reader: Reader) -> list[tuple[JobName, str]]:
+    """Every query's checkpoint, with the job it is of."""
+    found = reader.execute("SELECT job, document FROM queries").fetchall()
+    seen = read(QuerySeen, [(document,) for _, document in found], "query")
+    return [(JobName(job), query.checkpoint) for (job, _), query in zip(found, seen, strict=True)]

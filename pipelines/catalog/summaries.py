@@ -63,7 +63,10 @@ FROM recent JOIN line USING (job) GROUP BY job
 
 
 def listed(reader: Reader, now_ms: int, job: str = "") -> list[JobSummary]:
-    """All jobs (or the one named): failed first, then those lagging most, then by name. Rates and lag only of live runs that progress."""
+    """All jobs (or the one named): failed first, then those lagging most, then by name.
+
+    Rates and lag only of live and watched runs that progress.
+    """
     recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job))}
     newest = dicts(reader, _NEWEST, {"since": now_ms - WINDOW_MS, "job": job})
     return sorted((_summary(row, recent) for row in newest), key=_urgency)
@@ -84,7 +87,7 @@ def _window(now_ms: int, job: str) -> dict[str, Any]:
 def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]]) -> JobSummary:
     job = read(Job, [(newest["job"],)], "job")[0]
     run = read(Run, [(newest["run"],)], "run")[0] if newest["run"] else None
-    live = run is not None and run.state.live
+    current = run is not None and run.state.current
     recent = recents.get(job.name, {})
     return JobSummary(
         job=job,
@@ -95,9 +98,9 @@ def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]]) -> JobS
         batch_ms_p50=recent.get("p50"),
         batch_ms_p99=recent.get("p99"),
         latency=tuple(recent.get("latency", ())),
-        input_rate=newest["input_rate"] if live else None,
-        processed_rate=newest["processed_rate"] if live else None,
-        lag_ms=newest["lag_ms"] if live else None,
+        input_rate=newest["input_rate"] if current else None,
+        processed_rate=newest["processed_rate"] if current else None,
+        lag_ms=newest["lag_ms"] if current else None,
         watermark_ms=newest["watermark_ms"],
         late_rows=newest["late_rows"],
         state_rows=newest["state_rows"],

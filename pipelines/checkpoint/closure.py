@@ -11,7 +11,7 @@ from pipelines.checkpoint.listing import Listing, listed
 from pipelines.checkpoint.offsets import Offsets
 from pipelines.checkpoint.operators import Operator
 from pipelines.checkpoint.provider import Provider, provider
-from pipelines.checkpoint.relocation import names_its_place
+from pipelines.checkpoint.relocation import names_its_place, schema_paths
 from pipelines.checkpoint.state_closure import state_files, wanted_versions
 from pipelines.domain.errors import Corrupt
 from pipelines.storage.protocol import Entry, Storage
@@ -103,6 +103,8 @@ def _clone(storage: Storage, listing: Listing, batch: int, commit: Commit, found
     for operator in found:
         for path in operators.described_by(listing, operator, batch):
             yield listing.require(path, "it describes the state")
+            if names_its_place(path):
+                yield from (listing.require(schema, f"{path} names it") for schema in schema_paths(path, storage.read(path)))
     yield from state_files(storage, listing, wanted_versions(listing, found, commit))
 
 
@@ -114,8 +116,16 @@ def _log_entries(listing: Listing, batch: int) -> Iterator[Entry]:
     for one in (previous(listing, commits.FOLDER, batch), batch):
         if one is not None:
             yield from listing.with_companions(commits.path(one), "a restart reads it")
-    if batch > 0 and previous(listing, offsets.FOLDER, batch) is None:
-        raise damage.missing(offsets.path(batch - 1), f"a restart after batch {batch} reads it")
+    if not has_previous(listing, batch):
+        raise damage.missing(offsets.path(previous(listing, commits.FOLDER, batch) or batch - 1), f"a restart after batch {batch} reads it")
+
+
+def has_previous(listing: Listing, batch: int) -> bool:
+    """Whether the offsets of the batch before are there: a batch that was committed had some."""
+    before, committed = (previous(listing, folder, batch) for folder in (offsets.FOLDER, commits.FOLDER))
+    if before is None:
+        return batch == 0
+    return committed is None or committed <= before
 
 
 def previous(listing: Listing, folder: str, batch: int) -> int | None:

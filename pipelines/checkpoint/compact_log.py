@@ -64,7 +64,7 @@ def chain(found: LogNames, batch: int, folder: str) -> tuple[tuple[int, bool], .
     """
     base = max((compact for compact in found.compacts if compact <= batch), default=-1)
     singles = range(base + 1, batch + 1)
-    gap = next((one for one in singles if one not in found.singles), None)
+    gap = next((one for one in reversed(singles) if one not in found.singles), None)
     if gap is not None:
         raise damage.missing(paths.join(folder, str(gap)), f"the log up to {batch} needs it")
     return (*(((base, True),) if base >= 0 else ()), *((single, False) for single in singles))

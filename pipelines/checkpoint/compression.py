@@ -33,6 +33,47 @@ def head(path: str, data: bytes, size: int) -> bytes:
     raise damage.malformed(path, "its compression is none of lz4, zstd, snappy")
 
 
+def is_known(data: bytes) -> bool:
+    """Whether `data` begins as one of the codecs that Spark's state is compressed with."""
+    return data.startswith((LZ4_MAGIC, SNAPPY_MAGIC, ZSTD_MAGIC, LZF_MAGIC))
+
+
+def check(path: str, data: bytes) -> None:
+    """Decompresses all of `data`; raises Corrupt for a broken or shortened stream, Unsupported for a codec that is not read here."""
+    try:
+        if data.startswith(LZ4_MAGIC):
+            _through(path, data, 0, _lz4_block, marked=True)
+        elif data.startswith(SNAPPY_MAGIC):
+            _through(path, data, SNAPPY_HEADER, _snappy_block, marked=False)
+        elif data.startswith(ZSTD_MAGIC):
+            _zstd_through(path, data)
+        else:
+            head(path, data, 1)
+    except Truncated as error:
+        raise damage.malformed(path, "it ends too early") from error
+
+
+def _through(path: str, data: bytes, position: int, next_block: Any, *, marked: bool) -> None:
+    """Block after block to the end, which is an empty block where the codec has a mark for it."""
+    while position < len(data):
+        block, position = next_block(path, data, position)
+        if marked and not block and position == len(data):
+            return
+    if marked:
+        raise Truncated
+
+
+def _zstd_through(path: str, data: bytes) -> None:
+    import pyarrow
+
+    try:
+        with pyarrow.CompressedInputStream(pyarrow.BufferReader(data), "zstd") as stream:
+            while stream.read(BLOCK_LIMIT):
+                continue
+    except (OSError, ValueError) as error:
+        raise damage.malformed(path, "its zstd stream is broken") from error
+
+
 def _gathered(path: str, data: bytes, size: int, position: int, next_block: Any) -> bytes:
     found = b""
     while len(found) < size:

@@ -7,14 +7,23 @@ from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unsupported
 MISSING = "checkpoint.missing_file"
 
 
-def malformed(path: str, why: str) -> Corrupt:
+class DamagedFile(Corrupt):
+    """Corrupt, with the file that is broken or missing: a path below the checkpoint, or a pattern where its whole name is unknown."""
+
+    def __init__(self, path: str, code: str, message: str, hint: str) -> None:
+        super().__init__(code, message, hint)
+        self.path = path
+
+
+def malformed(path: str, why: str) -> DamagedFile:
     """`path` is there but is not what Spark writes."""
-    return Corrupt("checkpoint.malformed", f"{path} is damaged: {why}", "Restore it from a backup, or use another batch or savepoint.")
+    hint = "Restore it from a backup, or use another batch or savepoint."
+    return DamagedFile(path, "checkpoint.malformed", f"{path} is damaged: {why}", hint)
 
 
-def missing(path: str, why: str) -> Corrupt:
+def missing(path: str, why: str) -> DamagedFile:
     """`path` is needed and is not there."""
-    return Corrupt(MISSING, f"{path} is missing: {why}", "Spark may have purged it: use a newer batch, or another savepoint.")
+    return DamagedFile(path, MISSING, f"{path} is missing: {why}", "Spark may have purged it: use a newer batch, or another savepoint.")
 
 
 def newer_format(path: str, found: str, newest: str) -> Unsupported:

@@ -44,9 +44,11 @@ class Listing:
 
     def with_companions(self, path: str, why: str) -> Iterator[Entry]:
         """`path` and its checksums: Spark's `x.crc` and Hadoop's `.x.crc` of both."""
-        yield self.require(path, why)
-        names = self.files(paths.parent(path))
-        name = paths.name(path)
+        folder, _, name = path.rpartition("/")
+        names = self.files(folder)
+        if name not in names:
+            raise damage.missing(path, why)
+        yield names[name]
         for companion in (f"{name}.crc", f".{name}.crc", f".{name}.crc.crc"):
             if companion in names:
                 yield names[companion]
@@ -56,7 +58,8 @@ def listed(storage: Storage, folder: str = "") -> Listing:
     """The files of `storage` below `folder` as they are now."""
     folders: dict[str, dict[str, Entry]] = defaultdict(dict)
     for entry in storage.list(folder):
-        folders[paths.parent(entry.path)][paths.name(entry.path)] = entry
+        parent, _, name = entry.path.rpartition("/")
+        folders[parent][name] = entry
     return Listing(folders, _children(folders))
 
 

@@ -80,10 +80,11 @@ def _store_name(path: str, raw: dict[str, Any]) -> str:
 def read(storage: Storage, listing: Listing, batch: int) -> tuple[Operator, ...]:
     """Every operator of the checkpoint as it was at `batch`."""
     ids = logs.batch_ids(listing.subfolders(FOLDER))
-    return tuple(_operator(storage, listing, operator, batch) for operator in ids)
+    return tuple(read_one(storage, listing, operator, batch) for operator in ids)
 
 
-def _operator(storage: Storage, listing: Listing, operator: int, batch: int) -> Operator:
+def read_one(storage: Storage, listing: Listing, operator: int, batch: int) -> Operator:
+    """One operator of the checkpoint as it was at `batch`; raises Corrupt, Unsupported."""
     path = metadata_path(listing, operator, batch)
     if path is None:
         return _from_folders(listing, operator)

@@ -33,6 +33,12 @@ def relocated(path: str, data: bytes, checkpoint_url: str) -> bytes:
     return f"v{file.version}\n{json.dumps(raw, separators=(',', ':'), ensure_ascii=False)}".encode()
 
 
+def schema_paths(path: str, data: bytes) -> tuple[str, ...]:
+    """The schema files that the operator metadata `data` names, relative to the checkpoint; raises Corrupt, Unsupported."""
+    raw = logs.json_object(path, "\n".join(logs.parse(path, relocated(path, data, ""), operators.NEWEST).lines))
+    return tuple(place.removeprefix("/") for store in raw["stateStoreInfo"] for place in store["stateSchemaFilePaths"])
+
+
 def _moved(path: str, place: Any, checkpoint_url: str) -> str:
     match = _SCHEMA_PATH.fullmatch(place) if isinstance(place, str) else None
     if match is None:

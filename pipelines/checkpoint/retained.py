@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pipelines.checkpoint import commits, logs, metadata, offsets, operators
-from pipelines.checkpoint.closure import previous
+from pipelines.checkpoint.closure import has_previous
 from pipelines.checkpoint.commits import Commit
 from pipelines.checkpoint.listing import Listing, listed
 from pipelines.checkpoint.offsets import Offsets
@@ -62,7 +62,7 @@ class _Store:
 
 
 def _has_logs(listing: Listing, batch: int) -> bool:
-    return listing.get(offsets.path(batch)) is not None and (batch == 0 or previous(listing, offsets.FOLDER, batch) is not None)
+    return listing.get(offsets.path(batch)) is not None and has_previous(listing, batch)
 
 
 def _stores(listing: Listing, found: tuple[Operator, ...]) -> dict[str, _Store]:

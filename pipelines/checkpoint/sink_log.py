@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.checkpoint import compact_log, damage, logs
-from pipelines.checkpoint.compact_log import LogBatch
+from pipelines.checkpoint.compact_log import LogBatch, LogNames
+from pipelines.domain.errors import Corrupt
 from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
 
@@ -32,19 +33,47 @@ class SinkLog:
 
 
 def read(storage: Storage, batch: int, folder: str = "") -> SinkLog:
-    """The log in `folder` of `storage` up to `batch`; raises Corrupt where it is broken or incomplete.
+    """The log in `folder` of `storage` up to `batch`, of which it has an entry like of every batch; raises Corrupt where it has not.
 
     The compact file before the last is read too where it is there: from the distance of the two Spark takes the interval.
     """
-    found = compact_log.names(_files_in(storage, folder))
-    held = [one for one in found.singles | found.compacts if one <= batch]
-    if not held:
+    found = names(storage, folder)
+    if found.newest is None:
         return SinkLog(())
-    needed = list(compact_log.chain(found, max(held), folder))
+    if min(found.singles | found.compacts) > batch:
+        raise _compacted_away(found, batch)
+    needed = list(compact_log.chain(found, batch, folder))
     before = sorted(compact for compact in found.compacts if compact < needed[0][0])
     if needed[0][1] and before:
         needed.insert(0, (before[-1], True))
     return SinkLog(tuple(compact_log.read_batch(storage, folder, one, compact) for one, compact in needed))
+
+
+def whole(storage: Storage, folder: str = "") -> SinkLog:
+    """The log in `folder` up to its newest batch; raises like `read`."""
+    newest = names(storage, folder).newest
+    return SinkLog(()) if newest is None else read(storage, newest, folder)
+
+
+def names(storage: Storage, folder: str = "") -> LogNames:
+    """What batches the log in `folder` has files of."""
+    return compact_log.names(_files_in(storage, folder))
+
+
+def holds(found: LogNames, batch: int) -> bool:
+    """Whether the log can be cut back to `batch`: judged by names, as Spark deletes what is older than a compact file.
+
+    What a compact file holds of earlier batches cannot be told apart again: its entries name no batch.
+    """
+    if found.newest is None:
+        return True
+    base = max((compact for compact in found.compacts if compact <= batch), default=-1)
+    return all(one in found.singles for one in range(base + 1, batch + 1))
+
+
+def _compacted_away(found: LogNames, batch: int) -> Corrupt:
+    first = min(found.singles | found.compacts)
+    return damage.missing(f"{FOLDER}/{batch}", f"the log begins with batch {first}: only batches from it on can still be had")
 
 
 def _files_in(storage: Storage, folder: str) -> list[str]:
@@ -56,6 +85,12 @@ def live_files(log: SinkLog, batch: int) -> tuple[SinkFile, ...]:
     entries = [_entry(one, line) for one in _since_last_compact(log, batch) for line in one.lines]
     deleted = {entry.path for entry in entries if entry.action == DELETE}
     return tuple(entry for entry in entries if entry.path not in deleted)
+
+
+def check(path: str, data: bytes) -> None:
+    """Reads every entry of one of the log's files; raises Corrupt, Unsupported."""
+    for line in filter(None, logs.parse(path, data, compact_log.NEWEST).lines):
+        _file(path, line)
 
 
 def cut(log: SinkLog, batch: int) -> Mapping[str, bytes]:
@@ -73,7 +108,10 @@ def _since_last_compact(log: SinkLog, batch: int) -> list[LogBatch]:
 
 
 def _entry(batch: LogBatch, line: str) -> SinkFile:
-    path = f"{FOLDER}/{compact_log.name(batch.id, batch.compact)}"
+    return _file(f"{FOLDER}/{compact_log.name(batch.id, batch.compact)}", line)
+
+
+def _file(path: str, line: str) -> SinkFile:
     raw = logs.json_object(path, line)
     return SinkFile(
         path=logs.field(path, raw, "path", str),

@@ -72,6 +72,12 @@ def _entry(path: str, line: str) -> SourceFile:
     )
 
 
+def check(path: str, data: bytes) -> None:
+    """Reads every entry of one of the log's files; raises Corrupt, Unsupported."""
+    for line in filter(None, logs.parse(path, data, compact_log.NEWEST).lines):
+        _entry(path, line)
+
+
 def cut(log: SourceLog, offset: int) -> Mapping[str, bytes]:
     """The log's files if it had ended at `offset`: file name -> bytes.
 

@@ -11,7 +11,7 @@ from pipelines.checkpoint.commits import Commit, path
 from pipelines.checkpoint.listing import Listing
 from pipelines.checkpoint.operators import Operator
 from pipelines.checkpoint.state_chain import Wanted, chain, lineage_chain
-from pipelines.checkpoint.state_files import Kind, StateFile, immutables, lineage, parse_all
+from pipelines.checkpoint.state_files import Kind, LineageItem, StateFile, immutables, lineage, parse_all
 from pipelines.storage import copying, paths
 from pipelines.storage.protocol import Entry, Storage
 from pipelines.storage.refusals import refusals
@@ -50,7 +50,7 @@ def _unique_id(listing: Listing, folder: str, ids: frozenset[str], commit: Commi
 
 def state_files(storage: Storage, listing: Listing, wanted: Sequence[Wanted]) -> Iterator[Entry]:
     """Every file of every wanted version, with checksums; raises Corrupt where one is missing, has another size or cannot be read."""
-    chains = _parallel(lambda one: _chain(storage, listing, one), wanted)
+    chains = _chains(storage, listing, wanted)
     whole = [file for files in chains for file in files if file.kind is Kind.ZIP]
     named = _parallel(lambda file: _named_by(storage, listing, file), whole)
     for files in chains:
@@ -65,6 +65,13 @@ def _parallel(work: Callable[[A], B], items: Sequence[A]) -> list[B]:
         return list(pool.map(work, items))
 
 
+def _chains(storage: Storage, listing: Listing, wanted: Sequence[Wanted]) -> list[tuple[StateFile, ...]]:
+    """Format 1 is told by names alone; in format 2 a file of each store is read, some at a time."""
+    if any(one.unique_id for one in wanted):
+        return _parallel(lambda one: _chain(storage, listing, one), wanted)
+    return [_chain(storage, listing, one) for one in wanted]
+
+
 def _chain(storage: Storage, listing: Listing, wanted: Wanted) -> tuple[StateFile, ...]:
     files = parse_all(listing.files(wanted.folder).values())
     if not wanted.unique_id:
@@ -72,12 +79,13 @@ def _chain(storage: Storage, listing: Listing, wanted: Wanted) -> tuple[StateFil
     name = f"{wanted.folder}/{wanted.version}_{wanted.unique_id}"
     if listing.get(f"{name}.zip"):
         return lineage_chain(wanted, files, ())
-    return lineage_chain(wanted, files, lineage(f"{name}.changelog", _head(storage, f"{name}.changelog")))
+    return lineage_chain(wanted, files, lineage_of(storage, f"{name}.changelog"))
 
 
-def _head(storage: Storage, path_: str) -> bytes:
-    with copying.opened(storage, path_) as stream, refusals(path_):
-        return stream.read(HEAD_BYTES)
+def lineage_of(storage: Storage, changelog: str) -> tuple[LineageItem, ...]:
+    """The versions that the file at `changelog` builds on; raises Corrupt, Unsupported, NotFound."""
+    with copying.opened(storage, changelog) as stream, refusals(changelog):
+        return lineage(changelog, stream.read(HEAD_BYTES))
 
 
 def _named_by(storage: Storage, listing: Listing, snapshot: StateFile) -> list[Entry]:

@@ -67,6 +67,12 @@ def parse_name(entry: Entry) -> StateFile | None:
     return StateFile(entry, int(match[1]), match[2] or "", Kind(match[3])) if match else None
 
 
+def parse_path(path: str) -> Kind | None:
+    """What kind of state file a path names, None for any other file."""
+    match = _NAME.fullmatch(path.rpartition("/")[2])
+    return Kind(match[3]) if match else None
+
+
 def parse_all(entries: Iterable[Entry]) -> tuple[StateFile, ...]:
     return tuple(file for file in map(parse_name, entries) if file is not None)
 

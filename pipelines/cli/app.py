@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from pipelines import __version__
-from pipelines.cli import experiments, jobs, runs, savepoints, system, versions
+from pipelines.cli import (
+    attachments,
+    experiments,
+    exports,
+    forks,
+    jobs,
+    operations,
+    runs,
+    savepoints,
+    system,
+    verifications,
+    versions,
+)
 from pipelines.domain.errors import FACES
 
 MEANINGS = {
@@ -30,7 +42,7 @@ narration and errors (also with --json, which makes both JSON)."""
 def _epilog() -> str:
     codes = sorted((code, group) for group, (_, code) in FACES.items())
     lines = "\n".join(f"  {code}  {group}: {MEANINGS[group]}" for code, group in codes)
-    return f"\b\nExit codes:\n  0  done\n{lines}"
+    return f"\b\nExit codes:\n  0  done\n{lines}\n  130  interrupted: what was under way was cancelled, and what it made removed"
 
 
 def _print_version(wanted: bool) -> None:
@@ -58,7 +70,7 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-for _module in (runs, jobs, savepoints, experiments, versions, system):
+for _module in (runs, attachments, jobs, savepoints, verifications, exports, forks, experiments, versions, operations, system):
     _module.register(app)
 
 

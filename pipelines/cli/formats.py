@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 NOTHING = "-"
@@ -10,6 +11,27 @@ NOTHING = "-"
 def count(value: float | None) -> str:
     """`1,234,567`."""
     return NOTHING if value is None else f"{value:,.0f}"
+
+
+def counted(value: int, thing: str) -> str:
+    """`1 file`, `2,000 files`."""
+    return f"{value:,} {thing}" + ("" if value == 1 else "s")
+
+
+def quantity(value: float, unit: str) -> str:
+    """`1.5 MB` for bytes, else `1,200 files`."""
+    return size(value) if unit == "bytes" else f"{value:,.0f} {unit}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """`4-9, 12` of ascending numbers."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][-1] + 1:
+            spans[-1] = [spans[-1][0], number]
+        else:
+            spans.append([number])
+    return ", ".join("-".join(map(str, span)) for span in spans) or NOTHING
 
 
 def size(value: float | None) -> str:

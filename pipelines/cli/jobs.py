@@ -81,7 +81,9 @@ def _show_savepoint(here: Here, name: str, no_job: NotFound) -> None:
         savepoint = here.face.savepoint(options.savepoint_name(name))
     except NotFound as error:
         raise NotFound(no_job.code, f"there is neither a job nor a savepoint {name!r}", no_job.hint) from error
-    here.show(savepoint, savepoint_details(savepoint, here.session.now_ms))
+    verification = here.face.verification(savepoint.id)
+    shown = output.with_fields(savepoint, verification=verification)
+    here.show(shown, savepoint_details(savepoint, verification, here.session.now_ms))
 
 
 def _jobs_table(jobs: Sequence[JobSummary], now_ms: int) -> output.Table:
@@ -121,6 +123,7 @@ def _job_pairs(job: JobSummary, now_ms: int) -> list[tuple[str, str]]:
     return [
         ("job", job.job.name),
         ("state", job.state.value if job.state else "never ran"),
+        ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else "here"),
         ("forked from", origin),
         ("created", formats.when(job.job.created_ms, now_ms)),
         ("last progress", formats.when(job.last_progress_ms, now_ms)),

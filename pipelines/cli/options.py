@@ -29,6 +29,10 @@ Code = Annotated[
     Path | None,
     typer.Option("--code", exists=True, dir_okay=False, readable=True, help="Script with changed code; the code it had if not given."),
 ]
+NewQueries = Annotated[
+    list[str] | None,
+    typer.Option("--new-query", metavar="QUERY", help="A query that the changed code adds, and that begins anew; may be given again."),
+]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until it runs; exit code 1 if it fails before.")]
 Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long to wait at most.")]
 Label = Annotated[str, typer.Option("--label", help="A note to find the savepoint by.")]
@@ -40,11 +44,42 @@ SavepointNamed = Annotated[
 
 def confs(given: list[str] | None) -> dict[str, str]:
     """`KEY=VALUE` texts as a mapping; a usage error for anything else."""
-    pairs = [text.partition("=") for text in given or ()]
-    for key, equals, _ in pairs:
+    return pairs(given, "KEY=VALUE", "--conf")
+
+
+def pairs(given: list[str] | None, shape: str, option: str) -> dict[str, str]:
+    """Texts with a `=` as a mapping; a usage error that says the `shape` for one without."""
+    split = [text.partition("=") for text in given or ()]
+    for key, equals, _ in split:
         if not key or not equals:
-            raise typer.BadParameter(f"{key!r} is not KEY=VALUE", param_hint="--conf")
-    return {key: value for key, _, value in pairs}
+            raise typer.BadParameter(f"{key!r} is not {shape}", param_hint=option)
+    return {key: value for key, _, value in split}
+
+
+def sinks(given: list[str] | None) -> dict[str, str]:
+    """`fresh` and `QUERY=fresh` as query -> what its sink does (`*`: every other); a usage error for another word."""
+    named = pairs([text if "=" in text else f"*={text}" for text in given or ()], "QUERY=fresh or QUERY=continue", "--sink")
+    for does in named.values():
+        if does not in ("fresh", "continue"):
+            raise typer.BadParameter(f"{does!r} is neither fresh nor continue", param_hint="--sink")
+    return named
+
+
+def at_most_one(**given: object) -> None:
+    """A usage error where more than one of these options is given (not None, not empty)."""
+    names = [f"--{name.replace('_', '-').strip('-')}" for name, value in given.items() if value not in (None, "")]
+    if len(names) > 1:
+        raise typer.BadParameter(f"give only one of {', '.join(names)}", param_hint=names[-1])
+
+
+def place(text: str) -> str:
+    """A path as an absolute one (a server has another working directory), a URL as it is."""
+    return text if "://" in text else str(Path(text).expanduser().absolute())
+
+
+def checkpoint_name(text: str) -> str:
+    """A job, a savepoint, or a checkpoint as the workspace knows it: a path that is one, or looks like one, becomes absolute."""
+    return place(text) if "/" in text or Path(text).expanduser().is_dir() else text
 
 
 def savepoint_name(text: str) -> str:

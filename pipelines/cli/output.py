@@ -10,7 +10,15 @@ from typing import Any
 
 from pipelines.domain.errors import TidemarkError
 
-COLOURS = {"running": "green", "failed": "red", "stopping": "yellow", "starting": "yellow", "wanted": "yellow"}
+COLOURS = {
+    "running": "green",
+    "failed": "red",
+    "stopping": "yellow",
+    "starting": "yellow",
+    "wanted": "yellow",
+    "damaged": "red",
+    "proved": "green",
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,13 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
     from pipelines.storage.documents import plain
 
     print(json.dumps(plain(value), indent=indent, ensure_ascii=False), flush=True)
+
+
+def with_fields(value: Any, **more: Any) -> dict[str, Any]:
+    """A domain value as a dict of JSON values, with more fields beside its own."""
+    from pipelines.storage.documents import plain
+
+    return {**plain(value), **{name: None if field is None else plain(field) for name, field in more.items()}}
 
 
 def tell(text: str) -> None:

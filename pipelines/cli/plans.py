@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.cli import formats
 from pipelines.cli.output import details
-from pipelines.domain.savepoints import DisposePlan, RestorePlan, TakePlan
+from pipelines.domain.savepoints import DisposePlan, ExportPlan, RestorePlan, TakePlan
 
 
 def take_plan(plan: TakePlan) -> str:
@@ -50,5 +50,20 @@ def dispose_plan(plan: DisposePlan) -> str:
             ("size", formats.size(plan.bytes)),
             ("frees", formats.size(plan.frees_bytes)),
             *(("needed by", blocker) for blocker in plan.blockers),
+        ]
+    )
+
+
+def export_plan(plan: ExportPlan) -> str:
+    """What exporting a savepoint would do."""
+    return details(
+        [
+            ("savepoint", plan.savepoint),
+            ("to", plan.url),
+            ("as", "one .tar.zst file" if plan.archive else "a directory"),
+            ("files", formats.count(plan.files)),
+            ("size", formats.size(plan.bytes)),
+            ("how", plan.how),
+            ("then disposes of it here", "yes" if plan.disposes else "no"),
         ]
     )

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from pipelines.cli import options, output
+from pipelines.cli.following import BegunThenFailed, sound
 from pipelines.cli.plans import restore_plan
 from pipelines.cli.session import POLL_SECONDS, Here, opened
-from pipelines.domain.errors import TidemarkError
-from pipelines.domain.jobs import LogChunk, Operation, OperationState, Run
+from pipelines.domain.jobs import LogChunk, Run
+from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.requests import ResumeRequest, RunRequest, StopRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import RestorePlan
@@ -22,10 +23,6 @@ Script = Annotated[
 ScriptArgs = Annotated[
     list[str] | None, typer.Argument(metavar="-- ARGS", help="Arguments of the script; {output} becomes the job's own output directory.")
 ]
-
-
-class BegunThenFailed(TidemarkError):
-    """What was asked for was begun, and then it failed."""
 
 
 def register(app: typer.Typer) -> None:
@@ -77,10 +74,14 @@ def resume(
             "--from", metavar="SAVEPOINT", help="Go on from this savepoint; from where it stopped if not given.", show_default=False
         ),
     ] = "",
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=0, help="Go back to this batch, one that Spark still keeps; saves the present point first.")
+    ] = None,
     code: options.Code = None,
     arg: options.Args = None,
     conf: options.Confs = None,
     master: options.Master = None,
+    new_query: options.NewQueries = None,
     dry_run: options.DryRun = False,
     wait: options.Wait = False,
     timeout: options.Timeout = 300,
@@ -88,13 +89,16 @@ def resume(
     as_json: options.AsJson = False,
 ) -> None:
     """Go on with a job that does not run. Prints its name and the new run's id. Confs given are added to those it had."""
+    options.at_most_one(from_=from_savepoint, batch=batch)
     with opened(ctx, workspace, as_json) as here:
         request = ResumeRequest(
             from_savepoint=options.savepoint_name(from_savepoint) if from_savepoint else "",
+            batch=batch,
             code=options.read_code(code) if code else None,
             args=tuple(arg) if arg is not None else None,
             conf={**_newest_conf(here, job), **options.confs(conf)} if conf else None,
             master=master,
+            new_queries=tuple(new_query or ()),
             dry_run=dry_run,
         )
         begun = here.face.resume(job, request)
@@ -179,7 +183,7 @@ def _up(here: Here, begun: Run) -> Run | None:
 
 
 def _ended(here: Here, operation: Operation, timeout: float) -> Operation:
-    """The operation once it is done; BegunThenFailed with its error where it failed."""
+    """The operation once it is done; raises what `sound` raises."""
     output.tell(f"waiting for the {operation.kind} of {operation.job}")
     here.session.tick()
 
@@ -187,10 +191,7 @@ def _ended(here: Here, operation: Operation, timeout: float) -> Operation:
         seen = here.face.operation(operation.id)
         return None if seen.state == OperationState.RUNNING else seen
 
-    ended = here.session.until(done, timeout, f"the {operation.kind} of {operation.job}")
-    if ended.state == OperationState.FAILED:
-        raise BegunThenFailed(ended.error_code, ended.error_message, ended.error_hint)
-    return ended
+    return sound(here.session.until(done, timeout, f"the {operation.kind} of {operation.job}"))
 
 
 def _newest_conf(here: Here, job: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Verbs of savepoints: savepoint, savepoints, verify, dispose, fork."""
+"""Verbs of savepoints: savepoint, savepoints, dispose."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli import formats, options, output
-from pipelines.cli.moments import moment_ms
-from pipelines.cli.plans import dispose_plan, restore_plan, take_plan
-from pipelines.cli.runs import show_begun
+from pipelines.cli import formats, options, output, trust
+from pipelines.cli.following import answered
+from pipelines.cli.plans import dispose_plan, take_plan
 from pipelines.cli.session import Here, opened
-from pipelines.domain.errors import Corrupt
-from pipelines.domain.requests import ForkRequest, TakeRequest
-from pipelines.domain.savepoints import RestorePlan, Savepoint, TakePlan, Trust, Verification
+from pipelines.domain.moments import moment_ms
+from pipelines.domain.requests import TakeRequest
+from pipelines.domain.savepoints import Savepoint, TakePlan
+from pipelines.domain.space import Space
+from pipelines.domain.trust import Verification
 
 
 def register(app: typer.Typer) -> None:
     """Adds this module's verbs."""
-    for verb in (savepoint, savepoints, verify, dispose, fork):
+    for verb in (savepoint, savepoints, dispose):
         app.command()(verb)
 
 
@@ -31,17 +32,21 @@ def savepoint(
         str | None,
         typer.Option("--at", metavar="TIME", help="Of the newest batch at or before: 2027-01-15T08:00, 08:00:30 (today) or -10m."),
     ] = None,
+    event_time: Annotated[
+        str | None,
+        typer.Option("--event-time", metavar="TIME", help="Of the newest batch whose watermark was at or before; written like --at."),
+    ] = None,
     label: options.Label = "",
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="To this path or URL, instead of the workspace.", show_default=False)] = "",
     dry_run: options.DryRun = False,
     workspace: options.Workspace = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Take a savepoint of a job. It may run or not. Prints the savepoint's path and nothing else on stdout."""
-    if batch is not None and at is not None:
-        raise typer.BadParameter("give either --batch or --at", param_hint="--at")
+    options.at_most_one(batch=batch, at=at, event_time=event_time)
     with opened(ctx, workspace, as_json) as here:
-        at_ms = moment_ms(at, here.session.now()) if at is not None else None
-        taken = here.face.take(job, TakeRequest(batch, at_ms, label, dry_run))
+        at_ms, event_ms = (moment_ms(text, here.session.now()) if text is not None else None for text in (at, event_time))
+        taken = _taken(here, job, TakeRequest(batch, at_ms, event_ms, label, options.place(to) if to else "", dry_run))
         if isinstance(taken, TakePlan):
             here.show(taken, take_plan(taken))
             return
@@ -52,34 +57,20 @@ def savepoint(
 def savepoints(
     ctx: typer.Context,
     job: Annotated[str, typer.Argument(metavar="[JOB]", help="Only those of this job.", show_default=False)] = "",
+    sizes: Annotated[
+        bool, typer.Option("--sizes", help="What each takes in full, frees when disposed of, and shares; and all together.")
+    ] = False,
     workspace: options.Workspace = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """List savepoints, newest first."""
+    """List savepoints, newest first. With the best level of trust that each reached."""
     with opened(ctx, workspace, as_json) as here:
         taken = here.face.savepoints(job)
+        if sizes:
+            space = here.face.space(job)
+            here.show(space, _sizes(space, taken) if taken else "")
+            return
         here.show(taken, _table(taken, here.session.now_ms) if taken else "")
-
-
-def verify(
-    ctx: typer.Context,
-    savepoint: options.SavepointNamed,
-    level: Annotated[
-        Trust, typer.Option("--level", help="complete: files and sizes; intact: checksums; proved: a restore by Spark.")
-    ] = Trust.INTACT,
-    workspace: options.Workspace = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Check a savepoint's files. Exit code 7 if they are damaged."""
-    with opened(ctx, workspace, as_json) as here:
-        found = here.face.verify(options.savepoint_name(savepoint), level)
-        here.show(found, _verification(found))
-        if found.damages:
-            raise Corrupt(
-                "savepoint.damaged",
-                f"{found.savepoint} has {len(found.damages)} damaged files, first {found.damages[0].path}",
-                "Use another savepoint; 'savepoints' lists them.",
-            )
 
 
 def dispose(
@@ -99,41 +90,8 @@ def dispose(
         here.show(plans, "\n\n".join(map(dispose_plan, plans)))
 
 
-def fork(
-    ctx: typer.Context,
-    savepoint: options.SavepointNamed,
-    name: Annotated[str, typer.Option("--name", help="Name of the new job.", show_default=False)],
-    code: options.Code = None,
-    arg: options.Args = None,
-    conf: options.Confs = None,
-    master: options.Master = None,
-    dry_run: options.DryRun = False,
-    wait: options.Wait = False,
-    timeout: options.Timeout = 300,
-    workspace: options.Workspace = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Begin a new job from a savepoint. Prints its name and the run's id. Confs given are added to those it had."""
-    with opened(ctx, workspace, as_json) as here:
-        origin = options.savepoint_name(savepoint)
-        request = ForkRequest(
-            name=name,
-            code=options.read_code(code) if code else None,
-            script=code.name if code else None,
-            args=tuple(arg) if arg is not None else None,
-            conf={**_conf_of(here, origin), **options.confs(conf)} if conf else None,
-            master=master,
-            dry_run=dry_run,
-        )
-        begun = here.face.fork(origin, request)
-        if isinstance(begun, RestorePlan):
-            here.show(begun, restore_plan(begun))
-        else:
-            show_begun(here, begun, wait, timeout)
-
-
-def savepoint_details(taken: Savepoint, now_ms: int) -> str:
-    """One savepoint as aligned lines, then its queries."""
+def savepoint_details(taken: Savepoint, verification: Verification | None, now_ms: int) -> str:
+    """One savepoint as aligned lines, then its queries, then what proved it."""
     pairs = [
         ("savepoint", taken.id),
         ("path", taken.path),
@@ -141,7 +99,7 @@ def savepoint_details(taken: Savepoint, now_ms: int) -> str:
         ("version", taken.version),
         ("taken", f"{formats.when(taken.created_ms, now_ms)}, {taken.reason.value}, in {formats.duration(taken.took_ms)}"),
         ("label", taken.label or formats.NOTHING),
-        ("trust", f"{taken.trust.value}, checked {formats.when(taken.verified_ms, now_ms)}"),
+        *trust.pairs(taken, now_ms),
         ("files", formats.count(taken.files)),
         ("size", f"{formats.size(taken.bytes)}, of them {formats.size(taken.new_bytes)} new"),
         ("Spark", taken.spark_version),
@@ -151,12 +109,15 @@ def savepoint_details(taken: Savepoint, now_ms: int) -> str:
         for one in taken.queries
     ]
     queries = output.Table(("QUERY", "BATCH>", "WATERMARK", "STATE", "SINK", "SIZE>"), rows)
-    return f"{output.details(pairs)}\n\n{queries.plain()}"
+    proof = verification.proof if verification else None
+    return "\n\n".join([output.details(pairs), queries.plain(), *([trust.proof_text(proof)] if proof else [])])
 
 
-def _conf_of(here: Here, savepoint: str) -> dict[str, str]:
-    """The confs of the savepoint's version, to which given ones are added."""
-    return dict(here.face.manifest(savepoint).version.conf)
+def _taken(here: Here, job: str, request: TakeRequest) -> Savepoint | TakePlan:
+    """One that goes to a URL takes its time: its copy is an operation whose subject is that URL, and is shown and cancelled like one."""
+    if not request.to or request.dry_run:
+        return here.face.take(job, request)
+    return answered(here, lambda: here.face.take(job, request), lambda one: (one.kind, one.job) == ("export", job) and "/" in one.subject)
 
 
 def _told(taken: Savepoint) -> str:
@@ -176,7 +137,7 @@ def _table(taken: Sequence[Savepoint], now_ms: int) -> output.Table:
             formats.ago(one.created_ms, now_ms),
             formats.size(one.bytes),
             formats.size(one.new_bytes),
-            one.trust.value,
+            trust.best(one),
             one.reason.value,
             one.label,
         )
@@ -185,13 +146,13 @@ def _table(taken: Sequence[Savepoint], now_ms: int) -> output.Table:
     return output.Table(titles, rows)
 
 
-def _verification(found: Verification) -> str:
-    pairs = [
-        ("savepoint", found.savepoint),
-        ("asked", found.asked.value),
-        ("reached", found.reached.value if found.reached else "nothing"),
-        ("files", formats.count(found.files)),
-        ("size", formats.size(found.bytes)),
-        *((damage.kind, f"{damage.path}: {damage.message}") for damage in found.damages),
+def _sizes(space: Space, taken: Sequence[Savepoint]) -> output.Table:
+    """A line a savepoint, and one for all together: what they take on disk, what disposing of all frees, what more than one holds."""
+    jobs = {one.id: one.job for one in taken}
+    titles = ("SAVEPOINT", "JOB", "FULL>", "FREES>", "SHARED>")
+    rows = [
+        (one.savepoint, jobs.get(one.savepoint, ""), *map(formats.size, (one.bytes, one.frees_bytes, one.shared_bytes)))
+        for one in space.savepoints
     ]
-    return output.details(pairs)
+    together = ("together on disk", "", *map(formats.size, (space.disk_bytes, space.frees_bytes, space.shared_bytes)))
+    return output.Table(titles, [*rows, together])

@@ -44,7 +44,7 @@ class BatchRow:
     batch: int
     at_ms: int
     batch_ms: float
-    input_rows: int
+    input_rows: int | None
     state_rows: int | None
     watermark_ms: int | None
     late_rows: int

@@ -24,6 +24,8 @@ class Job:
     name: JobName
     created_ms: int
     origin: Origin | None = None
+    attached: bool = False
+    """Whether it runs elsewhere, under somebody else's care: we watch its checkpoint, and take savepoints and forks of it."""
 
 
 @dataclass(frozen=True)
@@ -123,31 +125,6 @@ class Event:
     subject: str
     """Id of the run, savepoint or experiment it is about."""
     message: str
-
-
-class OperationState:
-    """States of an operation."""
-
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True)
-class Operation:
-    """Work that outlasts the call that asked for it (a stop with its savepoint)."""
-
-    id: OperationId
-    kind: str
-    job: JobName
-    state: str
-    created_ms: int
-    ended_ms: int | None = None
-    result: str = ""
-    """What it made: a savepoint's id for a stop."""
-    error_code: str = ""
-    error_message: str = ""
-    error_hint: str = ""
 
 
 @dataclass(frozen=True)

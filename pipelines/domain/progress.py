@@ -22,7 +22,7 @@ class Progress:
     at_ms: int
     """When the batch was triggered."""
     batch_ms: float
-    input_rows: int
+    input_rows: int | None
     input_rate: float | None
     processed_rate: float | None
     add_batch_ms: float | None
@@ -56,7 +56,7 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         batch=int(raw["batchId"]),
         at_ms=epoch_ms(raw["timestamp"]),
         batch_ms=float(raw.get("batchDuration", durations.get("triggerExecution", 0))),
-        input_rows=int(raw.get("numInputRows", 0)),
+        input_rows=raw.get("numInputRows"),
         input_rate=_finite(raw.get("inputRowsPerSecond")),
         processed_rate=_finite(raw.get("processedRowsPerSecond")),
         add_batch_ms=durations.get("addBatch"),

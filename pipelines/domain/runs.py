@@ -32,6 +32,8 @@ class RunState(enum.StrEnum):
     RUNNING = "running"
     STOPPING = "stopping"
     STOPPED = "stopped"
+    WATCHED = "watched"
+    """Of an attached job: it runs elsewhere, if it runs; nothing here starts or stops it."""
     FINISHED = "finished"
     FAILED = "failed"
 
@@ -39,6 +41,11 @@ class RunState(enum.StrEnum):
     def live(self) -> bool:
         """Whether a process runs, or is about to."""
         return self in (RunState.WANTED, RunState.STARTING, RunState.RUNNING, RunState.STOPPING)
+
+    @property
+    def current(self) -> bool:
+        """Whether its newest progress is of now: of a run that is live, or of one that is watched."""
+        return self.live or self is RunState.WATCHED
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,15 @@ class RunSpec:
     """When the run was asked for."""
     from_savepoint: str = ""
     """The savepoint whose state the run begins with; empty where it begins anew or goes on with its checkpoint."""
+    expected: tuple[str, ...] = ()
+    """Queries whose state the run continues (a fork, a resume, an upgrade): one that starts under another name would silently
+    begin anew, and is refused unless it is in `new_queries`. Empty: nothing is expected, any query may start."""
+    new_queries: tuple[str, ...] = ()
+    rehearsal: str = ""
+    """Directory of a rehearsal: every sink is replaced by one that writes below it, sources leave their files alone, and each
+    query ends after its first batch. Empty for a run that is meant."""
+    rehearsal_patience_s: float = 60.0
+    """How long a rehearsal waits for a first batch."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -89,6 +105,10 @@ class RunSpec:
             taken_paths=tuple(raw.get("taken_paths", ())),
             created_ms=raw.get("created_ms", 0),
             from_savepoint=raw.get("from_savepoint", ""),
+            expected=tuple(raw.get("expected", ())),
+            new_queries=tuple(raw.get("new_queries", ())),
+            rehearsal=raw.get("rehearsal", ""),
+            rehearsal_patience_s=raw.get("rehearsal_patience_s", 60.0),
         )
 
 
@@ -117,6 +137,8 @@ class QueryStarted:
     ui_url: str
     spark_version: str
     at_ms: int
+    sink_table: str = ""
+    """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -12,17 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.trust import Trust
 from pipelines.domain.versions import Version
 
 MANIFEST_FORMAT = 1
-
-
-class Trust(enum.StrEnum):
-    """How far a savepoint was checked: files present with their sizes; checksums equal; restored by Spark."""
-
-    COMPLETE = "complete"
-    INTACT = "intact"
-    PROVED = "proved"
 
 
 class Reason(enum.StrEnum):
@@ -31,6 +24,8 @@ class Reason(enum.StrEnum):
     MANUAL = "manual"
     STOP = "stop"
     BEFORE_RESUME = "before-resume"
+    REWIND = "rewind"
+    """Of the retained batch that a resume goes back to."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +68,8 @@ class QueryImage:
     sink_path: str
     files: int
     bytes: int
+    sink_table: str = ""
+    """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +104,8 @@ class Savepoint:
     verified_ms: int | None = None
     damaged_files: int = 0
     """Files that the last verification found damaged; such a savepoint is not restored."""
+    levels: Mapping[Trust, int] = field(default_factory=dict)
+    """Each level of trust that it reached, with when (epoch ms)."""
 
     @property
     def batch(self) -> int:
@@ -160,7 +159,7 @@ class TakePlan:
 
 @dataclass(frozen=True)
 class SinkPlan:
-    """What happens with a query's sink in a fork or resume: `action` is carry, fresh, cut, none or refuse."""
+    """What happens with a query's sink in a fork or resume: `action` is continue, fresh, cut, none or refuse."""
 
     query: QueryName
     sink: str
@@ -174,6 +173,7 @@ class RestorePlan:
     """What restoring a savepoint into a new checkpoint will do."""
 
     savepoint: SavepointId
+    """Empty for going back to a retained batch: its savepoint is taken when that is done."""
     job: JobName
     keeps_query_id: bool
     checkpoints: str
@@ -197,24 +197,13 @@ class DisposePlan:
 
 
 @dataclass(frozen=True)
-class Damage:
-    """One file that is not as it should be: `kind` is missing, size, checksum or unreadable."""
-
-    path: str
-    kind: str
-    message: str
-
-
-@dataclass(frozen=True)
-class Verification:
-    """The outcome of a verify: the level reached, or what is wrong."""
+class ExportPlan:
+    """What exporting a savepoint will do. `bytes` is what is read; a `.tar.zst` usually takes less there."""
 
     savepoint: SavepointId
-    asked: Trust
-    reached: Trust | None
-    at_ms: int
+    url: str
+    archive: bool
     files: int
     bytes: int
-    damages: tuple[Damage, ...] = field(default=())
-    sealed_ms: int | None = None
-    """When the checksums compared with were computed: equal to `at_ms` where this verification itself computed them first."""
+    how: str
+    disposes: bool

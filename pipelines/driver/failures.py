@@ -16,6 +16,8 @@ _END = re.compile(r"\s*(at \S+\(|=== Streaming Query ===|JVM stacktrace:|Driver 
 _TRACEBACK = "Traceback (most recent call last):"
 """Python's own stack, whose frames are indented and whose last line says what happened."""
 _WRAPPERS = {"STREAM_FAILED"}
+_NO_STATE_IDS = re.compile(r"CheckpointInfo length: 0, numPartitions: [0-9]+")
+"""What Spark's assertion says when nobody computed a batch of a query with state (checkpoint format 2); it has no error class."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,14 @@ class Failure:
 
     error_class: str
     message: str
+
+
+BATCH_SKIPPED = Failure(
+    "state.batch_skipped",
+    "The sink skipped a batch that it has already: it was killed between its own commit and Spark's. Nobody computed the batch's state, so "
+    "Spark cannot commit it, and never will. Let a foreachBatch compute the batches that it skips "
+    "(frame.write.format('noop').mode('overwrite').save()); of a table that skips them by itself take the batch back, then start again.",
+)
 
 
 def of_query(query: Any) -> Failure | None:
@@ -54,6 +64,8 @@ def of_throwable(throwable: Any) -> Failure:
             name, at = found[-1]
             return Failure(name, shorten(message[at:]))
     deepest = chain[-1]
+    if _NO_STATE_IDS.search(deepest.getMessage() or ""):
+        return BATCH_SKIPPED
     return Failure(deepest.getClass().getSimpleName(), shorten(deepest.getMessage() or deepest.toString()))
 
 

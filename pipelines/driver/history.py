@@ -42,11 +42,16 @@ class History:
     def bring(self, lines: Iterable[str]) -> int:
         """Links the files that `lines` name (copies where a link cannot be) with their checksums; answers how many are gone."""
         missing = 0
-        for inner in filter(None, map(self._inner, lines)):
+        for inner in self._live(list(lines)):
             present = _bring(self.root / inner, self.sink / inner)
             _bring(_checksum(self.root / inner), _checksum(self.sink / inner))
             missing += not present
         return missing
+
+    def _live(self, lines: list[str]) -> list[Path]:
+        """The files that `lines` add, less those that one of them deletes."""
+        deleted = {self._inner(line) for line in lines if '"action":"delete"' in line.replace(" ", "")}
+        return [inner for inner in map(self._inner, lines) if inner is not None and inner not in deleted]
 
     def _inner(self, line: str) -> Path | None:
         if not line.startswith("{"):

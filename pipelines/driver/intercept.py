@@ -21,6 +21,7 @@ class Asked:
     options: dict[str, str] = field(default_factory=dict)
     """Names in lower case: Spark does not distinguish."""
     table: str = ""
+    output_mode: str = ""
 
     @property
     def path(self) -> str:
@@ -63,6 +64,7 @@ def _noting(writer_class: Any) -> None:
 
     after("queryName", lambda notes, queryName: setattr(notes, "name", queryName))
     after("format", lambda notes, source: setattr(notes, "format", source))
+    after("outputMode", lambda notes, outputMode: setattr(notes, "output_mode", outputMode))
     after("option", lambda notes, key, value: _note_option(notes, key, value))
     after("options", _note_options)
     after("foreach", lambda notes, f: setattr(notes, "format", "foreach"))
@@ -83,24 +85,26 @@ def _starting(writer_class: Any, start: Start) -> None:
     start_there, to_table_there = writer_class.start, writer_class.toTable
 
     def started(self: Any, path: Any = None, format: Any = None, outputMode: Any = None, partitionBy: Any = None, **named: Any) -> Any:
-        _apply(self, format, named)
+        _apply(self, format, outputMode, named)
         if path is not None:
             asked(self).options["path"] = str(path)
         return start(self, asked(self), lambda: start_there(self, path, outputMode=outputMode, partitionBy=partitionBy))
 
     def to_table(self: Any, tableName: str, format: Any = None, outputMode: Any = None, partitionBy: Any = None, **named: Any) -> Any:
-        _apply(self, format, named)
+        _apply(self, format, outputMode, named)
         asked(self).table = tableName
         return start(self, asked(self), lambda: to_table_there(self, tableName, outputMode=outputMode, partitionBy=partitionBy))
 
     writer_class.start, writer_class.toTable = started, to_table
 
 
-def _apply(writer: Any, format: Any, named: dict[str, Any]) -> None:
+def _apply(writer: Any, format: Any, output_mode: Any, named: dict[str, Any]) -> None:
     """The keyword arguments of a start (`queryName`, the rest options), said through the setters, which note them."""
     name = named.pop("queryName", None)
     writer.options(**named)
     if format is not None:
         writer.format(format)
+    if output_mode is not None:
+        writer.outputMode(output_mode)
     if name is not None:
         writer.queryName(name)

@@ -5,15 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import QueryName, query_name
 from pipelines.domain.runs import QueryStarted, RunSpec
-from pipelines.driver import sinks
+from pipelines.driver import destinations, inputs, sinks, sources
+from pipelines.driver.destinations import Destination
+from pipelines.driver.expected import Expected
 from pipelines.driver.intercept import Asked, Launch
+from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
 from pipelines.driver.records import Records, say
+
+if TYPE_CHECKING:
+    from pipelines.driver.rehearsal import Rehearsal
 
 CHECKPOINT_CONF = "spark.sql.streaming.checkpointLocation"
 
@@ -29,10 +35,13 @@ class Running:
 class Queries:
     """Gives every query that starts its name, its checkpoint and a sink that is ready, and remembers it."""
 
-    def __init__(self, spec: RunSpec, records: Records, on_failure: Callable[[], None]) -> None:
+    def __init__(self, spec: RunSpec, records: Records, on_failure: Callable[[], None], rehearsal: Rehearsal | None = None) -> None:
         self._spec = spec
+        self._rehearsal = rehearsal
         self._records = records
         self._listening = Listening(records, on_failure)
+        self._expected = Expected(spec, records)
+        self._leases = Leases(spec, records)
         self._lock = threading.Lock()
         self._started: list[Running] = []
         self._closed = threading.Event()
@@ -47,21 +56,38 @@ class Queries:
         """From now on no query may start: the driver is stopping."""
         self._closed.set()
 
+    def all_started(self) -> None:
+        """The script has ended: what it was expected to start and did not is told."""
+        self._expected.all_started()
+
     def start(self, writer: Any, asked: Asked, launch: Launch) -> Any:
         """What `DataStreamWriter.start` does in this process; raises TidemarkError where it must not start.
 
-        1. Name it. 2. Give it its checkpoint. 3. Get its file sink ready. 4. Listen. 5. Start. 6. Record it.
+        1. Name it. 2. Give it its checkpoint. 3. Take that checkpoint's lease. 4. Get its file sink and its file sources ready.
+        5. Listen. 6. Start. 7. Record it.
         """
         self._refuse_when_closed()
         spark = writer._spark
         name = self._name(writer, asked)
+        self._expected.refuse(name)
         checkpoint = self._checkpoint(writer, asked, spark, name)
-        sink, path = self._sink(asked, spark, name, checkpoint)
+        self._leases.take(name, sinks.local_path(self._spec.checkpoints, _default_fs(spark)))
+        if self._spec.from_savepoint:
+            inputs.warn(self._records, name, writer._df)
+        if self._rehearsal is not None:
+            launch = self._rehearsal.instead(writer, asked, name, checkpoint)
+        writes_to = self._destination(asked, spark, name, checkpoint)
+        if live := sinks.local_path(checkpoint, _default_fs(spark)):
+            sources.mend(self._records, name, live)
         self._listening.attach(spark)
         query = launch()
         with self._lock:
             self._started.append(Running(name, query))
-        self._record(query, spark, name, checkpoint, sink, path)
+        self._expected.note(name)
+        if self._rehearsal is not None:
+            self._rehearsal.begun(self._started[-1])
+        made = destinations.of(spark, asked, _default_fs(spark)) if asked.table and self._rehearsal is None else writes_to
+        self._record(query, spark, name, checkpoint, made)
         return query
 
     def _refuse_when_closed(self) -> None:
@@ -89,18 +115,25 @@ class Queries:
         writer.option("checkpointLocation", checkpoint)
         return checkpoint
 
-    def _sink(self, asked: Asked, spark: Any, name: QueryName, checkpoint: str) -> tuple[str, str]:
-        """(format, path of a file sink or ""). A table's directory is its catalog's affair and has no path here."""
-        sink = asked.format or ("table" if asked.table else spark.conf.get("spark.sql.sources.default"))
-        if asked.table or sink.lower() not in sinks.FILE_FORMATS or not asked.path:
-            return sink, ""
-        default_fs = spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///")
-        local = sinks.local_path(asked.path, default_fs)
-        path = asked.path if local is None else str(local)
-        sinks.prepare(self._spec, self._records, name, path, checkpoint, default_fs)
-        return sink, path
+    def _destination(self, asked: Asked, spark: Any, name: QueryName, checkpoint: str) -> Destination:
+        """Where it will write, with a file sink got ready. A rehearsal writes nowhere that anybody knows."""
+        if self._rehearsal is not None:
+            return Destination("rehearsal")
+        default_fs = _default_fs(spark)
+        found = destinations.of(spark, asked, default_fs)
+        if name in self._spec.sink_logs:
+            destinations.require_place(found, name)
+        if found.path:
+            sinks.prepare(self._spec, self._records, name, found.path, checkpoint, default_fs)
+        return found
 
-    def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, sink: str, path: str) -> None:
+    def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination) -> None:
         ui_url = spark.sparkContext.uiWebUrl or ""
         at_ms = self._records.now_ms()
-        self._records.query(QueryStarted(name, query.id, query.runId, checkpoint, sink, path, ui_url, spark.version, at_ms))
+        said = QueryStarted(name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table)
+        self._records.query(said)
+
+
+def _default_fs(spark: Any) -> str:
+    """Where Hadoop looks for a path without a scheme."""
+    return str(spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///"))

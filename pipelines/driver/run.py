@@ -8,18 +8,27 @@ import runpy
 import traceback
 from pathlib import Path
 
-from pipelines.domain.errors import Unsupported
+from pipelines.domain.errors import FACES, Conflict, Unsupported
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
-from pipelines.driver import failures, intercept, submit
+from pipelines.driver import commits, failures, intercept, lease, submit
 from pipelines.driver.failures import Failure
 from pipelines.driver.listener import drain
 from pipelines.driver.queries import Queries
 from pipelines.driver.records import Clock, Records, say
+from pipelines.driver.rehearsal import Rehearsal
 from pipelines.driver.stopping import KILLED_CODE, Stop, grace_s, stop_at_boundary
 
 
 def run(folder: Path, now_ms: Clock) -> int:
-    """Executes the run in `folder` and returns the process's exit code; `exit.json` is the last thing written."""
+    """Executes the run in `folder` and returns the process's exit code; `exit.json` is the last thing written.
+
+    Of a run that another driver executes nothing is touched: its records are that driver's.
+    """
+    try:
+        lease.hold_run(folder)
+    except Conflict as refused:
+        say(f"{refused.code}: {refused.message} {refused.hint}")
+        return FACES[refused.group][1]
     records = Records(folder, now_ms)
     try:
         spec = read_spec(folder)
@@ -47,16 +56,21 @@ class Conductor:
         self._spec = spec
         self._records = records
         self._stop = Stop(grace_s(), self._killed)
-        self._queries = Queries(spec, records, self._stop.begin)
+        self._rehearsal = Rehearsal(spec, records, self._stop.begin) if spec.rehearsal else None
+        self._queries = Queries(spec, records, self._stop.begin, self._rehearsal)
 
     def run(self) -> Exit:
         """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress. 5. Spark's end."""
         self._stop.listen(self._queries)
         submit.prepare(self._spec, os.environ)
         submit.enter(self._spec)
+        if self._rehearsal is not None:
+            self._rehearsal.install()
         intercept.install(self._queries.start)
         error = self._script()
         self._stop.script_over()
+        if self._rehearsal is not None:
+            self._rehearsal.settle()
         stop_at_boundary([one for one in self._queries.started if one.query.isActive], grace_s())
         drain()
         ending = self._ending(error)
@@ -90,6 +104,7 @@ class Conductor:
 
     def _wait(self) -> None:
         """A job is its queries: a script that ends while they run leaves them running."""
+        self._queries.all_started()
         active = [one for one in self._queries.started if one.query.isActive]
         if active:
             say(f"the script has ended, its queries go on: {', '.join(one.name for one in active)}")
@@ -98,9 +113,12 @@ class Conductor:
 
     def _ending(self, error: BaseException | None) -> Exit:
         """A failed query is the run's failure, whatever the script made of it."""
-        for one in self._queries.started:
-            if failure := failures.of_query(one.query):
-                return _failed(Failure(failure.error_class, f"query {one.name}: {failure.message}"), self._records)
+        failed = [(one.name, failure) for one in self._queries.started if (failure := failures.of_query(one.query))]
+        for name, failure in failed:
+            commits.take_back(self._records, name, Path(self._spec.checkpoints, name), failure)
+        if failed:
+            name, failure = failed[0]
+            return _failed(Failure(failure.error_class, f"query {name}: {failure.message}"), self._records)
         if isinstance(error, SystemExit):
             return _failed(Failure("SystemExit", f"the script exited with {error.code!r}"), self._records)
         if error is not None:

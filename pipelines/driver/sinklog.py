@@ -1,19 +1,17 @@
 """What a file sink's log (`_spark_metadata`) and a checkpoint say together, and what must be done before the query starts.
 
-Spark's FileStreamSink skips every batch whose number its log already holds. That is right for a batch redone after a crash
-and loses data in all other cases, so both logs are compared before each start.
+Spark's FileStreamSink skips every batch whose number its log already holds: it neither runs it nor learns its watermark. So both
+logs are compared before each start, and a batch that is to be redone is taken out of the sink's log.
 """
 
 from __future__ import annotations
 
 import enum
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 LOG_FOLDER = "_spark_metadata"
-FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 _BATCH_FILE = re.compile(r"(\d+)(?:\.compact)?")
 
 
@@ -39,7 +37,6 @@ class CheckpointFacts:
 
     planned: int
     committed: int
-    state_format: int
 
 
 def batch_files(folder: Path) -> dict[int, list[Path]]:
@@ -62,8 +59,7 @@ def checksum(path: Path) -> Path:
 
 
 def checkpoint_facts(checkpoint: Path) -> CheckpointFacts:
-    planned, committed = newest(checkpoint / "offsets"), newest(checkpoint / "commits")
-    return CheckpointFacts(planned, committed, _state_format(checkpoint, planned, committed))
+    return CheckpointFacts(newest(checkpoint / "offsets"), newest(checkpoint / "commits"))
 
 
 def decide_carry(brought: int, planned: int, in_sink: int | None) -> Carry:
@@ -84,28 +80,12 @@ def decide_mend(facts: CheckpointFacts, in_sink: int) -> Mend:
 
     - Nothing past the last commit: all is well.
     - Batches that this checkpoint never planned: another query wrote them, and Spark would drop our batches of these numbers.
-    - The planned batch is in the sink and not committed (a kill between the two commits). With state format 2 Spark skips
-      the batch, collects no state ids and never starts again; with format 1 it skips rightly, its state files are there.
+    - The planned batch is in the sink and not committed (a kill between the two commits): Spark would skip it. With state format 2
+      it then has no state ids and never starts again; with format 1 it commits the batch without the watermark that the batch's
+      rows move, and the next batches take rows that are too late. Out of the log, the batch is done again, and whole.
     """
     if in_sink <= facts.committed:
         return Mend.NOTHING
     if in_sink > facts.planned:
         return Mend.REFUSE
-    return Mend.CUT if facts.state_format >= 2 else Mend.NOTHING
-
-
-def _state_format(checkpoint: Path, planned: int, committed: int) -> int:
-    if planned >= 0:
-        conf = _second_line(checkpoint / "offsets" / str(planned)).get("conf")
-        if isinstance(conf, dict) and FORMAT_CONF in conf:
-            return int(conf[FORMAT_CONF])
-    if committed >= 0 and _second_line(checkpoint / "commits" / str(committed)).get("stateUniqueIds"):
-        return 2
-    return 1
-
-
-def _second_line(path: Path) -> dict[str, object]:
-    """The JSON object after the version line of a log file."""
-    lines = path.read_text().splitlines()
-    parsed = json.loads(lines[1]) if len(lines) > 1 else {}
-    return parsed if isinstance(parsed, dict) else {}
+    return Mend.CUT

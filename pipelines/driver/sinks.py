@@ -75,16 +75,21 @@ def carry(records: Records, query: str, source: Path, sink: Path, checkpoint: Pa
     if decision is Carry.NOTHING:
         return
     copy, before = sink / f"{LOG_FOLDER}.tmp-{run}", sink / f"{LOG_FOLDER}.before-{run}"
-    past = History(_root(source, sink), sink)
+    root = _root(source)
+    past = History(root or sink, sink)
     missing = past.bring(lines_of(_entries(source))) if past.moves else 0
+    if missing:
+        raise _history_gone(query, missing, past.root)
     _copy_log(source, copy, past)
     if decision is Carry.REPLACE and before.exists():
         shutil.rmtree(log)
     elif decision is Carry.REPLACE:
         log.rename(before)
     copy.rename(log)
-    gone = f" {missing} of the files it names are gone from {past.root}." if missing else ""
-    records.event("sink.carried", f"The output up to batch {newest(log)} was carried from {past.root} into {sink}.{gone}", query)
+    if root is None:
+        records.event("sink.fresh", f"{sink} begins after batch {newest(log)}, with none of the rows up to it.", query)
+        return
+    records.event("sink.carried", f"The output up to batch {newest(log)} was carried from {past.root} into {sink}.", query)
 
 
 def mend(records: Records, query: str, sink: Path, checkpoint: Path) -> None:
@@ -104,11 +109,19 @@ def mend(records: Records, query: str, sink: Path, checkpoint: Path) -> None:
         records.event("sink.mended", f"Batch {cut} was in {log} but not committed: its entry was removed, the batch is done again.", query)
 
 
-def _root(source: Path, sink: Path) -> Path:
-    """The directory that wrote the log; a log that does not say was written to `sink`."""
+def _root(source: Path) -> Path | None:
+    """The directory with the files that the log names; None for a log that names none."""
     said = source / ROOT_FILE
-    root = local_path(said.read_text()) if said.exists() else None
-    return root if root is not None else sink
+    return local_path(said.read_text()) if said.exists() else None
+
+
+def _history_gone(query: str, missing: int, root: Path) -> Conflict:
+    return Conflict(
+        "sink.history_gone",
+        f"{missing} of the files with the rows that query {query} had written until the savepoint are gone from {root}: "
+        "its output would lack those rows.",
+        "Put the files back and resume the job, or fork the savepoint with its sink fresh: the output then holds only new rows.",
+    )
 
 
 def _entries(log: Path) -> list[Path]:

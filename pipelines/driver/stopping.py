@@ -7,10 +7,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipelines.driver.queries import Queries, Running
 from pipelines.driver.records import say
+
+if TYPE_CHECKING:
+    from pipelines.driver.queries import Queries, Running
 
 GRACE_VARIABLE = "TIDEMARK_STOP_GRACE_S"
 GRACE_S = 120.0
@@ -29,7 +31,7 @@ def stop_at_boundary(queries: Sequence[Running], grace_s: float) -> None:
     """
     deadline = time.monotonic() + grace_s
     for running in queries:
-        _begin_no_trigger(running.query)
+        begin_no_trigger(running.query)
     for running in queries:
         while _in_trigger(running.query) and time.monotonic() < deadline:
             time.sleep(POLL_S)
@@ -39,7 +41,7 @@ def stop_at_boundary(queries: Sequence[Running], grace_s: float) -> None:
         say(f"query {running.name} stopped")
 
 
-def _begin_no_trigger(query: Any) -> None:
+def begin_no_trigger(query: Any) -> None:
     """Sets the state that Spark's trigger executors look at before each trigger (StreamExecution.state, read by isActive)."""
     from py4j.protocol import Py4JError
     from pyspark import SparkContext

@@ -30,16 +30,29 @@ class AtTime:
     at_ms: int
 
 
-Point = Newest | OfBatch | AtTime
+@dataclass(frozen=True)
+class ByEventTime:
+    """The newest batch of each query whose watermark was at or before this event time (epoch ms)."""
+
+    event_ms: int
 
 
-def point(batch: int | None, at_ms: int | None) -> Point:
+Point = Newest | OfBatch | AtTime | ByEventTime
+
+
+def point(batch: int | None, at_ms: int | None, event_ms: int | None = None) -> Point:
     """The point that a request names; Invalid where it names two."""
-    if batch is not None and at_ms is not None:
-        raise Invalid("savepoint.two_points", "A batch and a time were given", "Give one of the two, or none for the newest batch.")
+    if sum(given is not None for given in (batch, at_ms, event_ms)) > 1:
+        raise Invalid(
+            "savepoint.two_points",
+            "More than one of a batch, a time and an event time was given",
+            "Give one of them, or none for the newest batch.",
+        )
     if batch is not None:
         return OfBatch(batch)
-    return Newest() if at_ms is None else AtTime(at_ms)
+    if at_ms is not None:
+        return AtTime(at_ms)
+    return Newest() if event_ms is None else ByEventTime(event_ms)
 
 
 def check(job: JobName, wanted: Point, queries: int) -> None:
@@ -67,6 +80,8 @@ def choose(query: QueryName, wanted: Point, retained: Sequence[RetainedBatch]) -
             return _exactly(query, batch, retained)
         case AtTime(at_ms):
             return _until(query, at_ms, retained)
+        case ByEventTime(event_ms):
+            return _below(query, event_ms, retained)
         case Newest():
             return retained[-1].batch
 
@@ -81,8 +96,28 @@ def _until(query: QueryName, at_ms: int, retained: Sequence[RetainedBatch]) -> i
     until = [one.batch for one in retained if one.timestamp_ms <= at_ms]
     if until:
         return until[-1]
-    moment = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
-    raise not_retained(query, f"a batch committed by {moment}", retained)
+    raise not_retained(query, f"a batch committed by {_moment(at_ms)}", retained)
+
+
+def _below(query: QueryName, event_ms: int, retained: Sequence[RetainedBatch]) -> int:
+    if not any(one.watermark_ms for one in retained):
+        raise Invalid(
+            "savepoint.no_watermark",
+            f"Query {query} has no watermark: its batches cannot be told by event time",
+            "Give a batch or a time by the clock.",
+        )
+    below = [one.batch for one in retained if one.watermark_ms <= event_ms]
+    if below:
+        return below[-1]
+    raise not_retained(query, f"a batch with a watermark up to {_moment(event_ms)}", retained)
+
+
+def _moment(ms: int) -> str:
+    """In UTC, for people; years that Python's calendar does not have as the bare number."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return f"{ms} ms"
 
 
 def not_retained(query: QueryName, what: str, retained: Sequence[RetainedBatch]) -> NotFound:

@@ -6,15 +6,16 @@ from collections.abc import Iterable
 
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import Damage, StoredFile
+from pipelines.domain.savepoints import StoredFile
+from pipelines.domain.trust import Damage
 from pipelines.storage.protocol import Storage
 
 
 def damages(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> list[Damage]:
     """What is missing of `files`, or has another size."""
-    prefix = f"{savepoint}/"
-    there = {entry.path.removeprefix(prefix): entry.bytes for entry in library.list(savepoint)}
-    return [damage for file in files if (damage := _damage(file, there.get(file.path))) is not None]
+    there = {path: size for path, size, _ in library.list(savepoint)}
+    found = ((file, there.get(f"{savepoint}/{file.path}")) for file in files)
+    return [_damage(file, size) for file, size in found if size != file.bytes]
 
 
 def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> None:
@@ -33,9 +34,7 @@ def refuse(savepoint: SavepointId, found: Iterable[Damage]) -> None:
         )
 
 
-def _damage(file: StoredFile, size: int | None) -> Damage | None:
+def _damage(file: StoredFile, size: int | None) -> Damage:
     if size is None:
         return Damage(file.path, "missing", "is missing")
-    if size != file.bytes:
-        return Damage(file.path, "size", f"has {size} bytes, should have {file.bytes}")
-    return None
+    return Damage(file.path, "size", f"has {size} bytes, should have {file.bytes}")

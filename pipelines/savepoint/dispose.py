@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import DisposePlan
-from pipelines.savepoint import leases, makers, manifests, places
+from pipelines.savepoint import leases, makers, manifests, places, space
 from pipelines.savepoint.discarding import discard
-from pipelines.storage import documents, folders
+from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 
 
@@ -20,7 +20,7 @@ def plan(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers.Li
         savepoint=savepoint,
         files=len(entries),
         bytes=sum(entry.bytes for entry in entries),
-        frees_bytes=folders.unshared_bytes(library, entries),
+        frees_bytes=space.held(library, savepoint).frees_bytes,
         blockers=leases.held(library, savepoint, now_ms, lives),
     )
 
@@ -34,13 +34,22 @@ def dispose(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers
     """
     planned = plan(library, savepoint, now_ms, lives)
     mark = places.inside(savepoint, places.DISPOSING)
-    library.write(mark, documents.encode(makers.this_process(now_ms, "dispose")))  # 1
+    _mark(library, mark, now_ms)  # 1
     blockers = leases.held(library, savepoint, now_ms, lives)  # 2
     if blockers:
         library.delete([mark])
         raise _in_use(savepoint, blockers)
     discard(library, savepoint)  # 3
     return planned
+
+
+def _mark(library: Storage, mark: str, now_ms: int) -> None:
+    """A full storage must let go of what it is full of. No lease fits on it either, and without a manifest nothing is made."""
+    try:
+        library.write(mark, documents.encode(makers.this_process(now_ms, "dispose")))
+    except Unavailable as error:
+        if error.code != "storage.full":
+            raise
 
 
 def _in_use(savepoint: SavepointId, blockers: tuple[str, ...]) -> Conflict:

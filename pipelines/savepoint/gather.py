@@ -50,16 +50,25 @@ def gather(job: JobImage, wanted: Point) -> tuple[Gathered, ...]:
 
 
 def retained_batches(place: QueryPlace) -> tuple[RetainedBatch, ...]:
-    """The batches of one query that a savepoint can be taken of now, oldest first."""
+    """The batches of one query that a savepoint can be taken of now, oldest first: its sink's log must reach back to them too."""
     found = retained(open_storage(place.checkpoint))
-    return tuple(RetainedBatch(place.query, one.batch, one.timestamp_ms, one.watermark_ms) for one in found)
+    kept = sink_log.names(open_storage(place.sink_path), sink_log.FOLDER) if _has_log(place) else None
+    return tuple(
+        RetainedBatch(place.query, one.batch, one.timestamp_ms, one.watermark_ms)
+        for one in found
+        if kept is None or sink_log.holds(kept, one.batch)
+    )
+
+
+def _has_log(place: QueryPlace) -> bool:
+    return place.sink.lower() in sinks.FILE_SINKS and bool(place.sink_path)
 
 
 def _query(place: QueryPlace, wanted: Point) -> Gathered:
     storage = open_storage(place.checkpoint)
     closure = closures.closure(storage, _batch(storage, place, wanted))
     parts = [_part(storage, closure.clone, closure.write, places.checkpoint(place.query), "")]
-    if place.sink.lower() in sinks.FILE_SINKS and place.sink_path:
+    if _has_log(place):
         parts.append(_sink_part(open_storage(place.sink_path), closure.batch, places.sink_log(place.query)))
     return Gathered(_image(place, closure, parts), tuple(parts))
 
@@ -95,12 +104,13 @@ def _sink_part(output: Storage, batch: int, folder: str) -> Part:
 
 
 def _part(source: Storage, clone: Iterable[Entry], write: Mapping[str, bytes], folder: str, base: str) -> Part:
-    """Files below `base` of `source` that go into `folder` of a savepoint."""
-    targets = {entry: paths.join(folder, entry.path.removeprefix(f"{base}/") if base else entry.path) for entry in clone}
+    """Files below `base` of `source` that go into `folder` of a savepoint; the storage checks their paths when it clones them."""
+    skipped = len(base) + 1 if base else 0
+    found = [(path, f"{folder}/{path[skipped:]}", size) for path, size, _ in clone]
     return Part(
         source,
-        tuple(Clone(entry.path, target) for entry, target in targets.items()),
-        tuple(StoredFile(target, entry.bytes) for entry, target in targets.items()),
+        tuple(Clone(path, target) for path, target, _ in found),
+        tuple(StoredFile(target, size) for _, target, size in found),
         {paths.join(folder, path): data for path, data in write.items()},
     )
 
@@ -122,4 +132,5 @@ def _image(place: QueryPlace, closure: Closure, parts: Iterable[Part]) -> QueryI
         sink_path=place.sink_path,
         files=len(files),
         bytes=sum(file.bytes for file in files),
+        sink_table=place.sink_table,
     )

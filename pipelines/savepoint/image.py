@@ -18,6 +18,7 @@ class QueryPlace:
     checkpoint: str
     sink: str
     sink_path: str
+    sink_table: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,6 @@ class JobImage:
 def job_image(job: JobName, run: RunId | None, version: Version, started: Iterable[QueryStarted]) -> JobImage:
     """The image of a job from its run's `queries.jsonl`: the last start of each query counts."""
     newest = {record.query: record for record in started}
-    places = tuple(QueryPlace(record.query, record.checkpoint, record.sink, record.sink_path) for record in newest.values())
+    places = tuple(QueryPlace(one.query, one.checkpoint, one.sink, one.sink_path, one.sink_table) for one in newest.values())
     spark_version = next((record.spark_version for record in newest.values()), "")
     return JobImage(job, run, version, spark_version, places)

@@ -62,7 +62,10 @@ def manifest(library: Storage, savepoint: SavepointId) -> Manifest:
 
 
 def clean(library: Storage, now_ms: int, lives: makers.Lives = makers.lives) -> Cleaned:
-    """Removes what died halfway: savepoints never published, and the rest of disposals; what a living process works on stays."""
+    """Removes what died halfway: savepoints never published, the rest of disposals, and unfinished writes in the others.
+
+    What a living process works on stays. Only for a library that nobody writes to through another opening.
+    """
     unfinished: list[SavepointId] = []
     disposed: list[SavepointId] = []
     for savepoint in _folders(library):
@@ -77,6 +80,8 @@ def clean(library: Storage, now_ms: int, lives: makers.Lives = makers.lives) -> 
             disposed.append(savepoint)
         else:
             library.delete([places.inside(savepoint, places.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
+            if not leases.held(library, savepoint, now_ms, lives):
+                folders.sweep(library, savepoint)
     return Cleaned(tuple(unfinished), tuple(disposed))
 
 

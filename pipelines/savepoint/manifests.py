@@ -6,7 +6,8 @@ import json
 
 from pipelines.domain.errors import Corrupt, NotFound, Unsupported
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Savepoint, Trust, Verification
+from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Savepoint
+from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import places
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
@@ -21,12 +22,12 @@ def load(library: Storage, savepoint: SavepointId) -> Manifest:
     return decode(data, savepoint)
 
 
-def decode(data: bytes, savepoint: SavepointId) -> Manifest:
-    """The manifest in `data`, which lies in the folder of `savepoint`."""
-    name = f"The manifest of savepoint {savepoint}"
+def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
+    """The manifest in `data`, which lies in the folder of `savepoint`; None for a folder that may have any name (an exported one)."""
+    name = f"The manifest of savepoint {savepoint}" if savepoint else "The manifest"
     _refuse_newer(data, name)
     manifest = places.trusted(documents.decode(Manifest, data, name), name)
-    if manifest.id != savepoint:
+    if savepoint is not None and manifest.id != savepoint:
         raise Corrupt("savepoint.id", f"{name} is that of {manifest.id}", "Give the folder its own name back.")
     if not manifest.queries:
         raise Corrupt("savepoint.empty", f"{name} has no query", "Use another savepoint.")
@@ -53,6 +54,7 @@ def summary(library: Storage, manifest: Manifest, found: Verification | None) ->
         trust=(found.reached if found else None) or Trust.COMPLETE,
         verified_ms=found.at_ms if found else None,
         damaged_files=len(found.damages) if found else 0,
+        levels=dict(found.levels) if found else {},
     )
 
 
@@ -63,6 +65,21 @@ def last_verification(library: Storage, savepoint: SavepointId) -> Verification 
     except NotFound:
         return None
     return documents.decode(Verification, data, f"{places.VERIFIED} of savepoint {savepoint}")
+
+
+def write_beside(library: Storage, savepoint: SavepointId, name: str, data: bytes) -> None:
+    """A document beside the manifest of a published savepoint; NotFound where that is disposed of meanwhile, and nothing is left then.
+
+    Written first, then looked for: a disposal deletes the manifest before the rest, so one of the two sees the other.
+    """
+    path = places.inside(savepoint, name)
+    library.write(path, data)
+    try:
+        library.read(places.inside(savepoint, places.MANIFEST))
+    except NotFound as error:
+        library.delete([path])
+        hint = "Nothing is left to do for it."
+        raise NotFound("savepoint.not_found", f"Savepoint {savepoint} was disposed of while {name} was written", hint) from error
 
 
 def _refuse_newer(data: bytes, name: str) -> None:

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 
 from pipelines.domain.errors import AlreadyExists, TidemarkError
 from pipelines.domain.ids import QueryName, SavepointId
-from pipelines.domain.savepoints import Damage, Manifest, RestorePlan, SinkPlan, StoredFile
+from pipelines.domain.savepoints import Manifest, RestorePlan, SinkPlan, StoredFile
+from pipelines.domain.trust import Damage
 from pipelines.savepoint import completeness, leases, makers, manifests, places, sinks, targets
-from pipelines.savepoint.targets import Fork, Resume, Target
+from pipelines.savepoint.beginnings import Beginning
+from pipelines.savepoint.targets import Fork, Resume, Scratch, Target
 from pipelines.storage import documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, How, Storage
 
-__all__ = ["Fork", "Restored", "Resume", "Target", "clean", "plan", "restore"]
+__all__ = ["Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore"]
 
 UNFINISHED = ".making-"
 FREE = {How.LINK, How.REFLINK}
@@ -37,22 +39,22 @@ class Restored:
 def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: Open = open_storage) -> RestorePlan:
     """What `restore` would do. A sink that it would refuse has the action `refuse` in the plan."""
     manifest = manifests.load(library, savepoint)
-    clones = targets.as_they_are(manifest, target).values()
-    anew = targets.written_anew(library, manifest, target).values()
+    begun = targets.sink_beginnings(library, manifest, target)
+    files = targets.files(library, manifest, target, begun)
     expected = folders.expected_how(library, open_target(_split(target.checkpoints)[0]))
-    decided = targets.sink_plans(manifest, target)
-    cloned, written = sum(file.bytes for file in clones), sum(map(len, anew))
+    decided = tuple(one.decision.plan for one in begun)
+    cloned, written = sum(file.bytes for file in files.clones.values()), sum(map(len, files.written.values()))
     return RestorePlan(
         savepoint=savepoint,
         job=target.job,
         keeps_query_id=isinstance(target, Resume),
         checkpoints=target.checkpoints,
-        files=len(clones) + len(anew),
+        files=len(files.clones) + len(files.written),
         bytes=cloned + written,
         new_bytes=written + (0 if expected in FREE else cloned),
         how=expected.value,
         sinks=decided,
-        warnings=tuple(f"{sink.query}: {sink.message}" for sink in decided if _risky(sink)),
+        warnings=warnings(decided),
     )
 
 
@@ -66,30 +68,58 @@ def restore(
 ) -> Restored:
     """New checkpoints at `target.checkpoints`, whole or not at all.
 
-    Raises NotFound, Corrupt (`savepoint.damaged`, naming the file), Conflict (`restore.sink_shared`, `savepoint.disposing`),
-    AlreadyExists (`restore.exists`).
+    Raises NotFound, Corrupt (`savepoint.damaged`, naming the file), Conflict (`restore.sink_shared`, `restore.table_shared`,
+    `restore.history_gone`, `savepoint.disposing`), Invalid (`fork.sink_choice`), AlreadyExists (`restore.exists`).
     """
-    sinks.refuse(targets.sink_plans(manifests.load(library, savepoint), target))
+    manifests.load(library, savepoint)
     parent, name = _split(target.checkpoints)
     storage = open_target(parent)
     if next(iter(storage.list(name)), None) is not None:
         raise AlreadyExists("restore.exists", f"{target.checkpoints} holds files already", "Restore into a directory that does not exist.")
     with leases.lease(library, savepoint, target.checkpoints, now_ms, lives):
         manifest = manifests.load(library, savepoint)
-        completeness.refuse(savepoint, _damages(library, manifest))
-        return _make(library, manifest, target, storage, name, now_ms)
+        completeness.refuse(savepoint, _damages(library, manifest, target))
+        begun = targets.sink_beginnings(library, manifest, target)
+        sinks.refuse(one.decision for one in begun)
+        return _make(library, manifest, target, begun, storage, name, now_ms)
 
 
 def clean(parent: str, now_ms: int, lives: makers.Lives = makers.lives, open_target: Open = open_storage) -> tuple[str, ...]:
-    """Removes restores below `parent` (a folder of checkpoints) whose maker died; returns the folders that were removed."""
+    """Removes restores below `parent` (a folder of checkpoints) whose maker died; returns the folders that were removed.
+
+    One that was published stays, without the mark of its maker.
+
+    A bucket has no rename: there a maker that died while it published leaves a part under the final name too, with its mark.
+    """
     storage = open_target(parent)
     dead = [name for name in folders.children(storage) if UNFINISHED in name and not _lives(storage, name, now_ms, lives)]
     for name in dead:
+        if not folders.local(storage):
+            _remove_marked(storage, name.partition(UNFINISHED)[0])
         folders.remove(storage, name)
+    _unmark(storage, now_ms, lives)
     return tuple(f"{storage.url}/{name}" for name in dead)
 
 
-def _make(library: Storage, manifest: Manifest, target: Target, storage: Storage, name: str, now_ms: int) -> Restored:
+def _unmark(storage: Storage, now_ms: int, lives: makers.Lives) -> None:
+    """Takes the mark of a dead maker out of what it had published."""
+    for name in folders.children(storage):
+        mark = None if UNFINISHED in name else makers.read(storage, paths.join(name, places.MAKING))
+        if mark is not None and not lives(mark, now_ms):
+            storage.delete([paths.join(name, places.MAKING)])
+
+
+def _remove_marked(storage: Storage, name: str) -> None:
+    """Removes `name` if it has a maker's mark; the mark goes last, so that a removal which breaks off can be done again."""
+    mark = paths.join(name, places.MAKING)
+    if makers.read(storage, mark) is not None:
+        storage.delete([entry.path for entry in storage.list(name) if entry.path != mark])
+        folders.remove(storage, name)
+
+
+def _make(
+    library: Storage, manifest: Manifest, target: Target, begun: Sequence[Beginning], storage: Storage, name: str, now_ms: int
+) -> Restored:
     """Built aside; all before step 5 is undone on an error.
 
     1. say who makes it;
@@ -100,7 +130,8 @@ def _make(library: Storage, manifest: Manifest, target: Target, storage: Storage
     6. take the maker's mark away.
     """
     aside = f"{name}{UNFINISHED}{hashlib.sha256(target.checkpoints.encode()).hexdigest()[:12]}"
-    clones, written = targets.as_they_are(manifest, target), targets.written_anew(library, manifest, target)
+    files = targets.files(library, manifest, target, begun)
+    clones, written = files.clones, files.written
     folders.remove(storage, aside)
     try:
         mark = documents.encode(makers.this_process(now_ms, f"restore {manifest.id}"))
@@ -115,7 +146,7 @@ def _make(library: Storage, manifest: Manifest, target: Target, storage: Storage
     with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
         storage.delete([paths.join(name, places.MAKING)])
     new_bytes = copied + sum(map(len, written.values()))
-    return Restored(target.checkpoints, targets.sink_logs(manifest, target.checkpoints), len(clones) + len(written), new_bytes)
+    return Restored(target.checkpoints, files.sink_logs, len(clones) + len(written), new_bytes)
 
 
 def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, clones: Mapping[str, StoredFile]) -> int:
@@ -132,9 +163,9 @@ def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], writt
     completeness.require(storage, SavepointId(aside), files)
 
 
-def _damages(library: Storage, manifest: Manifest) -> Sequence[Damage]:
-    """What is wrong now with the sizes, and what the last verification found wrong within."""
-    found = manifests.last_verification(library, manifest.id)
+def _damages(library: Storage, manifest: Manifest, target: Target) -> Sequence[Damage]:
+    """What is wrong now with the sizes, and what the last verification found wrong within: a look is to find that out anew."""
+    found = None if isinstance(target, Scratch) else manifests.last_verification(library, manifest.id)
     return [*completeness.damages(library, manifest.id, manifest.files), *(found.damages if found else ())]
 
 
@@ -143,6 +174,11 @@ def _undo(storage: Storage, aside: str, error: BaseException) -> None:
         folders.remove(storage, aside)
     except TidemarkError as left:
         error.add_note(f"{aside} could not be removed ({left}); the next start cleans it.")
+
+
+def warnings(decided: Sequence[SinkPlan]) -> tuple[str, ...]:
+    """Those of the sinks' plans that somebody should read before going on."""
+    return tuple(f"{sink.query}: {sink.message}" for sink in decided if _risky(sink))
 
 
 def _risky(sink: SinkPlan) -> bool:

@@ -2,127 +2,187 @@
 
 from __future__ import annotations
 
+import enum
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Invalid, TidemarkError
+from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import QueryImage, SinkPlan
+from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RESUME, UNKNOWN_TO_FORK, UNKNOWN_TO_RESUME
 
 FILE_SINKS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
 TABLE_SINKS = frozenset({"delta", "iceberg", "hudi"})
 OUTPUT = "{output}"
-
-FORK_MESSAGES = {
-    "memory": "Kept in the driver's memory: the fork begins with an empty table.",
-    "console": "Printed to the driver's log; nothing to carry.",
-    "noop": "Writes nowhere; nothing to carry.",
-    "foreach": "Your code writes row by row: make sure that the fork's writes go to a place of their own.",
-    "foreachBatch": "Your code decides where it writes. The fork has a new query id, so a writer that remembers (query id, batch id) "
-    "writes anew; one that remembers the batch id alone would skip the fork's batches.",
-}
-RESUME_MESSAGES = {
-    "memory": "Kept in the driver's memory: the table begins empty, with the rows of the batches from here on.",
-    "console": "Printed to the driver's log; nothing to carry.",
-    "noop": "Writes nowhere; nothing to carry.",
-    "foreach": "Batches after the savepoint are done again, and your code writes their rows a second time unless it recognizes them.",
-    "foreachBatch": "Batches after the savepoint are done again with the same query id and batch ids: a writer that remembers them "
-    "skips what it wrote already, any other writes those rows a second time.",
-}
-UNKNOWN_TO_FORK = "Tidemark does not know this sink: make sure that the fork writes to a place of its own."
-UNKNOWN_TO_RESUME = "Tidemark does not know this sink: batches after the savepoint are written again."
+EVERY = "*"
+"""In a request's sinks: every query that is not named."""
 
 
-def for_fork(image: QueryImage, parent_args: Sequence[str], args: Sequence[str], parent_output: str) -> SinkPlan:
-    """The plan for a fork that runs with `args`; `parent_output` is the directory that `{output}` meant for the parent."""
+class Choice(enum.StrEnum):
+    """What a fork's file sink begins with: the parent's rows up to the savepoint, or none."""
+
+    CONTINUE = "continue"
+    FRESH = "fresh"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A sink's plan; `refusal` is raised instead of restoring where its action is `refuse`."""
+
+    plan: SinkPlan
+    refusal: TidemarkError | None = None
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """How the parent and the fork are told where to write; `output` is the directory that `{output}` meant for the parent."""
+
+    parent: Sequence[str]
+    fork: Sequence[str]
+    output: str
+
+
+def choices(queries: Iterable[QueryName], asked: Mapping[str, str]) -> dict[QueryName, Choice]:
+    """The choice for every query; Invalid (`fork.sink_choice`) for a query that there is not, or another word."""
+    known = list(queries)
+    for query, word in asked.items():
+        if query != EVERY and query not in known:
+            raise _no_choice(f"The savepoint has no query {query!r}: it has {', '.join(known)}")
+        if word not in list(Choice):
+            raise _no_choice(f"{word!r} is not what a sink can do ({query})")
+    return {query: Choice(asked.get(query, asked.get(EVERY, Choice.CONTINUE))) for query in known}
+
+
+def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CONTINUE) -> Decision:
+    """The decision for a fork, as far as its arguments tell it."""
     if image.sink.lower() in FILE_SINKS:
-        return _forked_files(image, parent_args, args, parent_output)
+        return _forked_files(image, arguments, choice)
     if image.sink.lower() in TABLE_SINKS:
-        return _plan(
-            image,
-            "none",
-            f"The fork has a new query id, so {image.sink} takes its writes as another query's: give it a table of its own, "
-            "or its rows are added to the parent's.",
-        )
-    return _plan(image, "none", FORK_MESSAGES.get(image.sink, UNKNOWN_TO_FORK))
+        return _forked_table(image, arguments)
+    return Decision(plan(image, "none", EVERY_SINK_TO_FORK.get(image.sink, UNKNOWN_TO_FORK)))
 
 
-def for_resume(image: QueryImage) -> SinkPlan:
-    """The plan for a resume: the same query goes on, so its sink goes back to the savepoint's batch where it can."""
+def for_resume(image: QueryImage) -> Decision:
+    """The decision for a resume: the same query goes on, so its sink goes back to the savepoint's batch where it can."""
     if image.sink.lower() in FILE_SINKS:
-        return _plan(
-            image,
-            "cut",
+        said = (
             f"The sink's log in {image.sink_path} goes back to batch {image.batch}; later batches are done again, and the files "
-            "that they had written are no longer part of the output.",
+            "that they had written are no longer part of the output."
         )
+        return Decision(plan(image, "cut", said))
     if image.sink.lower() in TABLE_SINKS:
-        return _plan(
-            image,
-            "none",
+        said = (
             f"{image.sink} remembers (query id, batch id) and skips the batches after the savepoint that it has already: "
-            "restore the table to the same moment, or fork instead.",
+            "restore the table to the same moment, or fork instead."
         )
-    return _plan(image, "none", RESUME_MESSAGES.get(image.sink, UNKNOWN_TO_RESUME))
+        return Decision(plan(image, "none", said))
+    return Decision(plan(image, "none", EVERY_SINK_TO_RESUME.get(image.sink, UNKNOWN_TO_RESUME)))
 
 
-def refuse(plans: Sequence[SinkPlan]) -> None:
-    """Raises Conflict (`restore.sink_shared`) for the first sink that the plan refuses."""
-    for plan in plans:
-        if plan.action == "refuse":
-            hint = f"Give the output directory as {OUTPUT} in the arguments: it becomes the fork's own."
-            raise Conflict("restore.sink_shared", plan.message, hint)
+def refuse(decided: Iterable[Decision]) -> None:
+    """Raises the refusal of the first sink that has one."""
+    for decision in decided:
+        if decision.refusal is not None:
+            raise decision.refusal
 
 
-def _forked_files(image: QueryImage, parent_args: Sequence[str], args: Sequence[str], parent_output: str) -> SinkPlan:
-    if _moves(image.sink_path, parent_args, args, parent_output):
-        return _plan(
+def refused(image: QueryImage, code: str, message: str, hint: str) -> Decision:
+    return Decision(plan(image, "refuse", f"{message} {hint}"), Conflict(code, message, hint))
+
+
+def plan(image: QueryImage, action: str, message: str) -> SinkPlan:
+    return SinkPlan(image.query, image.sink, image.sink_table or image.sink_path, action, message)
+
+
+def _no_choice(message: str) -> Invalid:
+    return Invalid("fork.sink_choice", message, "Say QUERY=continue or QUERY=fresh, with '*' for every query that is not named.")
+
+
+def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> Decision:
+    if not _moves(image, arguments):
+        where = f"table {image.sink_table}" if image.sink_table else image.sink_path
+        return refused(
             image,
-            "carry",
-            f"The fork's output continues the parent's: the files with the rows up to batch {image.batch} are linked into its own "
-            "directory, where its new rows go.",
+            "restore.sink_shared",
+            f"The fork would write to {where}, where its parent writes. Two jobs on one file sink silently drop each other's rows.",
+            _table_hint() if image.sink_table else f"Give the output directory as {OUTPUT} in the arguments: it becomes the fork's own.",
         )
-    return _plan(
-        image,
-        "refuse",
-        f"The fork would write to {image.sink_path}, where its parent writes. Two jobs on one file sink silently drop each "
-        f"other's rows. Use {OUTPUT} in the arguments for the output directory.",
+    if choice is Choice.FRESH:
+        said = f"The fork's output begins empty: it will hold what the fork writes after batch {image.batch}, nothing of its parent's."
+        return Decision(plan(image, "fresh", said))
+    said = (
+        f"The fork's output continues the parent's: the files with the rows up to batch {image.batch} are linked into its own "
+        "directory, where its new rows go."
     )
+    return Decision(plan(image, "continue", said))
 
 
-def _moves(sink_path: str, parent_args: Sequence[str], args: Sequence[str], parent_output: str) -> bool:
+def _forked_table(image: QueryImage, arguments: Arguments) -> Decision:
+    if image.sink_table and not _moves(image, arguments):
+        return refused(
+            image,
+            "restore.table_shared",
+            f"The fork would write to {image.sink} table {image.sink_table}, where its parent writes. With its new query id "
+            "the table takes the fork's rows as another query's, so every row after the savepoint would be there twice.",
+            _table_hint(),
+        )
+    said = (
+        f"The fork has a new query id, so {image.sink} takes its writes as another query's: give it a table of its own, "
+        "or its rows are added to the parent's. A table of its own begins without the history."
+    )
+    return Decision(plan(image, "none", said))
+
+
+def _table_hint() -> str:
+    return "Name the table in the job's arguments, and give the fork another one there."
+
+
+def _moves(image: QueryImage, arguments: Arguments) -> bool:
     """Whether the fork writes elsewhere than the parent did.
 
     Through `{output}`, where that is how the parent's path came about or the parent had no `{output}`; or because the
-    arguments that named the parent's path are gone. Never while an argument still names it.
+    arguments that named the parent's path or table are gone. Never while an argument still names it.
     """
-    if _named(sink_path, args):
+    if _named(image, arguments.fork):
         return False
-    if _named(sink_path, parent_args):
+    if _named(image, arguments.parent):
         return True
-    given, given_before = (any(OUTPUT in arg for arg in some) for some in (args, parent_args))
-    return given and (inside(sink_path, parent_output) or not given_before)
+    given, given_before = (any(OUTPUT in arg for arg in some) for some in (arguments.fork, arguments.parent))
+    return given and (_was_given(image.sink_path, arguments.output) or not given_before)
 
 
-def _named(path: str, args: Iterable[str]) -> bool:
-    """Whether an argument (`/a/b` or `--out=/a/b`) is the directory `path` or one above it."""
-    return any("/" in value and inside(path, value) for value in (arg.rpartition("=")[2] for arg in args))
+def _was_given(sink_path: str, output: str) -> bool:
+    """Whether the parent's path is in the directory that `{output}` meant (`…/jobs/<job>/output`), wherever the workspace was then."""
+    of_the_job = "/".join(plain(output).split("/")[-3:])
+    return inside(sink_path, output) or f"/{of_the_job}/" in f"{plain(sink_path)}/"
+
+
+def _named(image: QueryImage, args: Iterable[str]) -> bool:
+    """Whether an argument (`/a/b` or `--out=/a/b`) is the sink's directory or one above it, or its table."""
+    values = [arg.rpartition("=")[2] for arg in args]
+    if any("/" in value and any(inside(path, value) for path in (image.sink_path, image.sink_table)) for value in values):
+        return True
+    return bool(image.sink_table) and _table(image.sink_table) in map(_table, values)
+
+
+def _table(name: str) -> str:
+    """A table's own name, without catalog and database; Spark does not distinguish letters' case."""
+    return name.replace("`", "").rpartition(".")[2].casefold()
 
 
 def inside(path: str, folder: str) -> bool:
     """Whether `path` is `folder` or below it; `file:` URLs and plain paths are compared alike."""
-    if not folder:
+    if not folder or not path:
         return False
-    mine, theirs = _plain(path), _plain(folder)
+    mine, theirs = plain(path), plain(folder)
     return mine == theirs or mine.startswith(theirs.rstrip("/") + "/")
 
 
-def _plain(path: str) -> str:
+def plain(path: str) -> str:
+    """A `file:` URL as the path it means, anything else without a slash at its end."""
     parts = urlsplit(path)
     if parts.scheme == "file":
         return posixpath.normpath("/" + unquote(parts.path).lstrip("/"))
     return path.rstrip("/") if parts.scheme else posixpath.normpath(path)
-
-
-def _plan(image: QueryImage, action: str, message: str) -> SinkPlan:
-    return SinkPlan(image.query, image.sink, image.sink_path, action, message)

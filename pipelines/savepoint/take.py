@@ -92,7 +92,7 @@ def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming:
         written = {places.inside(naming.id, path): data for path, data in _written(job, parts).items()}
         folders.put(library, written)  # 3
         files = _files(job, parts)
-        folders.flush(library, [places.inside(naming.id, file.path) for file in files], written)  # 4
+        folders.flush(library, [f"{naming.id}/{file.path}" for file in files], written)  # 4
         completeness.require(library, naming.id, files)  # 5
         manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms())
         library.write(places.inside(naming.id, places.MANIFEST), documents.encode(manifest))  # 6
@@ -118,7 +118,7 @@ class Done:
 def _clone(parts: Iterable[Part], library: Storage, savepoint: SavepointId) -> Done:
     done = Done(Counter(), 0)
     for part in parts:
-        targets = [Clone(file.source, places.inside(savepoint, file.target)) for file in part.clone]
+        targets = [Clone(source, f"{savepoint}/{target}") for source, target in part.clone]
         ways = list(library.clone(part.source, targets))
         copied = sum(file.bytes for file, how in zip(part.cloned, ways, strict=True) if how not in FREE)
         done += Done(Counter(how.value for how in ways), copied)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pipelines.checkpoint import metadata, relocation
 from pipelines.domain.ids import JobName, QueryName
-from pipelines.domain.savepoints import Manifest, QueryImage, SinkPlan, StoredFile
+from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.versions import Version
-from pipelines.savepoint import places, sinks
+from pipelines.savepoint import beginnings, places
+from pipelines.savepoint.beginnings import SINK_LOGS, Beginning
+from pipelines.savepoint.sinks import Arguments
 from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
-
-SINK_LOGS = ".sinks"
-SINK_ROOT = "root"
-"""Beside a restored sink log: the output directory that its entries were written to."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,8 @@ class Fork:
     parent_output: str
     """The output directory of the job that the savepoint was taken of."""
     new_query_id: Callable[[], str]
+    sinks: Mapping[str, str] = field(default_factory=dict)
+    """Query (or `*`) -> `continue` or `fresh`, as `ForkRequest` has it."""
 
 
 @dataclass(frozen=True)
@@ -38,43 +38,56 @@ class Resume:
     checkpoints: str
 
 
-Target = Fork | Resume
+@dataclass(frozen=True)
+class Scratch:
+    """A look at what the savepoint holds, by `job`'s own code but with none of its sinks; `checkpoints` must not exist."""
+
+    job: JobName
+    checkpoints: str
+    new_query_id: Callable[[], str]
 
 
-def sink_plans(manifest: Manifest, target: Target) -> tuple[SinkPlan, ...]:
-    """What happens with each query's sink."""
+Target = Fork | Resume | Scratch
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is put below the new checkpoints, by path there: files of the savepoint as they are, and content that is made."""
+
+    clones: Mapping[str, StoredFile]
+    written: Mapping[str, bytes]
+    sink_logs: Mapping[QueryName, str]
+    """Query -> absolute directory of the log to carry into its file sink, for queries whose sink has one."""
+
+
+def sink_beginnings(library: Storage, manifest: Manifest, target: Target) -> tuple[Beginning, ...]:
+    """How each query's sink begins; raises Invalid for a choice that there is not."""
+    if isinstance(target, Scratch):
+        return ()
     if isinstance(target, Resume):
-        return tuple(sinks.for_resume(image) for image in manifest.queries)
-    return tuple(sinks.for_fork(image, manifest.version.args, target.version.args, target.parent_output) for image in manifest.queries)
+        return beginnings.of_resume(manifest)
+    arguments = Arguments(manifest.version.args, target.version.args, target.parent_output)
+    return beginnings.of_fork(library, manifest, arguments, target.sinks)
 
 
-def sink_logs(manifest: Manifest, checkpoints: str) -> dict[QueryName, str]:
-    """Query -> absolute directory of the log to carry into its file sink, for queries whose sink had one."""
-    files = [file.path for file in manifest.files]
-    logged = [image.query for image in manifest.queries if places.below(files, places.sink_log(image.query))]
-    return {query: f"{checkpoints.rstrip('/')}/{SINK_LOGS}/{query}" for query in logged}
-
-
-def as_they_are(manifest: Manifest, target: Target) -> dict[str, StoredFile]:
-    """Path below the new checkpoints -> file of the savepoint, less those written anew and Hadoop's checksums of them."""
-    anew = {path for image in manifest.queries for path in _anew(manifest, image, target)}
-    gone = anew | {paths.join(paths.parent(path), f".{paths.name(path)}.crc") for path in anew}
-    moves = {path: file for image in manifest.queries for path, file in _moves(manifest, image)}
-    return {path: file for path, file in moves.items() if path not in gone}
-
-
-def written_anew(library: Storage, manifest: Manifest, target: Target) -> dict[str, bytes]:
-    """Path below the new checkpoints -> content: a fork's own query ids, what names the place of its checkpoint, the sinks' roots."""
-    logged = sink_logs(manifest, target.checkpoints)
-    made = {paths.join(SINK_LOGS, image.query, SINK_ROOT): image.sink_path.encode() for image in manifest.queries if image.query in logged}
-    for image in manifest.queries:
-        for path, inner in _anew(manifest, image, target).items():
-            made[path] = _content(library, manifest, image, target, inner)
-    return made
+def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[Beginning]) -> Files:
+    """All files of a restore: a fork's own query ids and what names the place of its checkpoint are made, sink logs as they begin."""
+    anew = {path: (image, inner) for image in manifest.queries for path, inner in _anew(manifest, image, target).items()}
+    made = {path: _content(library, manifest, image, target, inner) for path, (image, inner) in anew.items()}
+    gone = anew.keys() | {paths.join(paths.parent(path), f".{paths.name(path)}.crc") for path in anew}
+    moves = {path: file for image in manifest.queries for path, file in _below(manifest, places.checkpoint(image.query), image.query)}
+    logs = {one.image.query: one for one in begun if one.logged}
+    for query, begin in logs.items():
+        home = f"{SINK_LOGS}/{query}"
+        made |= {paths.join(home, name): data for name, data in begin.written.items()}
+        moves |= dict(_below(manifest, places.sink_log(query), home)) if begin.as_it_is else {}
+    checkpoints = target.checkpoints.rstrip("/")
+    clones = {path: file for path, file in moves.items() if path not in gone}
+    return Files(clones, made, {query: f"{checkpoints}/{SINK_LOGS}/{query}" for query in logs})
 
 
 def _content(library: Storage, manifest: Manifest, image: QueryImage, target: Target, inner: str) -> bytes:
-    if inner == metadata.FILE and isinstance(target, Fork):
+    if inner == metadata.FILE and not isinstance(target, Resume):
         return metadata.serialized(metadata.QueryMetadata(target.new_query_id()))
     data = library.read(places.inside(manifest.id, paths.join(places.checkpoint(image.query), inner)))
     return relocation.relocated(inner, data, f"{target.checkpoints.rstrip('/')}/{image.query}")
@@ -82,15 +95,13 @@ def _content(library: Storage, manifest: Manifest, image: QueryImage, target: Ta
 
 def _anew(manifest: Manifest, image: QueryImage, target: Target) -> Mapping[str, str]:
     """Path below the new checkpoints -> path in the query's checkpoint."""
-    home = places.checkpoint(image.query) + "/"
-    inner = [file.path.removeprefix(home) for file in manifest.files if file.path.startswith(home)]
-    wanted = [path for path in inner if relocation.names_its_place(path) or (path == metadata.FILE and isinstance(target, Fork))]
+    inner = [path for path, _ in _below(manifest, places.checkpoint(image.query), "")]
+    wanted = [path for path in inner if relocation.names_its_place(path) or (path == metadata.FILE and not isinstance(target, Resume))]
     return {paths.join(image.query, path): path for path in wanted}
 
 
-def _moves(manifest: Manifest, image: QueryImage) -> Iterator[tuple[str, StoredFile]]:
-    homes = {places.checkpoint(image.query): str(image.query), places.sink_log(image.query): f"{SINK_LOGS}/{image.query}"}
-    for home, new_home in homes.items():
-        for file in manifest.files:
-            if file.path.startswith(home + "/"):
-                yield new_home + file.path.removeprefix(home), file
+def _below(manifest: Manifest, home: str, new_home: str) -> Iterator[tuple[str, StoredFile]]:
+    """The savepoint's files in `home`, by their path below `new_home`."""
+    for file in manifest.files:
+        if file.path.startswith(home + "/"):
+            yield paths.join(new_home, file.path.removeprefix(home + "/")), file

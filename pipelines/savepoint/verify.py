@@ -7,39 +7,51 @@ from dataclasses import replace
 
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import Damage, Manifest, Trust, Verification
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.trust import Damage, Trust, Verification, added, kept
 from pipelines.savepoint import completeness, manifests, places, sealing
-from pipelines.savepoint.sealing import Advance
 from pipelines.storage import documents
-from pipelines.storage.protocol import Storage
+from pipelines.storage.protocol import Advance, Storage, unwatched
 
 
-def verify(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, advance: Advance = lambda _: None) -> Verification:
+def verify(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, advance: Advance = unwatched) -> Verification:
     """Checks `savepoint` up to `level` and records the outcome; what is damaged is in the answer, not raised.
 
-    An unsealed savepoint is sealed by its first intact verification: its files are then vouched for from that moment on,
-    which `sealed_ms` says. Raises NotFound, Corrupt for an unreadable manifest, Unsupported for the level *proved* (the sandbox's).
+    Raises what `check` raises, and Unsupported for the level *proved*, which takes Spark.
     """
     if level is Trust.PROVED:
         raise Unsupported("verify.needs_spark", "Proving a savepoint needs Spark", "Ask the workspace to prove it.")
+    return record(library, check(library, savepoint, level, now_ms, advance))
+
+
+def check(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, advance: Advance = unwatched) -> Verification:
+    """What the files alone tell, up to *intact*; nothing is recorded. Raises NotFound, Corrupt for an unreadable manifest.
+
+    An unsealed savepoint is sealed by its first intact check: its files are then vouched for from that moment on, which
+    `sealed_ms` says.
+    """
     manifest = manifests.load(library, savepoint)
     found = _complete(library, manifest, level, now_ms)
-    if level is Trust.INTACT and found.reached is not None:
-        found = _intact(library, manifest, found, advance)
-    record(library, found)
-    return found
+    if level is Trust.COMPLETE or found.reached is None:
+        return found
+    return _intact(library, manifest, found, advance)
 
 
-def record(library: Storage, found: Verification) -> None:
-    """Keeps the outcome in `verified.json`; a lower level that was reached does not hide a higher one reached before."""
+def record(library: Storage, found: Verification) -> Verification:
+    """Keeps the outcome in `verified.json`; answers with `found` and what earlier verifications add to it.
+
+    Raises NotFound where the savepoint was disposed of meanwhile.
+    """
+    answer, data = joined(library, found)
+    manifests.write_beside(library, found.savepoint, places.VERIFIED, data)
+    return answer
+
+
+def joined(library: Storage, found: Verification) -> tuple[Verification, bytes]:
+    """`found` with what earlier verifications add to it, and the `verified.json` that says so."""
     before = manifests.last_verification(library, found.savepoint)
-    if before is None or _rank(found) == 0 or _rank(found) >= _rank(before):
-        library.write(places.inside(found.savepoint, places.VERIFIED), documents.encode(found))
-
-
-def _rank(found: Verification) -> int:
-    """0 for a damaged one, then higher with the level reached."""
-    return list(Trust).index(found.reached) + 1 if found.reached else 0
+    answer = added(before, found)
+    return answer, documents.encode(kept(before, answer))
 
 
 def _complete(library: Storage, manifest: Manifest, asked: Trust, now_ms: int) -> Verification:
@@ -60,7 +72,7 @@ def _intact(library: Storage, manifest: Manifest, complete: Verification, advanc
     if seal is None:
         made = sealing.seal(library, manifest.id, complete.at_ms, advance)
         return replace(complete, reached=Trust.INTACT, sealed_ms=made.sealed_ms)
-    files = sealing.sealed_files(manifest)
+    files = sealing.sealed_files(manifest, seal)
     damages = _differences(files, seal, sealing.checksums(library, manifest.id, files, advance))
     return replace(complete, reached=None if damages else Trust.INTACT, damages=tuple(damages), sealed_ms=seal.sealed_ms)
 

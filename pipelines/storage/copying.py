@@ -6,13 +6,14 @@ import errno
 import fcntl
 import io
 import os
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import BinaryIO, Protocol, runtime_checkable
 
-from pipelines.storage import paths
-from pipelines.storage.protocol import How, Storage
+from pipelines.domain.errors import TidemarkError
+from pipelines.storage import guarding, paths
+from pipelines.storage.protocol import Advance, How, Storage, unwatched
+from pipelines.storage.refusals import refusals
 
 BUFFER_BYTES = 4 * 1024 * 1024
 FICLONE = 0x40049409
@@ -23,9 +24,15 @@ NO_LINK = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUP
 
 @runtime_checkable
 class Streams(Protocol):
-    """A storage that can hand out a file piece by piece."""
+    """A storage that hands out a file, and takes one, piece by piece."""
 
-    def stream(self, path: str) -> BinaryIO: ...
+    def stream(self, path: str) -> BinaryIO:
+        """`path` opened for reading; NotFound where it does not exist."""
+        ...
+
+    def writing(self, path: str) -> AbstractContextManager[BinaryIO]:
+        """A file that becomes `path`, whole, when the block ends well; nothing is left of it when the block raises."""
+        ...
 
 
 @contextmanager
@@ -35,22 +42,43 @@ def opened(source: Storage, path: str) -> Iterator[BinaryIO]:
         yield stream
 
 
-def pour(stream: BinaryIO, target: BinaryIO) -> None:
+@contextmanager
+def writing(target: Storage, path: str) -> Iterator[BinaryIO]:
+    """A file that becomes `path` of any storage when the block ends well: streamed where the storage can, else gathered in memory."""
+    if isinstance(target, Streams):
+        with target.writing(path) as file:
+            yield file
+        return
+    gathered = io.BytesIO()
+    yield gathered
+    target.write(path, gathered.getvalue())
+
+
+def pour(stream: BinaryIO, target: BinaryIO, advance: Advance = unwatched) -> None:
     """All of `stream` into `target`."""
-    shutil.copyfileobj(stream, target, BUFFER_BYTES)
+    while piece := stream.read(BUFFER_BYTES):
+        target.write(piece)
+        advance(len(piece))
 
 
 @contextmanager
-def published(target: str) -> Iterator[BinaryIO]:
-    """A file to write that becomes `target` at the end: written aside, flushed to disk, renamed; nothing is left of it on an error."""
+def published(target: str, path: str) -> Iterator[BinaryIO]:
+    """A file to write that becomes `target` when the block ends well: written aside, flushed to disk, renamed.
+
+    What the system refuses is raised as the storage's refusal of `path`; what the block raises goes on as it is. Nothing is left of either.
+    """
     aside = paths.temporary(target)
+    file = guarding.opened(aside, "xb", path)
     try:
-        with open(aside, "xb") as file:
-            yield file
+        yield guarding.unfinished(file, path)
+        with refusals(path):
             file.flush()
             os.fsync(file.fileno())
-        os.replace(aside, target)
+            file.close()
+            os.replace(aside, target)
     except BaseException:
+        with suppress(TidemarkError):  # what its buffer still holds is thrown away with it
+            file.close()
         if os.path.lexists(aside):
             os.unlink(aside)
         raise
@@ -63,11 +91,6 @@ def sync_folder(folder: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def linked_or_copied(source: str, target: str) -> How:
-    """`source` as `target` by a hard link where this pair of files can be linked, else copied."""
-    return How.LINK if link(source, target) else copy(source, target)
 
 
 def link(source: str, target: str) -> bool:
@@ -94,14 +117,15 @@ def _link_over(source: str, target: str) -> bool:
     return True
 
 
-def copy(source: str, target: str) -> How:
+def copy(source: str, target: str, path: str, advance: Advance = unwatched) -> How:
     """`source` as `target` with blocks of its own, or shared ones where the file system has reflinks."""
-    with open(source, "rb") as stream, published(target) as written:
+    with guarding.opened(source, "rb", path) as stream, published(target, path) as written:
         try:
             fcntl.ioctl(written.fileno(), FICLONE, stream.fileno())
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            pour(stream, written)
+            pour(stream, written, advance)
             return How.COPY
+        advance(os.fstat(stream.fileno()).st_size)
     return How.REFLINK

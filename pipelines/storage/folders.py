@@ -1,20 +1,58 @@
-"""What is done with a whole folder: list who is in it, fill it, get it on disk, rename it, remove it, ask what deleting from it frees.
+"""What is done with a whole folder: list who is in it, fill it, get it on disk, rename it, remove it.
 
 A local folder answers by the file system; any other storage by its files one at a time.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import stat
+from collections.abc import Iterable, Mapping
+from typing import Protocol, runtime_checkable
 
-from pipelines.storage import copying, paths
-from pipelines.storage.protocol import Clone, Entry, How, Storage
+from pipelines.domain.errors import NotFound, TidemarkError
+from pipelines.storage import copying, parallel, paths
+from pipelines.storage.protocol import Clone, How, Storage
 from pipelines.storage.refusals import refusals
 
 THREADS = 8
+REMOVALS = 10
+CHANGED = {errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST}
+"""What removing a folder meets where somebody still writes into it."""
+SAME = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
+"""Schemes that are other names of one storage."""
+
+
+@runtime_checkable
+class Foldered(Protocol):
+    """A storage that answers for its folders by itself, in fewer requests than by its files."""
+
+    def children(self, folder: str = "") -> list[str]: ...
+
+    def remove(self, folder: str) -> None: ...
+
+
+@runtime_checkable
+class Rooted(Protocol):
+    """A storage that knows whether its folder was there before."""
+
+    def require(self) -> None:
+        """Raises Unavailable (`storage.vanished`) where it was there and is not any more."""
+        ...
+
+
+@runtime_checkable
+class Sweeps(Protocol):
+    """A storage that finds what its interrupted writes left."""
+
+    def sweep(self, folder: str = "") -> int: ...
+
+
+def sweep(storage: Storage, folder: str) -> int:
+    """Deletes what interrupted writes left below `folder`, which nobody writes to now; how many files."""
+    return storage.sweep(folder) if isinstance(storage, Sweeps) else 0
 
 
 def local(storage: Storage) -> bool:
@@ -24,6 +62,8 @@ def local(storage: Storage) -> bool:
 
 def children(storage: Storage, folder: str = "") -> list[str]:
     """Names of the folders directly in `folder`, sorted; none where it does not exist."""
+    if isinstance(storage, Foldered):
+        return storage.children(folder)
     if not local(storage):
         prefix = f"{folder}/" if folder else ""
         inner = (entry.path[len(prefix) :] for entry in storage.list(folder))
@@ -38,16 +78,26 @@ def children(storage: Storage, folder: str = "") -> list[str]:
 def put(storage: Storage, files: Mapping[str, bytes]) -> None:
     """Writes `files`, each whole or not at all, but not on disk before `flush`: for folders that are not published yet."""
     if not local(storage):
-        with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(lambda path: storage.write(path, files[path]), files))
+        parallel.each(lambda path: storage.write(path, files[path]), files, THREADS)
         return
+    _require(storage)
     for path, data in files.items():
         with refusals(path):
-            target, aside = _at(storage, path), _at(storage, paths.temporary(path))
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(aside, "xb") as file:
-                file.write(data)
-            os.replace(aside, target)
+            _put(_at(storage, path), data)
+    _require(storage)
+
+
+def _put(target: str, data: bytes) -> None:
+    aside = paths.temporary(target)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    try:
+        with open(aside, "xb") as file:
+            file.write(data)
+        os.replace(aside, target)
+    except OSError:
+        if os.path.lexists(aside):
+            os.unlink(aside)
+        raise
 
 
 def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> None:
@@ -59,64 +109,114 @@ def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> 
         return
     homes = {paths.parent(path) for path in files}
     inner = homes | {folder for home in homes for folder in paths.ancestors(home)}
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(lambda path: _sync(storage, path), (*put_before, *inner, "")))
+    _require(storage)
+    wanted = [*put_before, *inner, ""]
+    parallel.each(lambda part: _sync_all(storage, part), [wanted[number::THREADS] for number in range(THREADS)], THREADS)
 
 
 def rename(storage: Storage, old: str, new: str) -> None:
-    """Folder `old` becomes `new`, which must not exist. At once on a local disk; elsewhere file by file, the last one by name last."""
+    """Folder `old` becomes `new`, which must not exist. At once on a local disk.
+
+    Elsewhere file by file: those at the top of the folder first, so that a mark there tells of a rename that a kill broke off, and
+    `old` is deleted when all of `new` is there. An error leaves nothing of `new`.
+    """
     if local(storage):
+        _require(storage)
         with refusals(new):
             os.rename(_at(storage, old), _at(storage, new))
             copying.sync_folder(_at(storage, paths.parent(new)))
         return
-    found = sorted(entry.path for entry in storage.list(old))
-    list(storage.clone(storage, [Clone(path, new + path[len(old) :]) for path in found]))
+    try:
+        _move(storage, old, new)
+    except Exception as error:
+        try:
+            remove(storage, new)
+        except TidemarkError as left:
+            error.add_note(f"What was made of {new} could not be removed: {left}")
+        raise
+
+
+def _move(storage: Storage, old: str, new: str) -> None:
+    found = [entry.path for entry in storage.list(old)]
+    top = [path for path in found if paths.parent(path) == old]
+    for part in (top, [path for path in found if paths.parent(path) != old]):
+        list(storage.clone(storage, [Clone(path, new + path[len(old) :]) for path in part]))
     storage.delete(found)
 
 
 def remove(storage: Storage, folder: str) -> None:
     """Deletes `folder` with everything below, unfinished writes too; one that is not there is no error."""
+    if isinstance(storage, Foldered):
+        storage.remove(folder)
+        return
     if not local(storage):
         storage.delete([entry.path for entry in storage.list(folder)])
         return
     with refusals(folder):
-        try:
-            shutil.rmtree(_at(storage, folder))
-        except FileNotFoundError:
+        _remove_tree(_at(storage, folder))
+
+
+def _remove_tree(folder: str) -> None:
+    """What comes or goes while the folder is removed, somebody's last write, is met by the next try."""
+    for _ in range(REMOVALS):
+        if not os.path.lexists(folder):
             return
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            if error.errno not in CHANGED:
+                raise
+    if os.path.lexists(folder):
+        shutil.rmtree(folder)
 
 
-def unshared_bytes(storage: Storage, entries: Sequence[Entry]) -> int:
-    """Bytes that deleting `entries` frees: on a local disk those of files without another hard link."""
+def taken(storage: Storage, path: str) -> bool:
+    """Whether a file, or a folder that is not empty, has this name."""
+    if local(storage):
+        full = _at(storage, path)
+        with refusals(path):
+            return bool(os.listdir(full)) if os.path.isdir(full) and not os.path.islink(full) else os.path.lexists(full)
+    if next(iter(storage.list(path)), None) is not None:
+        return True
+    try:
+        with copying.opened(storage, path):
+            return True
+    except NotFound:
+        return False
+
+
+def irregular(storage: Storage, files: Iterable[str]) -> list[str]:
+    """Those of `files` that are no plain files (links, devices), which only a local disk can have."""
     if not local(storage):
-        return sum(entry.bytes for entry in entries)
-    with ThreadPoolExecutor(THREADS) as pool:
-        alone = pool.map(lambda entry: _links(_at(storage, entry.path)) == 1, entries)
-        return sum(entry.bytes for entry, only in zip(entries, alone, strict=True) if only)
+        return []
+    return [path for path in files if not stat.S_ISREG(os.lstat(_at(storage, path)).st_mode)]
 
 
 def expected_how(source: Storage, target: Storage) -> How:
     """How files will be cloned from `source` to `target`, as far as can be said before it is done."""
     if local(source) and local(target):
         return How.LINK if _device(source.url) == _device(target.url) else How.COPY
-    return How.SERVER_COPY if source.url.partition("://")[0] == target.url.partition("://")[0] else How.COPY
+    return How.SERVER_COPY if _scheme(source) == _scheme(target) else How.COPY
+
+
+def _require(storage: Storage) -> None:
+    if isinstance(storage, Rooted):
+        storage.require()
+
+
+def _scheme(storage: Storage) -> str:
+    scheme = storage.url.partition("://")[0]
+    return SAME.get(scheme, scheme)
 
 
 def _at(storage: Storage, folder: str) -> str:
     return f"{storage.url}/{paths.relative(folder)}" if folder else storage.url
 
 
-def _sync(storage: Storage, path: str) -> None:
-    with refusals(path or storage.url):
-        copying.sync_folder(_at(storage, path))
-
-
-def _links(path: str) -> int:
-    try:
-        return os.stat(path, follow_symlinks=False).st_nlink
-    except FileNotFoundError:
-        return 0
+def _sync_all(storage: Storage, wanted: Iterable[str]) -> None:
+    for path in wanted:
+        with refusals(path or storage.url):
+            copying.sync_folder(_at(storage, path))
 
 
 def _device(path: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId, VersionId
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
 
 WORKSPACE_FORMAT = 1
 
@@ -49,6 +49,26 @@ class Layout:
     @property
     def experiments(self) -> Path:
         return self.root / "experiments"
+
+    @property
+    def exports(self) -> Path:
+        """What running exports leave should they die: where each of them writes to, and what is taken only to be exported."""
+        return self.root / "exports"
+
+    def export_file(self, operation: OperationId) -> Path:
+        return self.exports / f"{operation}.json"
+
+    def export_library(self, operation: OperationId) -> Path:
+        """Holds the savepoint that is taken to another place, until it is there."""
+        return self.exports / operation
+
+    @property
+    def sandbox(self) -> Path:
+        """Scratch folders of proofs under way: a restored checkpoint, and what Spark writes while it tries it."""
+        return self.root / "sandbox"
+
+    def sandbox_folder(self, operation: OperationId) -> Path:
+        return self.sandbox / operation
 
     def job(self, job: JobName) -> Path:
         return self.jobs / job

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from pipelines.storage import copying, paths
-from pipelines.storage.protocol import Clone, Entry, How, Storage
-from pipelines.storage.refusals import refusals
+from pipelines.domain.errors import NotFound, Unavailable
+from pipelines.storage import copying, guarding, parallel, paths
+from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
+from pipelines.storage.refusals import refusals, translated
 
-COPY_THREADS = 4
+COPY_THREADS = 8
+LINK_THREADS = 2
+"""While one of them is in the kernel, the other one prepares its next link."""
+LINKS_AT_ONCE = 2048
+"""Fewer links than that are made before a thread has started."""
+Pair = tuple[str, str, str]
+"""A file to clone on this machine: full paths of source and target, and the target's name for errors."""
 
 
 class LocalStorage:
@@ -20,6 +27,7 @@ class LocalStorage:
 
     def __init__(self, root: str | Path) -> None:
         self._root = os.path.abspath(root)
+        self._was_there = _there(self._root)
 
     @property
     def url(self) -> str:
@@ -28,47 +36,90 @@ class LocalStorage:
     def _at(self, path: str) -> str:
         return f"{self._root}/{paths.relative(path)}"
 
+    def require(self) -> None:
+        """Raises Unavailable (`storage.vanished`) where the folder was there and is not any more: writing would make another one."""
+        there = _there(self._root)
+        if self._was_there and not there:
+            raise Unavailable(
+                "storage.vanished",
+                f"{self._root} was there and is gone",
+                "Mount it or move it back, then try again; if it is lost, make an empty folder of that name.",
+            )
+        self._was_there = there
+
+    @contextmanager
+    def _required(self) -> Iterator[None]:
+        """A file that is gone is one thing, a storage that is gone another."""
+        try:
+            yield
+        except NotFound:
+            self.require()
+            raise
+
+    def _make_folders(self, folders: Iterable[str]) -> None:
+        self.require()
+        for folder in sorted(folders):
+            _make_folder(folder)
+        self.require()
+
     def read(self, path: str) -> bytes:
-        with self.stream(path) as file, refusals(path):
+        with self.stream(path) as file:
             return file.read()
 
     def stream(self, path: str) -> BinaryIO:
         """`path` opened for reading, for files too large to hold."""
+        full = self._at(path)
+        with self._required():
+            return guarding.opened(full, "rb", path)
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        """A file that becomes `path`, whole and on disk, when the block ends well; nothing is left of it when the block raises."""
+        target = self._at(path)
         with refusals(path):
-            return open(self._at(path), "rb")
+            self._make_folders([os.path.dirname(target)])
+        with self._required(), copying.published(target, path) as file:
+            yield file
+        with self._required(), refusals(path):
+            copying.sync_folder(os.path.dirname(target))
 
     def list(self, folder: str = "") -> Iterator[Entry]:
         top = self._at(folder) if folder else self._root
+        self.require()
         with refusals(folder or self._root):
             yield from _walk(top, f"{folder}/" if folder else "")
 
     def write(self, path: str, data: bytes) -> None:
-        target = self._at(path)
-        with refusals(path):
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with copying.published(target) as file:
-                file.write(data)
-            copying.sync_folder(os.path.dirname(target))
+        with self.writing(path) as file:
+            file.write(data)
 
-    def clone(self, source: Storage, files: Sequence[Clone]) -> Sequence[How]:
+    def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
         targets = [self._at(file.target) for file in files]
-        with refusals(self._root):
-            for folder in {target.rpartition("/")[0] for target in targets}:
-                os.makedirs(folder, exist_ok=True)
         if isinstance(source, LocalStorage):
-            return self._clone_local(source, files, targets)
-        with ThreadPoolExecutor(COPY_THREADS) as pool:
-            return list(pool.map(lambda file: self._fetch(source, file), files))
-
-    def _clone_local(self, source: LocalStorage, files: Sequence[Clone], targets: Sequence[str]) -> Sequence[How]:
+            pairs = [(source._at(file.source), target, file.target) for file, target in zip(files, targets, strict=True)]
+            return self._clone_local(pairs, advance)
         with refusals(self._root):
-            origins = [source._at(file.source) for file in files]
-            return [copying.linked_or_copied(origin, target) for origin, target in zip(origins, targets, strict=True)]
+            self._make_folders(_folders(targets))
+        with self._required():
+            halt = parallel.Halt()
+            watched = halt.watched(advance)
+            return parallel.each(lambda file: self._fetch(source, file, watched), files, COPY_THREADS, halt)
 
-    def _fetch(self, source: Storage, file: Clone) -> How:
-        target = self._at(file.target)
-        with copying.opened(source, file.source) as stream, refusals(file.target), copying.published(target) as written:
-            copying.pour(stream, written)
+    def _clone_local(self, pairs: Sequence[Pair], advance: Advance) -> Sequence[How]:
+        """Links what can be linked, which is only names; then copies the rest in parallel."""
+        with self._required():
+            self.require()
+            linked = _linked(pairs, advance)
+            self.require()
+            rest = [pair for pair, done in zip(pairs, linked, strict=True) if not done]
+            halt = parallel.Halt()
+            watched = halt.watched(advance)
+            copied = iter(parallel.each(lambda pair: copying.copy(*pair, watched), rest, COPY_THREADS, halt) if rest else ())
+            return [How.LINK if done else next(copied) for done in linked]
+
+    def _fetch(self, source: Storage, file: Clone, advance: Advance) -> How:
+        with copying.opened(source, file.source) as stream, copying.published(self._at(file.target), file.target) as written:
+            copying.pour(stream, written, advance)
         return How.COPY
 
     def delete(self, paths_: Iterable[str]) -> None:
@@ -94,6 +145,57 @@ class LocalStorage:
                 _remove_empty(self._at(folder))
 
 
+def _folders(targets: Iterable[str]) -> set[str]:
+    return {target.rpartition("/")[0] for target in targets}
+
+
+def _linked(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
+    """For each pair whether it was linked; the folders that they need are made."""
+    if len(pairs) <= LINKS_AT_ONCE:
+        return _link_all(pairs, advance)
+    halt = parallel.Halt()
+    watched = advance if advance is unwatched else halt.watched(advance)
+    parts = [pairs[start : start + LINKS_AT_ONCE] for start in range(0, len(pairs), LINKS_AT_ONCE)]
+    return [done for part in parallel.each(lambda part: _link_all(part, watched), parts, LINK_THREADS, halt) for done in part]
+
+
+def _link_all(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
+    linked = []
+    with refusals(pairs[0][2] if pairs else ""):
+        for folder in sorted(_folders(target for _, target, _ in pairs)):
+            _make_folder(folder)
+    for source, target, name in pairs:
+        try:
+            done = copying.link(source, target)
+            if done and advance is not unwatched:
+                advance(os.stat(source).st_size)
+        except OSError as error:
+            raise translated(error, name) from error
+        linked.append(done)
+    return linked
+
+
+def _make_folder(folder: str) -> None:
+    """Its parent is there already where folders are made in order: then this is one call. A file in the way refuses what is put in it."""
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        os.makedirs(folder, exist_ok=True)
+
+
+def _there(folder: str) -> bool:
+    """Also where this user may not look: that is for the next step to say."""
+    try:
+        os.stat(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _walk(top: str, prefix: str) -> Iterator[Entry]:
     """Folder by folder with `scandir`, one `stat` a file; what vanishes meanwhile is left out."""
     waiting = [(top, prefix)]
@@ -107,16 +209,12 @@ def _walk(top: str, prefix: str) -> Iterator[Entry]:
             for item in scan:
                 if item.is_dir():
                     waiting.append((item.path, f"{inner}{item.name}/"))
-                elif not item.name.startswith(paths.TEMPORARY_PREFIX) and (entry := _entry(item, inner)) is not None:
-                    yield entry
-
-
-def _entry(item: os.DirEntry[str], prefix: str) -> Entry | None:
-    try:
-        stat = item.stat()
-    except FileNotFoundError:
-        return None
-    return Entry(prefix + item.name, stat.st_size, stat.st_mtime_ns // 1_000_000)
+                elif not item.name.startswith(paths.TEMPORARY_PREFIX):
+                    try:
+                        seen = item.stat()
+                    except FileNotFoundError:
+                        continue
+                    yield Entry(inner + item.name, seen.st_size, seen.st_mtime_ns // 1_000_000)
 
 
 def _unlink(path: str) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote
+import re
+from urllib.parse import parse_qsl, unquote
 
+from pipelines.domain.errors import Invalid
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Storage
 from pipelines.storage.remote import FsspecStorage
+
+S3_ADDRESSES = ("s3://", "s3a://")
+PASSWORD = re.compile(r"://[^/@:]*:(?!\d*(?:/|\Z))[^@]*@")
+"""`user:password@` before a host, in chained addresses (`simplecache::ftp://…`) too; neither a port nor Azure's `container@account`."""
+SIGNATURES = {"sig", "x-amz-signature", "x-amz-security-token", "x-goog-signature", "key", "secret", "token", "password"}
 
 
 def open_storage(url: str) -> Storage:
@@ -15,7 +22,25 @@ def open_storage(url: str) -> Storage:
         return LocalStorage(_local_path(url))
     if "://" not in url:
         return LocalStorage(url)
+    _refuse_credentials(url)
+    if url.startswith(S3_ADDRESSES):
+        from pipelines.storage.s3 import S3Storage
+
+        return S3Storage(url)
     return FsspecStorage(url)
+
+
+def _refuse_credentials(url: str) -> None:
+    """What is in an address is stored with every savepoint, shown on pages and logged."""
+    bucket = url.split("/")[2] if url.startswith(S3_ADDRESSES) else ""
+    signed = any(name.lower() in SIGNATURES for name, _ in parse_qsl(url.partition("?")[2]))
+    if signed or "@" in bucket or (":" in bucket and not bucket.startswith("arn:")) or (not bucket and PASSWORD.search(url)):
+        scheme = url.partition("://")[0]
+        raise Invalid(
+            "storage.credentials_in_url",
+            f"This {scheme}:// address contains credentials",
+            "Take them out of the address and put them into the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3).",
+        )
 
 
 def _local_path(url: str) -> str:

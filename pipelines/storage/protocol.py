@@ -7,13 +7,11 @@ raises `NotFound` (code `storage.not_found`), everything else that the storage r
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One file: its path relative to the storage's root, its size, when it was last written."""
 
     path: str
@@ -30,12 +28,19 @@ class How(enum.StrEnum):
     COPY = "copy"
 
 
-@dataclass(frozen=True)
-class Clone:
+class Clone(NamedTuple):
     """One file to clone: `source` in the storage it comes from, `target` in the one it goes to."""
 
     source: str
     target: str
+
+
+Advance = Callable[[int], None]
+"""Told the bytes of each piece when it is there; called from several threads, and what it raises (a cancel) ends the work."""
+
+
+def unwatched(done: int) -> None:
+    """The `Advance` of work that nobody watches."""
 
 
 class Storage(Protocol):
@@ -56,8 +61,12 @@ class Storage(Protocol):
         """Whole or not at all: written aside, flushed to disk, renamed; replaces what was there."""
         ...
 
-    def clone(self, source: Storage, files: Sequence[Clone]) -> Iterable[How]:
-        """Each of `files` from `source`, by the cheapest way both allow, in order. A vanished source raises NotFound."""
+    def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Iterable[How]:
+        """Each of `files` from `source`, by the cheapest way both allow, in order. A vanished source raises NotFound.
+
+        `advance` is told the bytes of each piece that is copied, and of each whole file that is linked or copied by the server: in
+        sum the size of all `files`. What it raises goes on to the caller, soon; files cloned before stay, none of them is half.
+        """
         ...
 
     def delete(self, paths: Iterable[str]) -> None:

@@ -1,16 +1,16 @@
-"""Anything fsspec knows, by URL: S3, HDFS, GCS, Azure, memory."""
+"""Anything fsspec knows, by URL: HDFS, GCS, Azure, memory (S3 has more of its own in `s3`)."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 from pipelines.domain.errors import Invalid, Unsupported
-from pipelines.storage import copying, paths
-from pipelines.storage.protocol import Clone, Entry, How, Storage
+from pipelines.storage import copying, guarding, parallel, paths
+from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
 from pipelines.storage.refusals import refusals
 
 STREAMS = 8
@@ -23,9 +23,10 @@ MODIFIED_KEYS = ("mtime", "LastModified", "last_modified", "modified", "updated"
 class FsspecStorage:
     """`Storage` over an fsspec URL; the client library of its scheme must be installed."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, client: Any = None) -> None:
+        """`client` is fsspec's file system for `url`, None for the one that it makes itself."""
         self._url = url.rstrip("/")
-        self._fs, root = _filesystem(url)
+        self._fs, root = (client, client._strip_protocol(url)) if client is not None else _filesystem(url)
         self._root = root.rstrip("/")
         self._scheme = url.partition("://")[0]
 
@@ -43,13 +44,27 @@ class FsspecStorage:
     def stream(self, path: str) -> BinaryIO:
         """`path` opened for reading, for files too large to hold."""
         with refusals(path):
-            return cast(BinaryIO, self._fs.open(self._at(path), "rb"))
+            return guarding.guarded(self._fs.open(self._at(path), "rb"), path)
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        """A file that becomes `path`, whole, when the block ends well; nothing is left of it when the block raises."""
+        with self._published(path) as target:
+            with refusals(path):
+                file = self._fs.open(target, "wb")
+            try:
+                yield guarding.unfinished(file, path)
+            except BaseException:
+                _discard(file)
+                raise
+            with refusals(path):
+                file.close()
 
     def list(self, folder: str = "") -> Iterator[Entry]:
         top = self._at(folder) if folder else self._root
         for full, info in self._found(top, folder).items():
             path = full.rstrip("/")[len(self._root) :].lstrip("/")
-            if path and full != top and not paths.is_temporary(path):
+            if path and full != top and info.get("type") != "directory" and not paths.is_temporary(path):
                 yield Entry(path, int(info.get("size") or 0), _modified_ms(info))
 
     def _found(self, top: str, folder: str) -> dict[str, Any]:
@@ -62,7 +77,7 @@ class FsspecStorage:
                 return {}
 
     def write(self, path: str, data: bytes) -> None:
-        with refusals(path), self._published(path) as target:
+        with self._published(path) as target, refusals(path):
             self._fs.pipe_file(target, data)
 
     @contextmanager
@@ -73,49 +88,72 @@ class FsspecStorage:
             yield target
             return
         aside = paths.temporary(target)
-        self._fs.makedirs(paths.parent(target), exist_ok=True)
+        with refusals(path):
+            self._fs.makedirs(paths.parent(target), exist_ok=True)
         try:
             yield aside
-            if self._fs.exists(target):
-                self._fs.rm_file(target)
-            self._fs.mv(aside, target)
+            with refusals(path):
+                self._replace(aside, target)
         finally:
-            if self._fs.exists(aside):
-                self._fs.rm_file(aside)
+            with refusals(path):
+                self._remove(aside)
 
-    def clone(self, source: Storage, files: Sequence[Clone]) -> Sequence[How]:
-        with ThreadPoolExecutor(STREAMS) as pool:
-            return list(pool.map(lambda file: self._clone(source, file), files))
+    def _replace(self, aside: str, target: str) -> None:
+        if self._fs.exists(target):
+            self._fs.rm_file(target)
+        self._fs.mv(aside, target)
 
-    def _clone(self, source: Storage, file: Clone) -> How:
-        if isinstance(source, FsspecStorage) and source._fs == self._fs:
-            with refusals(file.source), self._published(file.target) as target:
+    def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
+        halt = parallel.Halt()
+        watched = halt.watched(advance)
+        return parallel.each(lambda file: self._clone(source, file, watched), files, STREAMS, halt)
+
+    def copies_to(self, other: FsspecStorage) -> bool:
+        """Whether its server can copy to `other` by itself: the same client with the same options."""
+        return type(self._fs) is type(other._fs) and self._fs.storage_options == other._fs.storage_options
+
+    def _clone(self, source: Storage, file: Clone, advance: Advance) -> How:
+        if isinstance(source, FsspecStorage) and source.copies_to(self):
+            with self._published(file.target) as target, refusals(file.source):
                 self._fs.cp_file(source._at(file.source), target)
+                size = 0 if advance is unwatched else int(self._fs.size(target) or 0)
+            advance(size)
             return How.SERVER_COPY
-        with copying.opened(source, file.source) as stream, refusals(file.target), self._published(file.target) as target:
-            self._upload(stream, target)
+        with copying.opened(source, file.source) as stream, self.writing(file.target) as target:
+            copying.pour(stream, target, advance)
         return How.COPY
 
-    def _upload(self, stream: BinaryIO, target: str) -> None:
-        """An upload that breaks off is discarded: closing it would publish the half."""
-        written = self._fs.open(target, "wb")
-        try:
-            copying.pour(stream, written)
-        except BaseException:
-            if hasattr(written, "discard"):
-                written.discard()
-            raise
-        written.close()
-
     def delete(self, paths_: Iterable[str]) -> None:
-        folders: set[str] = set()
-        for path in paths_:
-            with refusals(path):
-                self._remove(self._at(path))
-            folders.update(paths.ancestors(path))
+        found = builtins.list(paths_)
+        parallel.each(self._delete, found, STREAMS)
+        folders = {folder for path in found for folder in paths.ancestors(path)}
         for folder in sorted(folders, key=lambda name: name.count("/"), reverse=True):
             with refusals(folder):
                 self._remove_empty(self._at(folder))
+
+    def _delete(self, path: str) -> None:
+        full = self._at(path)
+        with refusals(path):
+            self._remove(full)
+
+    def children(self, folder: str = "") -> builtins.list[str]:
+        """Names of the folders directly in `folder`, sorted; none where it does not exist."""
+        top = self._at(folder) if folder else self._root
+        with refusals(folder or self._url):
+            self._fs.invalidate_cache()
+            try:
+                found = self._fs.ls(top, detail=True)
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        return sorted(paths.name(info["name"].rstrip("/")) for info in found if info["type"] == "directory")
+
+    def remove(self, folder: str) -> None:
+        """Deletes `folder` with everything below, unfinished writes too; one that is not there is no error."""
+        with refusals(folder):
+            try:
+                self._fs.rm(self._at(folder), recursive=True)
+            except FileNotFoundError:
+                return
 
     def _remove(self, full: str) -> None:
         try:
@@ -141,6 +179,16 @@ class FsspecStorage:
             with refusals(full):
                 self._remove(full)
         return len(left)
+
+
+def _discard(file: Any) -> None:
+    """Ends a write without its file: closing it would publish the half."""
+    from fsspec.spec import AbstractBufferedFile
+
+    if hasattr(file, "discard"):
+        file.discard()
+    if isinstance(file, AbstractBufferedFile):
+        file.closed = True  # or its end as an object closes it
 
 
 def _filesystem(url: str) -> tuple[Any, str]:

@@ -12,6 +12,7 @@ from pipelines.domain.jobs import Run
 from pipelines.supervisor.carrying import Carrier
 from pipelines.supervisor.sizes import Sampler
 from pipelines.supervisor.starting import SPARK, Driver
+from pipelines.supervisor.watching import Watcher
 from pipelines.workspace import events, tails
 from pipelines.workspace.workspace import Workspace
 
@@ -26,16 +27,18 @@ class Supervisor:
         self._parts = workspace.parts
         self._carrier = Carrier(workspace.parts, driver)
         self._sampler = Sampler(workspace.parts)
+        self._watcher = Watcher(workspace.parts, self._sampler)
         self._complained: dict[JobName, str] = {}
 
     def tick(self) -> None:
-        """One pass over every job that has a live run or a stop to finish."""
+        """One pass over every job that has a live run or a stop to finish, and over those that are only watched."""
         with self._parts.catalog.reading() as reader:
             live = {run.job: run for run in reversed(run_rows.live(reader))}
             stopping = {operation.job for operation in operation_rows.running(reader)}
         self._follow(list(live.values()))
         for job in sorted(live.keys() | stopping):
             self._attend(job, live.get(job))
+        self._watcher.tick()
 
     def _follow(self, live: list[Run]) -> None:
         tails.workspace_events(self._parts)

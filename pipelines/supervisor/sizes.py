@@ -1,10 +1,12 @@
-"""Samples of how large the checkpoints of running jobs are, a line each in the run's folder."""
+"""Samples of how large the checkpoints of jobs are, a line each in the run's folder."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
 
 from pipelines.domain.jobs import Run
 from pipelines.storage.opening import open_storage
@@ -17,40 +19,66 @@ PARTS = {"state": "state_bytes", "offsets": "log_bytes", "commits": "log_bytes",
 
 
 class Sampler:
-    """Samples each run every ten seconds."""
+    """Samples each run every ten seconds, or at the pace that is asked for."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._sampled_ms: dict[str, int] = {}
 
     def sample(self, run: Run) -> None:
+        if self.due(run, EVERY_MS):
+            self.note(run, measure(run.checkpoints))
+
+    def due(self, run: Run, every_ms: int) -> bool:
+        """Whether the run's last sample is that long ago; then the next one counts from now."""
         now_ms = self._parts.now_ms()
-        if now_ms - self._sampled_ms.get(run.id, 0) >= EVERY_MS:
+        due = now_ms - self._sampled_ms.get(run.id, 0) >= every_ms
+        if due:
             self._sampled_ms[run.id] = now_ms
-            self._append(run, {"at_ms": now_ms, **measure(run.checkpoints)})
+        return due
+
+    def note(self, run: Run, sizes: dict[str, int]) -> None:
+        """Appends a sample; nothing where there is no checkpoint yet."""
+        if sizes["checkpoint_bytes"]:
+            append(
+                self._parts.layout.run(run.job, run.id) / SIZES_FILE,
+                [json.dumps({"at_ms": self._parts.now_ms(), **sizes}, separators=(",", ":"))],
+            )
 
     def drop(self, run: Run) -> None:
         self._sampled_ms.pop(run.id, None)
 
-    def _append(self, run: Run, sizes: dict[str, int]) -> None:
-        if not sizes["checkpoint_bytes"]:
-            return
-        path = self._parts.layout.run(run.job, run.id) / SIZES_FILE
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(descriptor, json.dumps(sizes, separators=(",", ":")).encode() + b"\n")
-        finally:
-            os.close(descriptor)
+
+def append(path: Path, lines: Iterable[str]) -> None:
+    """Whole lines in one write; after a torn one (a kill, a full disk) on a line of their own."""
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        size = os.fstat(descriptor).st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        data = b"\n" * torn + "".join(f"{line}\n" for line in lines).encode()
+        if os.write(descriptor, data) != len(data):
+            raise OSError(f"{path}: the disk took only a part of a line")
+    finally:
+        os.close(descriptor)
 
 
 def measure(checkpoints: str) -> dict[str, int]:
     """Bytes below `checkpoints` (a folder a query), whole and by part; hidden folders are not Spark's."""
+    entries = ((entry.path.partition("/"), entry.bytes) for entry in open_storage(checkpoints).list())
+    return _counted((inner, size) for (query, _, inner), size in entries if not query.startswith("."))
+
+
+def measure_each(checkpoints: Iterable[str]) -> dict[str, int]:
+    """The same of `checkpoints` that lie wherever they lie, each that of one query."""
+    return _counted((entry.path, entry.bytes) for one in checkpoints for entry in open_storage(one).list())
+
+
+def _counted(files: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """(path in a query's checkpoint, bytes) summed up."""
     sizes = Counter({"checkpoint_bytes": 0, "state_bytes": 0, "log_bytes": 0, "source_bytes": 0})
-    for entry in open_storage(checkpoints).list():
-        query, _, path = entry.path.partition("/")
-        if not query.startswith("."):
-            sizes["checkpoint_bytes"] += entry.bytes
-            part = PARTS.get(path.partition("/")[0])
-            if part:
-                sizes[part] += entry.bytes
+    for path, size in files:
+        sizes["checkpoint_bytes"] += size
+        part = PARTS.get(path.partition("/")[0])
+        if part:
+            sizes[part] += size
     return dict(sizes)

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
-import pipelines
 from pipelines.domain.versions import Version
-from pipelines.sandbox.java import java_home
-
-ROOT = Path(pipelines.__file__).resolve().parent.parent
-"""What has to be in PYTHONPATH for another interpreter to find the driver."""
+from pipelines.sandbox import environment
 
 
 @dataclass(frozen=True)
@@ -26,25 +18,12 @@ class Driver:
 
 
 def spark_command(version: Version) -> Sequence[str]:
-    return [version.python or sys.executable, "-m", "pipelines.driver"]
+    return environment.command(version.python, "pipelines.driver")
 
 
 def spark_environ(version: Version) -> Mapping[str, str]:
-    """Ours, with the driver importable and a Java; raises Unavailable where there is none.
-
-    A local master's web page and ports are for this machine alone: Spark would open them to everybody, and its page can kill queries.
-    """
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", "JAVA_HOME": _java()}
-    if version.master.startswith("local"):
-        environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    return environ
-
-
-@cache
-def _java() -> str:
-    """Asked once: it starts a Java to hear its version."""
-    return str(java_home().path)
+    """Raises Unavailable where there is no Java."""
+    return environment.environ(version.master)
 
 
 SPARK = Driver(spark_command, spark_environ)

@@ -9,10 +9,11 @@ from pathlib import Path
 from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
-from pipelines.domain.jobs import Operation, OperationState, Wanted
+from pipelines.domain.jobs import Wanted
+from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE
 from pipelines.savepoint import library, restore
-from pipelines.workspace import events, experiments, resumes, stops
+from pipelines.workspace import events, experiments, exports, operations, proving, resumes
 from pipelines.workspace.files import readable
 from pipelines.workspace.parts import Parts
 
@@ -20,11 +21,13 @@ from pipelines.workspace.parts import Parts
 def clean(parts: Parts) -> None:
     """Run once at the opening, when nobody else is at work in the workspace.
 
-    1. Savepoints that were not published, and disposals that were begun; 2. experiments are completed, so that their forks are no
-    half jobs; 3. half jobs and jobs that were being forgotten; 4. restores and runs that nobody wants; 5. operations whose
-    stop was never written down, and the reverse.
+    1. Savepoints that were not published, disposals that were begun, what exports left where they wrote, and proofs; 2. experiments are
+    completed, so that their forks are no half jobs; 3. half jobs and jobs that were being forgotten; 4. restores and runs that
+    nobody wants; 5. operations whose stop was never written down, and the reverse.
     """
     _savepoints(parts)  # 1
+    exports.clean(parts)
+    proving.clean(parts)
     experiments.complete(parts)  # 2
     for folder in _leftover_jobs(parts):  # 3
         shutil.rmtree(folder)
@@ -68,7 +71,7 @@ def _operations(parts: Parts, wanted: Mapping[JobName, Wanted]) -> None:
     for job in wanted:
         asked = wanted[job].stop
         if asked is not None and running.pop(asked.operation, None) is None:
-            stops.save(parts, Operation(asked.operation, "stop", job, OperationState.RUNNING, parts.now_ms()))
+            operations.save(parts, Operation(asked.operation, "stop", job, OperationState.RUNNING, parts.now_ms()))
     for operation in running.values():
         error = Unavailable("operation.interrupted", "The server ended before this was written down", "Ask again.")
-        stops.save(parts, stops.failed(operation, error, parts.now_ms()))
+        operations.save(parts, operations.failed(operation, error, parts.now_ms()))

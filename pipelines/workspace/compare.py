@@ -83,7 +83,7 @@ def _side(parts: Parts, job: JobName, query: QuerySeen) -> Side:
     """The watermark is asked first: what the log gains afterwards is later than it."""
     until_ms = _watermark_ms(parts, job, query.query)
     storage = open_storage(query.sink_path)
-    log = sink_log.read(storage, sys.maxsize, sink_log.FOLDER)
+    log = sink_log.whole(storage, sink_log.FOLDER)
     files = tuple(file.path for file in sink_log.live_files(log, sys.maxsize))
     return Side(files, query.sink, until_ms)
 

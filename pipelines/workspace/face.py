@@ -9,27 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
-from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Operation, Run
+from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
+from pipelines.domain.operations import Operation
 from pipelines.domain.requests import (
+    AttachRequest,
     CompareRequest,
     ExperimentRequest,
+    ExportRequest,
     ForkRequest,
+    ImportRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
     TakeRequest,
 )
-from pipelines.domain.savepoints import (
-    DisposePlan,
-    Manifest,
-    RestorePlan,
-    RetainedBatch,
-    Savepoint,
-    TakePlan,
-    Trust,
-    Verification,
-)
+from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, RestorePlan, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.space import Space
+from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version
 
 
@@ -59,6 +57,10 @@ class Face(Protocol):
         """Begin a new run of a job that is not running (Conflict if it is). RestorePlan for a dry run from a savepoint."""
         ...
 
+    def attach(self, request: AttachRequest) -> Run:
+        """Watch a job that runs elsewhere. AlreadyExists if the name is taken, NotFound where there is no checkpoint."""
+        ...
+
     def forget(self, job: str) -> None:
         """Remove a job that is not running, with its runs, checkpoints and output; its savepoints stay.
 
@@ -86,6 +88,14 @@ class Face(Protocol):
 
     def operation(self, operation: str) -> Operation: ...
 
+    def operations(self, *, running: bool = False) -> Sequence[Operation]:
+        """Newest first; with `running` only those under way."""
+        ...
+
+    def cancel(self, operation: str) -> Operation:
+        """Ask an operation to end: what it made is removed. Conflict (`operation.ended`, `operation.not_cancellable`)."""
+        ...
+
     # versions
     def version(self, version: str) -> Version: ...
 
@@ -104,7 +114,31 @@ class Face(Protocol):
 
     def manifest(self, savepoint: str) -> Manifest: ...
 
-    def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification: ...
+    def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification:
+        """Check now, and answer when it is done."""
+        ...
+
+    def start_verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Operation:
+        """The same as an operation, with progress; `verification` has the outcome when it is done."""
+        ...
+
+    def verification(self, savepoint: str) -> Verification | None:
+        """The newest verification, None before the first."""
+        ...
+
+    def diagnose(self, subject: str) -> Sequence[Diagnosis]:
+        """The doctor on a job's live checkpoint, a savepoint, or the checkpoint at a path or URL: one diagnosis a query."""
+        ...
+
+    def space(self, job: str = "") -> Space:
+        """What the savepoints take on disk, each and together."""
+        ...
+
+    def export(self, savepoint: str, request: ExportRequest) -> Operation | ExportPlan: ...
+
+    def import_savepoint(self, request: ImportRequest) -> Operation:
+        """AlreadyExists where a savepoint of that id is here; its id is the operation's result."""
+        ...
 
     def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
         """Conflict while a fork in the making needs it."""

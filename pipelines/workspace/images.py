@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pipelines.domain.errors import Conflict, Corrupt
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import QUERIES_FILE, QueryStarted
 from pipelines.savepoint.image import JobImage, job_image
+from pipelines.savepoint.sinks import inside, plain
 from pipelines.workspace import lines, runs, versions
 from pipelines.workspace.parts import Parts
 
@@ -16,7 +18,7 @@ from pipelines.workspace.parts import Parts
 def image(parts: Parts, job: JobName) -> JobImage:
     """The job's newest checkpoint; raises Conflict (`savepoint.no_query`) where no query of it ever came up."""
     for run in _on_newest_checkpoint(parts, job):
-        started = list(started_queries(parts, job, run.id))
+        started = [_here(parts, job, query) for query in started_queries(parts, job, run.id)]
         if started:
             return job_image(job, run.id, versions.get(parts, run.version), started)
     raise Conflict(
@@ -24,6 +26,18 @@ def image(parts: Parts, job: JobName) -> JobImage:
         f"No streaming query of job {job} has started on its present checkpoint",
         "Wait until the job runs; a script without queries has no state to save.",
     )
+
+
+def here(parts: Parts, job: JobName, path: str) -> str:
+    """`path` of the job's folder, written when the workspace was elsewhere, where it is now; any other path as it is."""
+    folder = parts.layout.job(job)
+    _, marker, below = plain(path).rpartition(f"/jobs/{job}/")
+    moved = folder / below
+    return str(moved) if marker and not inside(path, str(folder)) and moved.exists() else path
+
+
+def _here(parts: Parts, job: JobName, query: QueryStarted) -> QueryStarted:
+    return replace(query, checkpoint=here(parts, job, query.checkpoint), sink_path=here(parts, job, query.sink_path))
 
 
 def _on_newest_checkpoint(parts: Parts, job: JobName) -> Iterator[Run]:

@@ -7,13 +7,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pipelines.catalog.connection import Catalog
-from pipelines.domain.ids import JobName, SavepointId, VersionId, random_id
+from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
 from pipelines.storage.layout import Layout
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace.files import Files
+
+if TYPE_CHECKING:
+    from pipelines.workspace.operations import Ticket
 
 ID_BYTES = 6
 
@@ -38,6 +42,10 @@ class Parts:
     """Savepoints whose checksums are to be computed; None ends who does that."""
     streaming: dict[VersionId, bool] = field(default_factory=dict)
     """Versions, which never change, by whether they mean to start queries."""
+    under_way: dict[OperationId, Ticket] = field(default_factory=dict)
+    """Operations that work now, in this process."""
+    proving: threading.Lock = field(default_factory=threading.Lock)
+    """Held by the one proof that runs; others wait for their turn."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _locks_turn: threading.Lock = field(default_factory=threading.Lock)
 
@@ -75,6 +83,12 @@ class Parts:
             if mine:
                 lock.release()
 
-    def _lock(self, job: JobName) -> threading.RLock:
+    @contextmanager
+    def claiming(self, what: str) -> Iterator[None]:
+        """The same for what is no job: the address of an export, the id of an import."""
+        with self._lock(f"/{what}"):
+            yield
+
+    def _lock(self, job: str) -> threading.RLock:
         with self._locks_turn:
             return self._locks.setdefault(job.casefold(), threading.RLock())

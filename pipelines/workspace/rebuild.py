@@ -98,7 +98,7 @@ def seen_run(parts: Parts, job: JobName, run: RunId) -> Run:
     """A run as its files show it. One that did not end counts as about to start; the supervisor finds out what it really does."""
     wanted = runs.wanted_run(parts.files.spec(job, run))
     process, exit_ = parts.files.process(job, run), parts.files.exit(job, run)
-    state = EXIT_STATES[exit_.reason] if exit_ else RunState.STARTING if process else RunState.WANTED
+    state = EXIT_STATES[exit_.reason] if exit_ else RunState.STARTING if process else _begun_state(parts, job)
     return Run(
         wanted.id,
         job,
@@ -112,6 +112,11 @@ def seen_run(parts: Parts, job: JobName, run: RunId) -> Run:
         from_savepoint=wanted.from_savepoint,
         checkpoints=wanted.checkpoints,
     )
+
+
+def _begun_state(parts: Parts, job: JobName) -> RunState:
+    known = parts.files.job(job)
+    return RunState.WATCHED if known is not None and known.attached else RunState.WANTED
 
 
 def _save(writer: Writer, known: Known) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.ids import JobName, RunId
@@ -28,10 +29,20 @@ class Restoring:
         return {str(query): folder for query, folder in restored.sink_logs.items()}
 
 
-def of(parts: Parts, manifest: Manifest, job: JobName, run: RunId, version: Version, *, keep_query_id: bool) -> Restoring:
-    """The restore of `manifest` into the checkpoints that `run` of `job` begins."""
+def of_fork(parts: Parts, manifest: Manifest, job: JobName, run: RunId, version: Version, sinks: Mapping[str, str]) -> Restoring:
+    """The restore of `manifest` into the checkpoints that `run` of the new `job` begins; `sinks` as `ForkRequest` has it."""
     checkpoints = str(parts.layout.checkpoints(job, run))
-    if keep_query_id:
-        return Restoring(parts, manifest, restore.Resume(job, checkpoints))
-    parent_output = str(parts.layout.output(manifest.job))
-    return Restoring(parts, manifest, restore.Fork(job, checkpoints, version, parent_output, parts.new_query_id))
+    return Restoring(parts, manifest, restore.Fork(job, checkpoints, version, _parent_output(parts, manifest), parts.new_query_id, sinks))
+
+
+def of_resume(parts: Parts, manifest: Manifest, job: JobName, run: RunId) -> Restoring:
+    """The restore of `manifest`, one of `job`'s own, into the checkpoints that its `run` begins."""
+    return Restoring(parts, manifest, restore.Resume(job, str(parts.layout.checkpoints(job, run))))
+
+
+def _parent_output(parts: Parts, manifest: Manifest) -> str:
+    """What `{output}` meant to the parent. An attached job runs elsewhere, without that word: it stands for where its file sink writes."""
+    parent = parts.files.job(manifest.job)
+    attached = parent is not None and parent.attached
+    elsewhere = next((image.sink_path for image in manifest.queries if image.sink_path), "") if attached else ""
+    return elsewhere or str(parts.layout.output(manifest.job))

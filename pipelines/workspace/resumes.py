@@ -1,4 +1,4 @@
-"""Resumes: the same job begun again, from its own checkpoint or from one of its savepoints.
+"""Resumes: the same job begun again, from its own checkpoint, a retained batch of it, or one of its savepoints.
 
 The order: (1) a safety savepoint where the resume goes back in time, (2) the new checkpoint, (3) `run.json`, (4) `wanted.json`. A crash
 before (4) leaves a run that nobody wants, removed with its checkpoint at the next opening; the job is as it was.
@@ -12,28 +12,42 @@ from pathlib import Path
 
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
-from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.requests import ResumeRequest, TakeRequest
-from pipelines.domain.savepoints import Manifest, Reason, RestorePlan
+from pipelines.domain.savepoints import Manifest, Reason, RestorePlan, Savepoint, TakePlan
 from pipelines.domain.versions import Version
-from pipelines.workspace import events, restores, runs, savepoints, versions
+from pipelines.savepoint import choosing, restore, rewinding
+from pipelines.workspace import attachments, events, expected, images, restores, runs, savepoints, versions
+from pipelines.workspace.expected import Names
 from pipelines.workspace.parts import Parts
 
 
 def resume(parts: Parts, job: str, request: ResumeRequest) -> Run | RestorePlan:
-    """A new run of a job that is not running; raises Conflict (`job.running`)."""
+    """A new run of a job that is not running.
+
+    Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
+    (`savepoint.not_retained`) and what taking and restoring a savepoint raise.
+    """
     name = runs.known(parts, job)
+    if request.batch is not None and request.from_savepoint:
+        raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
+    attachments.refuse(parts, name, "resumed")
     with parts.holding(name):
         newest = _ended(parts, name)
         change = versions.Change(request.code, None, request.args, request.conf, request.master)
         wanted = versions.changed(versions.get(parts, newest.version), change, parts.now_ms())
         if request.from_savepoint:
             return _from_savepoint(parts, name, wanted, request)
+        if request.batch is not None:
+            return _to_batch(parts, name, wanted, request.batch, request)
         if request.dry_run:
             raise Invalid("resume.dry_run", "A resume from the job's own checkpoint has no plan to show", "Name a savepoint, or resume.")
+        if images.here(parts, name, newest.checkpoints) != newest.checkpoints:
+            return _moved(parts, name, wanted, request)
+        names = expected.continued(parts, newest, wanted, request.new_queries)
         frozen = versions.freeze(parts, wanted)
-        return _begin(parts, name, RunId(parts.new_id("r")), frozen, newest.checkpoints, _left_sink_logs(parts, newest), "")
+        return _begin(parts, name, RunId(parts.new_id("r")), frozen, newest.checkpoints, _left_sink_logs(parts, newest), "", names)
 
 
 def _ended(parts: Parts, job: JobName) -> Run:
@@ -58,33 +72,64 @@ def _from_savepoint(parts: Parts, job: JobName, wanted: Version, request: Resume
             f"Savepoint {savepoint.id} is of job {manifest.job}, not of {job}",
             "Fork it: two jobs must not share a query id.",
         )
-    run = RunId(parts.new_id("r"))
-    restoring = restores.of(parts, manifest, job, run, wanted, keep_query_id=True)
     if request.dry_run:
         versions.check_syntax(wanted.script, wanted.code)
-        return restoring.plan()
+        return restores.of_resume(parts, manifest, job, RunId(parts.new_id("r"))).plan()
     frozen = versions.freeze(parts, wanted)
-    _keep_present(parts, job, manifest)
+    _keep_present(parts, job, {image.query: image.batch for image in manifest.queries}, savepoint.id)
+    return _restored(parts, job, frozen, manifest, request)
+
+
+def _to_batch(parts: Parts, job: JobName, wanted: Version, batch: int, request: ResumeRequest) -> Run | RestorePlan:
+    """Back to a retained batch of the job's own checkpoint, by way of a savepoint of it; refused before anything is saved."""
+    image = images.image(parts, job)
+    if request.dry_run:
+        versions.check_syntax(wanted.script, wanted.code)
+        target = restore.Resume(job, str(parts.layout.checkpoints(job, RunId(parts.new_id("r")))))
+        return rewinding.plan(image, choosing.OfBatch(batch), target, parts.library)
+    frozen = versions.freeze(parts, wanted)
+    planned = savepoints.take(parts, job, TakeRequest(batch=batch, dry_run=True))
+    _keep_present(parts, job, getattr(planned, "batches", {}), f"batch {batch}")
+    taken = savepoints.take(parts, job, TakeRequest(batch=batch, label=f"where {job} went back to"), reason=Reason.REWIND)
+    return _restored(parts, job, frozen, savepoints.manifest(parts, _id(taken)), request)
+
+
+def _moved(parts: Parts, job: JobName, wanted: Version, request: ResumeRequest) -> Run:
+    """The workspace is at another place than when the checkpoint was begun: state and sink name the old one, a restore names the new."""
+    frozen = versions.freeze(parts, wanted)
+    taken = savepoints.take(parts, job, TakeRequest(label="before the first start in the moved workspace"), reason=Reason.BEFORE_RESUME)
+    return _restored(parts, job, frozen, savepoints.manifest(parts, _id(taken)), request)
+
+
+def _id(taken: Savepoint | TakePlan) -> SavepointId:
+    assert isinstance(taken, Savepoint)
+    return taken.id
+
+
+def _restored(parts: Parts, job: JobName, frozen: Version, manifest: Manifest, request: ResumeRequest) -> Run:
+    """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
+    run = RunId(parts.new_id("r"))
     checkpoints = parts.layout.checkpoints(job, run)
     try:
-        sink_logs = restoring.apply()
-        return _begin(parts, job, run, frozen, str(checkpoints), sink_logs, savepoint.id)
+        sink_logs = restores.of_resume(parts, manifest, job, run).apply()
+        names = expected.restored(manifest, request.new_queries)
+        return _begin(parts, job, run, frozen, str(checkpoints), sink_logs, manifest.id, names)
     except BaseException:
         if parts.files.wanted(job).run != run:
             discard(parts, job, run)
         raise
 
 
-def _keep_present(parts: Parts, job: JobName, target: Manifest) -> None:
-    """A savepoint of the present point where it is past the target's: what a step back in time would lose."""
+def _keep_present(parts: Parts, job: JobName, target: Mapping[str, int], said: str) -> None:
+    """A savepoint of the present point where it is past the target's (query -> batch): what a step back in time would lose."""
     try:
         plan = savepoints.take(parts, job, TakeRequest(dry_run=True))
     except TidemarkError as error:
-        events.say(parts, "savepoint.skipped", job, target.id, f"no savepoint before the resume: {error.message}")
+        events.say(parts, "savepoint.skipped", job, said, f"no savepoint before the resume: {error.message}")
         return
     batches: Mapping[str, int] = getattr(plan, "batches", {})
-    if any(batches.get(image.query, -1) > image.batch for image in target.queries) and not _is_kept(parts, job, batches):
-        savepoints.take(parts, job, TakeRequest(label=f"before the resume from {target.id}"), reason=Reason.BEFORE_RESUME)
+    if any(batches.get(query, -1) > batch for query, batch in target.items()) and not _is_kept(parts, job, batches):
+        savepoints.take(parts, job, TakeRequest(label=f"before the resume from {said}"), reason=Reason.BEFORE_RESUME)
 
 
 def _is_kept(parts: Parts, job: JobName, batches: Mapping[str, int]) -> bool:
@@ -96,8 +141,10 @@ def _is_kept(parts: Parts, job: JobName, batches: Mapping[str, int]) -> bool:
     )
 
 
-def _begin(parts: Parts, job: JobName, run: RunId, frozen: Version, checkpoints: str, sink_logs: Mapping[str, str], savepoint: str) -> Run:
-    spec = runs.make_spec(parts, job, run, frozen, checkpoints, sink_logs, savepoint)
+def _begin(
+    parts: Parts, job: JobName, run: RunId, frozen: Version, checkpoints: str, sink_logs: Mapping[str, str], savepoint: str, names: Names
+) -> Run:
+    spec = runs.make_spec(parts, job, run, frozen, checkpoints, sink_logs, savepoint, names)
     runs.write_spec(parts, spec)
     parts.files.write(parts.layout.wanted_file(job), Wanted(run))
     wanted = runs.wanted_run(spec)

@@ -21,6 +21,7 @@ from pipelines.domain.requests import ForkRequest, RunRequest
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version, version
 from pipelines.workspace import events, versions
+from pipelines.workspace.expected import ANY, Names
 from pipelines.workspace.parts import Parts
 
 OUTPUT = "{output}"
@@ -65,13 +66,14 @@ def asked_version(request: RunRequest, now_ms: int) -> Version:
     )
 
 
-def prepare(parts: Parts, name: JobName, frozen: Version, origin: Origin | None, carry: Carry) -> Prepared:
+def prepare(parts: Parts, name: JobName, frozen: Version, origin: Origin | None, carry: Carry, names: Names = ANY) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error."""
     claim(parts, name)
     run = RunId(parts.new_id("r"))
     job = Job(name, parts.now_ms(), origin)
     try:
-        spec = make_spec(parts, name, run, frozen, str(parts.layout.checkpoints(name, run)), carry(run), origin.savepoint if origin else "")
+        checkpoints = str(parts.layout.checkpoints(name, run))
+        spec = make_spec(parts, name, run, frozen, checkpoints, carry(run), origin.savepoint if origin else "", names)
         write_spec(parts, spec)
         parts.files.write(parts.layout.job_file(name), job)
     except BaseException:
@@ -110,7 +112,14 @@ def free(parts: Parts, name: JobName) -> None:
 
 
 def make_spec(
-    parts: Parts, job: JobName, run: RunId, frozen: Version, checkpoints: str, sink_logs: Mapping[str, str], from_savepoint: str
+    parts: Parts,
+    job: JobName,
+    run: RunId,
+    frozen: Version,
+    checkpoints: str,
+    sink_logs: Mapping[str, str],
+    from_savepoint: str,
+    names: Names = ANY,
 ) -> RunSpec:
     """What the driver of `run` is told."""
     output = str(parts.layout.output(job))
@@ -129,6 +138,8 @@ def make_spec(
         taken_paths=taken_paths(parts, job),
         created_ms=parts.now_ms(),
         from_savepoint=from_savepoint,
+        expected=names.expected,
+        new_queries=names.new,
     )
 
 

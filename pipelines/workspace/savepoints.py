@@ -1,29 +1,18 @@
-"""Savepoints: taken of a job as it stands, listed, verified, disposed of. The engine does it; here the catalog and the events follow."""
+"""Savepoints: taken of a job as it stands, listed, disposed of. The engine does it; here the catalog and the events follow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pipelines.catalog import savepoints as savepoint_rows
-from pipelines.checkpoint import retained as retention
+from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.requests import TakeRequest
-from pipelines.domain.savepoints import (
-    DisposePlan,
-    Manifest,
-    Reason,
-    RetainedBatch,
-    Savepoint,
-    TakePlan,
-    Trust,
-    Verification,
-)
-from pipelines.savepoint import choosing, library
+from pipelines.domain.savepoints import DisposePlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
+from pipelines.savepoint import choosing, gather, library
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import take as taking
-from pipelines.savepoint import verify as verifying
-from pipelines.savepoint.image import QueryPlace
-from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Storage
 from pipelines.workspace import events, images, runs
 from pipelines.workspace.parts import Parts
 
@@ -31,12 +20,9 @@ from pipelines.workspace.parts import Parts
 def take(parts: Parts, job: str, request: TakeRequest, *, reason: Reason = Reason.MANUAL) -> Savepoint | TakePlan:
     """A savepoint of a job, running or not; published when this returns. Raises what `pipelines.savepoint.take` raises."""
     name = runs.known(parts, job)
-    image = images.image(parts, name)
-    wanted = choosing.point(request.batch, request.at_ms)
-    if request.dry_run:
-        return taking.plan(image, wanted, parts.library)
-    naming = taking.Naming(SavepointId(parts.new_id("sp")), parts.now_ms(), reason, request.label)
-    taken = taking.take(image, wanted, parts.library, naming)
+    taken = take_into(parts, parts.library, name, request, reason)
+    if isinstance(taken, TakePlan):
+        return taken
     record(parts, taken)
     parts.unsealed.put(taken.id)
     said = f" ({taken.label})" if taken.label else ""
@@ -44,20 +30,40 @@ def take(parts: Parts, job: str, request: TakeRequest, *, reason: Reason = Reaso
     return taken
 
 
+def take_into(parts: Parts, shelf: Storage, job: JobName, request: TakeRequest, reason: Reason) -> Savepoint | TakePlan:
+    """The savepoint in any storage of savepoints, unknown to the catalog; or its plan."""
+    image = images.image(parts, job)
+    wanted = choosing.point(request.batch, request.at_ms, request.event_ms)
+    if request.dry_run:
+        return taking.plan(image, wanted, shelf)
+    naming = taking.Naming(SavepointId(parts.new_id("sp")), parts.now_ms(), reason, request.label)
+    return taking.take(image, wanted, shelf, naming)
+
+
 def record(parts: Parts, savepoint: Savepoint) -> None:
     with parts.catalog.writing() as writer:
         savepoint_rows.save(writer, [savepoint])
 
 
+def refresh(parts: Parts, savepoint: SavepointId) -> None:
+    """The catalog has `savepoint` as its files are now; NotFound where it was disposed of meanwhile, and the catalog forgets it then.
+
+    Looked for once more after it was written: a disposal deletes the files before the row, so no row outlives both.
+    """
+    record(parts, library.load(parts.library, savepoint))
+    try:
+        library.manifest(parts.library, savepoint)
+    except NotFound:
+        with parts.catalog.writing() as writer:
+            savepoint_rows.forget(writer, savepoint)
+        raise
+
+
 def retained(parts: Parts, job: str) -> Sequence[RetainedBatch]:
     """Batches of the job's live checkpoint that a savepoint can be taken of, oldest first."""
     image = images.image(parts, runs.known(parts, job))
-    return sorted((batch for place in image.queries for batch in _retained(place)), key=lambda one: (one.timestamp_ms, one.batch))
-
-
-def _retained(place: QueryPlace) -> list[RetainedBatch]:
-    kept = retention.retained(open_storage(place.checkpoint))
-    return [RetainedBatch(place.query, one.batch, one.timestamp_ms, one.watermark_ms) for one in kept]
+    kept = [one for place in image.queries for one in gather.retained_batches(place)]
+    return sorted(kept, key=lambda one: (one.timestamp_ms, one.batch))
 
 
 def newest_first(parts: Parts, job: str) -> Sequence[Savepoint]:
@@ -73,18 +79,6 @@ def get(parts: Parts, named: str) -> Savepoint:
 
 def manifest(parts: Parts, named: str) -> Manifest:
     return library.manifest(parts.library, get(parts, named).id)
-
-
-def verify(parts: Parts, named: str, level: Trust) -> Verification:
-    """Checks a savepoint and keeps the outcome in it and in the catalog; damage is in the answer, not raised."""
-    savepoint = get(parts, named)
-    found = verifying.verify(parts.library, savepoint.id, level, parts.now_ms())
-    record(parts, library.load(parts.library, savepoint.id))
-    if found.damages:
-        worst = found.damages[0]
-        message = f"{len(found.damages)} damaged files in {savepoint.id}, the first: {worst.path}: {worst.message}"
-        events.say(parts, "savepoint.damaged", savepoint.job, savepoint.id, message)
-    return found
 
 
 def dispose(parts: Parts, named: str, *, dry_run: bool) -> DisposePlan:

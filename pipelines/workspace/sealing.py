@@ -6,8 +6,8 @@ import threading
 
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import Trust
-from pipelines.workspace import events, savepoints
+from pipelines.domain.trust import Trust
+from pipelines.workspace import events, savepoints, verifications
 from pipelines.workspace.parts import Parts
 
 
@@ -45,7 +45,7 @@ class Sealer:
         """A savepoint that is gone by now needs no seal; any other failure is an event, and its next verify meets it again."""
         try:
             if savepoints.get(self._parts, savepoint).verified_ms is None:
-                savepoints.verify(self._parts, savepoint, Trust.INTACT)
+                verifications.verify(self._parts, savepoint, Trust.INTACT)
         except NotFound:
             return
         except TidemarkError as error:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId, SavepointId
-from pipelines.domain.jobs import Operation, OperationState, Run, StopWanted, Wanted
+from pipelines.domain.jobs import Run, StopWanted, Wanted
+from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.requests import StopRequest, TakeRequest
 from pipelines.domain.savepoints import Reason, Savepoint
-from pipelines.workspace import events, runs, savepoints
+from pipelines.workspace import attachments, events, operations, runs, savepoints
 from pipelines.workspace.parts import Parts
 
 NOTHING_TO_SAVE = {"savepoint.no_query", "savepoint.no_batch"}
@@ -23,8 +23,12 @@ NOTHING_TO_SAVE = {"savepoint.no_query", "savepoint.no_batch"}
 
 
 def stop(parts: Parts, job: str, request: StopRequest) -> Operation:
-    """Asks the job's run to end; raises Conflict (`job.not_running`). Asked again it answers with the stop that is under way."""
+    """Asks the job's run to end; asked again it answers with the stop that is under way.
+
+    Raises Conflict (`job.not_running`, `job.attached`).
+    """
     name = runs.known(parts, job)
+    attachments.refuse(parts, name, "stopped")
     with parts.holding(name):
         run = runs.newest(parts, name)
         if run is None or not run.state.live:
@@ -38,7 +42,7 @@ def stop(parts: Parts, job: str, request: StopRequest) -> Operation:
 def _ask(parts: Parts, job: JobName, run: Run, request: StopRequest) -> Operation:
     kind = "cancel" if request.at_once else "stop"
     operation = Operation(OperationId(parts.new_id("o")), kind, job, OperationState.RUNNING, parts.now_ms())
-    save(parts, operation)
+    operations.save(parts, operation)
     asked = StopWanted(request.at_once, request.savepoint and not request.at_once, operation.id, request.label)
     parts.files.write(parts.layout.wanted_file(job), Wanted(run.id, asked))
     events.say(parts, f"run.{kind}", job, run.id, f"{kind} was asked for")
@@ -51,7 +55,7 @@ def _again(parts: Parts, job: JobName, wanted: Wanted, asked: StopWanted, reques
     if request.at_once and not asked.at_once:
         parts.files.write(parts.layout.wanted_file(job), Wanted(wanted.run, replace(asked, at_once=True, savepoint=False)))
         parts.changed.set()
-    return operation(parts, asked.operation)
+    return operations.get(parts, asked.operation)
 
 
 def finish(parts: Parts, job: JobName, asked: StopWanted, *, with_savepoint: bool) -> SavepointId | None:
@@ -68,7 +72,7 @@ def finish(parts: Parts, job: JobName, asked: StopWanted, *, with_savepoint: boo
             taken = None
             nothing = error.code in NOTHING_TO_SAVE
             done = replace(running, state=OperationState.DONE, ended_ms=parts.now_ms())
-            ended = done if nothing else failed(running, error, parts.now_ms())
+            ended = done if nothing else operations.failed(running, error, parts.now_ms())
             events.say(
                 parts,
                 "savepoint.skipped" if nothing else "savepoint.failed",
@@ -76,7 +80,7 @@ def finish(parts: Parts, job: JobName, asked: StopWanted, *, with_savepoint: boo
                 asked.operation,
                 f"no savepoint at the stop: {error.message}",
             )
-        save(parts, ended)
+        operations.save(parts, ended)
         parts.files.write(parts.layout.wanted_file(job), replace(parts.files.wanted(job), stop=None))
         return taken
 
@@ -91,31 +95,9 @@ def _savepoint(parts: Parts, job: JobName, asked: StopWanted) -> SavepointId:
     return taken.id
 
 
-def failed(running: Operation, error: TidemarkError, now_ms: int) -> Operation:
-    return replace(
-        running,
-        state=OperationState.FAILED,
-        ended_ms=now_ms,
-        error_code=error.code,
-        error_message=error.message,
-        error_hint=error.hint,
-    )
-
-
-def operation(parts: Parts, named: str) -> Operation:
-    """Raises NotFound (`operation.not_found`)."""
-    with parts.catalog.reading() as reader:
-        return operation_rows.get(reader, named)
-
-
-def save(parts: Parts, changed: Operation) -> None:
-    with parts.catalog.writing() as writer:
-        operation_rows.save(writer, [changed])
-
-
 def _running(parts: Parts, job: JobName, asked: StopWanted) -> Operation:
     """The operation, made again where the catalog was rebuilt meanwhile."""
     try:
-        return operation(parts, asked.operation)
+        return operations.get(parts, asked.operation)
     except NotFound:
         return Operation(asked.operation, "stop", job, OperationState.RUNNING, parts.now_ms())

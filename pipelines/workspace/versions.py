@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -26,14 +27,16 @@ class Change:
 
 
 def changed(old: Version, change: Change, now_ms: int) -> Version:
-    """`old` with `change`, under the id of its content."""
+    """`old` with `change`, under the id of its content. An interpreter that is not on this machine (the savepoint came from another
+    one) gives way to Tidemark's own.
+    """
     return version(
         old.script if change.script is None else script_name(change.script),
         old.code if change.code is None else change.code,
         args=old.args if change.args is None else change.args,
         conf=old.conf if change.conf is None else change.conf,
         master=old.master if change.master is None else change.master,
-        python=old.python,
+        python=old.python if shutil.which(old.python) else "",
         source=old.source,
         created_ms=now_ms,
     )
@@ -43,6 +46,11 @@ def freeze(parts: Parts, wanted: Version) -> Version:
     """Stores a version once and answers with the stored one; raises Invalid (`code.syntax`) for code that Python cannot read."""
     check_syntax(wanted.script, wanted.code)
     script_name(wanted.script)
+    return keep(parts, wanted)
+
+
+def keep(parts: Parts, wanted: Version) -> Version:
+    """Stores a version once, as it is: one that ran elsewhere may be written for another Python than ours."""
     stored = parts.files.version(wanted.id)
     if stored is None:
         stored = wanted if wanted.created_ms else replace(wanted, created_ms=parts.now_ms())

@@ -5,43 +5,47 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
-from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Operation, Run
+from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
+from pipelines.domain.operations import Operation
 from pipelines.domain.requests import (
+    AttachRequest,
     CompareRequest,
     ExperimentRequest,
+    ExportRequest,
     ForkRequest,
+    ImportRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
     TakeRequest,
 )
-from pipelines.domain.savepoints import (
-    DisposePlan,
-    Manifest,
-    RestorePlan,
-    RetainedBatch,
-    Savepoint,
-    TakePlan,
-    Trust,
-    Verification,
-)
+from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, RestorePlan, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.space import Space
+from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version
 from pipelines.storage.layout import Layout
 from pipelines.workspace import (
+    attachments,
     compare,
+    diagnoses,
     events,
     example,
     experiments,
+    exports,
     forks,
     jobs,
     logs,
+    operations,
     rebuild,
     resumes,
     runs,
     savepoints,
     sealing,
+    spaces,
     stops,
+    verifications,
     versions,
 )
 from pipelines.workspace.parts import Parts
@@ -79,6 +83,7 @@ class Workspace:
     def close(self) -> None:
         """Gives the catalog back; drivers run on."""
         self._sealer.stop()
+        operations.end_all(self.parts)
         self.parts.catalog.close()
 
     # jobs
@@ -100,6 +105,9 @@ class Workspace:
 
     def resume(self, job: str, request: ResumeRequest) -> Run | RestorePlan:
         return resumes.resume(self.parts, job, request)
+
+    def attach(self, request: AttachRequest) -> Run:
+        return attachments.attach(self.parts, request)
 
     def forget(self, job: str) -> None:
         jobs.forget(self.parts, job)
@@ -123,7 +131,13 @@ class Workspace:
         return events.newest(self.parts, job, limit)
 
     def operation(self, operation: str) -> Operation:
-        return stops.operation(self.parts, operation)
+        return operations.get(self.parts, operation)
+
+    def operations(self, *, running: bool = False) -> Sequence[Operation]:
+        return operations.newest_first(self.parts, running=running)
+
+    def cancel(self, operation: str) -> Operation:
+        return operations.cancel(self.parts, operation)
 
     # versions
 
@@ -136,7 +150,7 @@ class Workspace:
     # savepoints
 
     def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
-        return savepoints.take(self.parts, job, request)
+        return exports.take_to(self.parts, job, request) if request.to else savepoints.take(self.parts, job, request)
 
     def savepoints(self, job: str = "") -> Sequence[Savepoint]:
         return savepoints.newest_first(self.parts, job)
@@ -148,7 +162,25 @@ class Workspace:
         return savepoints.manifest(self.parts, savepoint)
 
     def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification:
-        return savepoints.verify(self.parts, savepoint, level)
+        return verifications.verify(self.parts, savepoint, level)
+
+    def start_verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Operation:
+        return verifications.start(self.parts, savepoint, level)
+
+    def verification(self, savepoint: str) -> Verification | None:
+        return verifications.last(self.parts, savepoint)
+
+    def diagnose(self, subject: str) -> Sequence[Diagnosis]:
+        return diagnoses.diagnose(self.parts, subject)
+
+    def space(self, job: str = "") -> Space:
+        return spaces.space(self.parts, job)
+
+    def export(self, savepoint: str, request: ExportRequest) -> Operation | ExportPlan:
+        return exports.export(self.parts, savepoint, request)
+
+    def import_savepoint(self, request: ImportRequest) -> Operation:
+        return exports.import_savepoint(self.parts, request)
 
     def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
         return savepoints.dispose(self.parts, savepoint, dry_run=dry_run)

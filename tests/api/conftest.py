@@ -26,7 +26,7 @@ def served(layout: Layout) -> Iterator[tuple[FakeFace, httpx.Client]]:
 
 @pytest.fixture
 def face(served: tuple[FakeFace, httpx.Client]) -> FakeFace:
-    served[0].begin_again()
+    served[0].begin_again(busy=True)
     return served[0]
 
 

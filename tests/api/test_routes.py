@@ -14,18 +14,24 @@ from pipelines.storage.layout import Layout
 from tests.faces import ROOT, FakeFace
 
 FIRST = "sp-000000000002"
+PROVED = "sp-000000000007"
+ARCHIVE = "s3://lake/archive/clicks.tar.zst"
 FORK = {"name": "c"}
+ATTACH = {"name": "elsewhere", "checkpoints": {"counts": "s3://lake/counts/checkpoint"}}
 RUN = {"name": "new", "script": "new.py", "code": "print()"}
 
 ANSWERS = [
     ("GET", "/v1/jobs", None, 200),
     ("POST", "/v1/jobs", RUN, 201),
+    ("POST", "/v1/jobs/attach", ATTACH, 201),
     ("GET", "/v1/jobs/post_engagement", None, 200),
     ("DELETE", "/v1/jobs/post_events", None, 204),
     ("POST", "/v1/jobs/post_engagement/stop", {}, 202),
     ("POST", "/v1/jobs/post_events/resume", {}, 201),
     ("POST", "/v1/jobs/post_events/resume", {"dry_run": True, "from_savepoint": FIRST}, 200),
+    ("POST", "/v1/jobs/post_events/resume", {"batch": 8, "new_queries": ["more"]}, 201),
     ("POST", "/v1/jobs/post_engagement/savepoints", {}, 201),
+    ("POST", "/v1/jobs/post_engagement/savepoints", {"event_ms": 5, "to": "s3://lake/one"}, 201),
     ("POST", "/v1/jobs/post_engagement/savepoints", {"batch": 7, "dry_run": True}, 200),
     ("GET", "/v1/jobs/post_engagement/logs?offset=0&limit=10", None, 200),
     ("GET", "/v1/jobs/post_engagement/retained", None, 200),
@@ -38,7 +44,19 @@ ANSWERS = [
     ("GET", f"/v1/savepoints/{FIRST}", None, 200),
     ("GET", f"/v1/savepoints/{FIRST}/manifest", None, 200),
     ("POST", f"/v1/savepoints/{FIRST}/verify?level=complete", None, 200),
-    ("POST", f"/v1/savepoints/{FIRST}/fork", FORK, 201),
+    ("POST", f"/v1/savepoints/{FIRST}/verifications?level=complete", None, 202),
+    ("GET", f"/v1/savepoints/{PROVED}/verification", None, 200),
+    ("POST", f"/v1/savepoints/{FIRST}/export", {"url": "s3://lake/one", "then_dispose": True}, 202),
+    ("POST", f"/v1/savepoints/{FIRST}/export", {"url": "s3://lake/one", "dry_run": True}, 200),
+    ("POST", "/v1/savepoints/import", {"url": ARCHIVE}, 202),
+    ("GET", "/v1/space", None, 200),
+    ("GET", "/v1/space?job=clicks", None, 200),
+    ("GET", "/v1/diagnosis?subject=clicks", None, 200),
+    ("GET", "/v1/operations", None, 200),
+    ("GET", "/v1/operations?running=true", None, 200),
+    ("GET", "/v1/operations/op-exporting", None, 200),
+    ("POST", "/v1/operations/op-exporting/cancel", None, 202),
+    ("POST", f"/v1/savepoints/{FIRST}/fork", {**FORK, "sinks": {"*": "fresh"}, "new_queries": ["more"]}, 201),
     ("POST", f"/v1/savepoints/{FIRST}/fork", {**FORK, "dry_run": True}, 200),
     ("DELETE", f"/v1/savepoints/{FIRST}", None, 200),
     ("GET", "/v1/experiments", None, 200),
@@ -64,6 +82,10 @@ REFUSALS = [
     ("POST", "/v1/jobs/post_engagement/resume", {}, 409, "job.running"),
     ("POST", "/v1/jobs/nobody/savepoints", {}, 404, "job.not_found"),
     ("POST", "/v1/jobs/post_engagement/savepoints", {"batch": 1}, 404, "batch.gone"),
+    ("POST", "/v1/jobs/attach", {**ATTACH, "name": "clicks"}, 409, "job.exists"),
+    ("POST", "/v1/jobs/attach", {**ATTACH, "checkpoints": {"counts": "/gone"}}, 404, "checkpoint.not_found"),
+    ("POST", "/v1/jobs/clicks/resume", {}, 409, "job.attached"),
+    ("POST", "/v1/jobs/post_events/resume", {"batch": 1}, 404, "batch.gone"),
     ("GET", "/v1/jobs/nobody/logs", None, 404, "job.not_found"),
     ("GET", "/v1/jobs/nobody/retained", None, 404, "job.not_found"),
     ("GET", "/v1/jobs/nobody/batches", None, 404, "job.not_found"),
@@ -72,6 +94,15 @@ REFUSALS = [
     ("GET", "/v1/savepoints/sp-none", None, 404, "savepoint.not_found"),
     ("GET", "/v1/savepoints/sp-none/manifest", None, 404, "savepoint.not_found"),
     ("POST", "/v1/savepoints/sp-none/verify", None, 404, "savepoint.not_found"),
+    ("POST", "/v1/savepoints/sp-none/verifications", None, 404, "savepoint.not_found"),
+    ("GET", "/v1/savepoints/sp-none/verification", None, 404, "savepoint.not_found"),
+    ("POST", "/v1/savepoints/sp-none/export", {"url": "s3://lake/one"}, 404, "savepoint.not_found"),
+    ("POST", f"/v1/savepoints/{FIRST}/export", {"url": ARCHIVE}, 409, "export.exists"),
+    ("POST", "/v1/savepoints/import", {"url": "s3://lake/none"}, 404, "export.not_found"),
+    ("GET", "/v1/diagnosis?subject=/data/gone", None, 404, "checkpoint.not_found"),
+    ("GET", "/v1/diagnosis?subject=nobody", None, 404, "savepoint.not_found"),
+    ("POST", "/v1/operations/none/cancel", None, 404, "operation.not_found"),
+    ("POST", "/v1/operations/op-verified/cancel", None, 409, "operation.ended"),
     ("POST", "/v1/savepoints/sp-none/fork", FORK, 404, "savepoint.not_found"),
     ("POST", f"/v1/savepoints/{FIRST}/fork", {"name": "post_events"}, 409, "job.exists"),
     ("DELETE", "/v1/savepoints/sp-none", None, 404, "savepoint.not_found"),
@@ -92,6 +123,11 @@ INVALID = [
     ("/v1/jobs/post_events/resume", {"args": "x"}, "body.args"),
     ("/v1/jobs/post_engagement/savepoints", {"bacth": 7}, "body.bacth"),
     (f"/v1/savepoints/{FIRST}/verify?level=hopefully", {}, "query.level"),
+    (f"/v1/savepoints/{FIRST}/verifications?level=hopefully", {}, "query.level"),
+    (f"/v1/savepoints/{FIRST}/export", {}, "body.url"),
+    (f"/v1/savepoints/{FIRST}/export", {"url": "s3://x", "then_delete": True}, "body.then_delete"),
+    ("/v1/savepoints/import", {"url": 7}, "body.url"),
+    ("/v1/jobs/attach", {**ATTACH, "checkpoints": "s3://lake"}, "body.checkpoints"),
     (f"/v1/savepoints/{FIRST}/fork", {}, "body.name"),
     ("/v1/experiments", {"name": "e", "savepoint": FIRST, "variants": [{"nam": "c"}]}, "body.variants.0"),
     ("/v1/compare", {"a": "x"}, "body.b"),
@@ -126,7 +162,16 @@ def test_a_wrong_body_is_named_and_changes_nothing(client: httpx.Client, face: F
     assert face.calls == []
 
 
-@pytest.mark.parametrize("path", ["/v1/jobs/post_engagement/batches?limit=0", "/v1/jobs/post_engagement/series?from_ms=a&to_ms=2"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/diagnosis",
+        "/v1/diagnosis?subject=",
+        "/v1/operations?running=perhaps",
+        "/v1/jobs/post_engagement/batches?limit=0",
+        "/v1/jobs/post_engagement/series?from_ms=a&to_ms=2",
+    ],
+)
 def test_a_wrong_query_is_refused(client: httpx.Client, path: str) -> None:
     assert client.get(path).json()["error"]["code"] == "request.invalid"
 
@@ -161,6 +206,40 @@ def test_a_savepoint_is_found_by_its_path(client: httpx.Client) -> None:
     quoted = f"{ROOT}/{FIRST}".replace("/", "%2F")
     assert client.get(f"/v1/savepoints/{quoted}").json()["id"] == FIRST
     assert client.get(f"/v1/savepoints/{quoted}/manifest").json()["id"] == FIRST
+
+
+def test_the_longer_paths_of_a_savepoint_that_is_named_by_its_path(client: httpx.Client, face: FakeFace) -> None:
+    quoted = f"{ROOT}/{PROVED}".replace("/", "%2F")
+    assert client.get(f"/v1/savepoints/{quoted}/verification").json() == plain(face.verification(PROVED))
+    assert client.post(f"/v1/savepoints/{quoted}/verifications", json={}).json()["subject"] == PROVED
+    assert client.post(f"/v1/savepoints/{quoted}/export", json={"url": "s3://lake/one"}).json()["subject"] == PROVED
+
+
+def test_before_the_first_verification_there_is_none(client: httpx.Client) -> None:
+    answer = client.get(f"/v1/savepoints/{FIRST}/verification")
+    assert (answer.status_code, answer.json()) == (200, None)
+
+
+def test_a_verification_is_followed_to_its_end(client: httpx.Client, face: FakeFace) -> None:
+    begun = client.post(f"/v1/savepoints/{FIRST}/verifications?level=proved", json={}).json()
+    assert (begun["state"], begun["amount"]["done"], begun["can_cancel"]) == ("running", 0, True)
+    seen = [client.get(f"/v1/operations/{begun['id']}").json() for _ in range(4)]
+    assert [one["amount"]["done"] for one in seen] == [500_000, 1_000_000, 1_500_000, 2_000_000]
+    assert [one["state"] for one in seen] == ["running"] * 3 + ["done"]
+    assert client.get(f"/v1/savepoints/{FIRST}/verification").json()["reached"] == "proved"
+
+
+def test_an_operation_that_failed_says_group_code_and_hint(client: httpx.Client) -> None:
+    failed = client.get("/v1/operations/op-failed").json()
+    said = [failed[f"error_{part}"] for part in ("group", "code", "hint")]
+    assert said == ["already_exists", "savepoint.exists", "Dispose of it first."]
+
+
+def test_a_dry_run_exports_nothing(client: httpx.Client, face: FakeFace) -> None:
+    plan = client.post(f"/v1/savepoints/{FIRST}/export", json={"url": "s3://lake/one.tar.zst", "dry_run": True}).json()
+    assert (plan["archive"], plan["files"]) == (True, 12)
+    assert "s3://lake/one.tar.zst" not in face.exported
+    assert len(face.operations(running=True)) == 1
 
 
 def test_a_dry_run_disposes_of_nothing(client: httpx.Client, face: FakeFace) -> None:

@@ -37,6 +37,12 @@ class Served:
         answer.raise_for_status()
         return answer.json()
 
+    def tell(self, path: str, body: Any) -> Any:
+        """What REST answers to a POST below `/api/v1`."""
+        answer = httpx.post(f"{self.url}/api/v1{path}", json=body, timeout=60)
+        answer.raise_for_status()
+        return answer.json()
+
 
 @contextmanager
 def served(workspace: Path, log: Path) -> Iterator[Served]:

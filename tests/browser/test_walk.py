@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from tests.browser import trusted
 from tests.browser.serving import Served
 from tests.browser.watching import Watched
 
@@ -23,7 +25,7 @@ SAVEPOINT = re.compile(r"sp-[0-9a-f]{12}")
 SOME = re.compile(r"[1-9][0-9,]*")
 
 
-def test_the_walk(watched: Watched, server: Served) -> None:
+def test_the_walk(watched: Watched, server: Served, tmp_path: Path) -> None:
     page = watched.page
     the_empty_page_offers_the_example(watched, server)
     its_health_appears(watched, server)
@@ -32,6 +34,11 @@ def test_the_walk(watched: Watched, server: Served) -> None:
     a_and_b_are_compared(watched)
     the_tree_shows_it_all(watched, savepoint)
     a_pasted_link_shows_the_same(watched, page.url, savepoint)
+    the_others_are_stopped(server)
+    trusted.is_verified_and_proved(watched, server, savepoint)
+    trusted.is_exported_and_brought_back(watched, server, savepoint, tmp_path / "archive")
+    trusted.one_that_runs_elsewhere_is_attached(watched, server, f"{JOB}_fork", tmp_path / "checkpoint")
+    trusted.a_stopped_job_is_rewound(watched, server, JOB)
     assert watched.errors == []
 
 
@@ -160,6 +167,18 @@ MARK = """(chart, savepoint) => {
     throw new Error(`no mark of ${savepoint}`);
 }"""
 """Where in the window a savepoint's mark is."""
+
+
+def the_others_are_stopped(server: Served) -> None:
+    """The forks have shown what they should; what follows needs the processor."""
+    for job in (f"{JOB}_fork", f"{JOB}_fork_b"):
+        server.tell(f"/jobs/{job}/stop", {"savepoint": False})
+        stopped(server, job)
+
+
+@retry(wait=wait_fixed(1), stop=stop_after_delay(LONG_MS / 1_000), retry=retry_if_result(lambda there: not there))
+def stopped(server: Served, job: str) -> bool:
+    return bool(server.ask(f"/jobs/{job}")["summary"]["state"] == "stopped")
 
 
 def a_pasted_link_shows_the_same(watched: Watched, url: str, savepoint: str) -> None:

@@ -21,7 +21,8 @@ from pipelines.catalog.connection import Catalog
 from pipelines.domain.errors import Corrupt, Invalid, NotFound
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId
-from pipelines.domain.jobs import Event, Operation, OperationState, Origin, QuerySeen
+from pipelines.domain.jobs import Event, Origin, QuerySeen
+from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.versions import version
 from tests.catalog.making import RUN, A, batch, job, run, savepoint

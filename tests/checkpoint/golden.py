@@ -8,7 +8,7 @@ from pathlib import Path
 from pipelines.domain.errors import NotFound
 from pipelines.storage import paths
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.protocol import Clone, Entry, How, Storage
+from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NAMES = sorted(path.parent.name for path in GOLDEN.glob("*/checkpoint"))
@@ -50,9 +50,10 @@ class MemoryStorage:
     def write(self, path: str, data: bytes) -> None:
         self.files[paths.relative(path)] = data
 
-    def clone(self, source: Storage, files: Sequence[Clone]) -> list[How]:
+    def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> list[How]:
         for file in files:
             self.files[file.target] = source.read(file.source)
+            advance(len(self.files[file.target]))
         return [How.COPY] * len(files)
 
     def delete(self, paths_: Iterable[str]) -> None:

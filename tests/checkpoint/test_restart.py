@@ -19,13 +19,13 @@ FORKED_AT = 5
 """Before the tenth batch, whose logs are compacted: the fork has to cross it."""
 STATEFUL = ["hdfs", "limit", "limit_format2", "rocksdb", "rocksdb_changelog", "rocksdb_format2", "join", "named", "transform"]
 COMMITS_AT_LEAST = 11
-NEWEST = 10**9
 
 
 def rows(spark: Any, output: Path) -> list[Any]:
     """What the sink log says is written: a fork's names the files that its parent wrote, too."""
     log = LocalStorage(output / "_spark_metadata")
-    files = sink_log.live_files(sink_log.read(log, NEWEST), NEWEST)
+    whole = sink_log.whole(log)
+    files = sink_log.live_files(whole, whole.batches[-1].id)
     return sorted(tuple(row) for row in spark.read.parquet(*(file.path for file in files)).collect())
 
 

@@ -65,9 +65,21 @@ def test_a_sink_without_a_log() -> None:
     assert dict(sink_log.cut(empty, 5)) == {}
 
 
-def test_a_batch_that_wrote_nothing_beyond_the_log_is_no_gap() -> None:
+def test_a_log_that_ends_before_the_batch_is_incomplete() -> None:
+    """Spark writes an entry for every batch, an empty one where there was nothing to write."""
     storage = log(_0=[line("a")])
-    assert [file.path for file in sink_log.live_files(sink_log.read(storage, 3), 3)] == ["a"]
+    assert [sink_log.holds(sink_log.names(storage), batch) for batch in (0, 1)] == [True, False]
+    with pytest.raises(Corrupt) as caught:
+        sink_log.read(storage, 3)
+    assert caught.value.code == "checkpoint.missing_file"
+
+
+def test_what_is_only_within_a_compact_file_is_not_offered() -> None:
+    storage = log(_19_compact=[line("a")], _20=[line("b")])
+    names = sink_log.names(storage)
+    assert [batch for batch in range(22) if sink_log.holds(names, batch)] == [19, 20]
+    with pytest.raises(Corrupt, match="from it on can still be had"):
+        sink_log.read(storage, 18)
 
 
 def test_a_gap_is_missing() -> None:

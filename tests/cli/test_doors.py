@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,13 @@ import psutil
 import pytest
 
 from pipelines.cli.server import running_server
+from pipelines.domain.operations import Operation, OperationState
 from pipelines.storage.layout import Layout
 from tests.api.serving import serving
 from tests.faces import FakeFace
 
 REPOSITORY = Path(__file__).parents[2]
+FIRST = "sp-000000000002"
 
 
 @pytest.fixture
@@ -62,6 +66,41 @@ def test_errors_of_the_server_are_the_commands(layout: Layout, url: str) -> None
     assert json.loads(done.stderr)["error"]["code"] == "job.not_found"
     refused = tidemark(layout, "forget", "post_engagement")
     assert (refused.returncode, refused.stdout, refused.stderr) == (5, "", "error: post_engagement runs\nhint: Stop it first.\n")
+
+
+class Standing(FakeFace):
+    """Operations that go on until they are cancelled; keeps how often they were looked at."""
+
+    looks = 0
+
+    def operation(self, operation: str) -> Operation:
+        self.looks += 1
+        return self.operations_by_id[operation]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_command_that_is_ended_cancels_its_operation_on_the_server(layout: Layout, number: signal.Signals, code: int) -> None:
+    face = Standing()
+    face.begin_again()
+    with serving(face, layout) as url:
+        announce(layout, url)
+        command = [sys.executable, "-m", "pipelines", "verify", FIRST, "--workspace", str(layout.root)]
+        with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+            try:
+                until(lambda: face.looks > 0 or started.poll() is not None)
+                started.send_signal(number)
+                out, err = started.communicate()
+            finally:
+                started.kill()
+    assert (started.returncode, out) == (code, "")
+    assert err == "cancelling the verify; what it made is being removed\nthe verify was cancelled\n"
+    assert [one.state for one in face.operations()] == [OperationState.CANCELLED]
+
+
+def until(found: Callable[[], bool]) -> None:
+    """Waits for it; the test's own time limit ends what never comes."""
+    while not found():
+        threading.Event().wait(0.02)
 
 
 def test_a_pipe_that_closes_is_no_traceback(layout: Layout, url: str) -> None:

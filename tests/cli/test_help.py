@@ -19,7 +19,7 @@ from pipelines.cli.app import app
 from pipelines.domain.errors import FACES
 
 ROOT = Path(__file__).parents[2]
-HEAVY = {"duckdb", "pyspark", "fastapi", "streamlit", "pandas", "httpx", "psutil", "fsspec", "uvicorn", "plotly"}
+HEAVY = {"duckdb", "pyspark", "fastapi", "streamlit", "pandas", "httpx", "psutil", "fsspec", "uvicorn", "plotly", "rich"}
 PROMISED = [
     "run",
     "list",
@@ -32,10 +32,15 @@ PROMISED = [
     "savepoints",
     "verify",
     "dispose",
+    "export",
+    "import",
+    "attach",
     "fork",
     "experiment",
     "compare",
     "versions",
+    "operations",
+    "cancel-operation",
     "events",
     "forget",
     "example",
@@ -80,6 +85,7 @@ def test_help_lists_every_command_and_exit_code() -> None:
     shown = CliRunner().invoke(app, ["--help"]).stdout
     assert all(re.search(rf"^  {words[0]} ", shown, re.MULTILINE) for words in COMMANDS)
     assert all(f"  {code}  {group}: " in shown for group, (_, code) in FACES.items())
+    assert "  130  interrupted: " in shown
 
 
 def test_the_readme_lists_every_command() -> None:

@@ -14,23 +14,29 @@ from pipelines.api.app import create_api
 from pipelines.cli.remote import RemoteFace
 from pipelines.domain.errors import FACES, GROUPS, TidemarkError, Unavailable
 from pipelines.domain.requests import (
+    AttachRequest,
     CompareRequest,
     ExperimentRequest,
+    ExportRequest,
     ForkRequest,
+    ImportRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
     TakeRequest,
 )
-from pipelines.domain.savepoints import Trust
+from pipelines.domain.trust import Trust
 from pipelines.workspace.face import Face
 from tests.api.serving import serving
 from tests.faces import ROOT, FakeFace
 
 FIRST = "sp-000000000002"
+ARCHIVE = "s3://lake/archive/clicks.tar.zst"
+PROVED = "sp-000000000007"
 JOB = "post_engagement"
 RUN = RunRequest("new", "new.py", "print('é')\n", ("--x", "{output}"), {"a": "b"}, "local[1]", "/py", "/src/new.py", FIRST)
-FULL_FORK = ForkRequest("c", "print()\n", "c.py", ("1",), {"k": "v"}, "local[1]")
+FULL_FORK = ForkRequest("c", "print()\n", "c.py", ("1",), {"k": "v"}, "local[1]", {"*": "fresh"}, ("more",))
+ATTACH = AttachRequest("far", {"a": "s3://lake/a"}, "parquet", "s3://o", "far.py", "print()", ("1",), {"k": "v"}, "yarn", "4.1.0")
 
 CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "jobs": [lambda f: f.jobs()],
@@ -40,9 +46,11 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "stop": [lambda f: f.stop(JOB, StopRequest(label="x")), lambda f: f.stop(JOB, StopRequest(False, True))],
     "resume": [
         lambda f: f.resume("post_events", ResumeRequest()),
-        lambda f: f.resume("post_events", ResumeRequest(FIRST, "print(2)", ("1",), {"k": "v"}, "local[1]")),
+        lambda f: f.resume("post_events", ResumeRequest(FIRST, None, "print(2)", ("1",), {"k": "v"}, "local[1]", ("more",))),
+        lambda f: f.resume("post_events", ResumeRequest(batch=8)),
         lambda f: f.resume("post_events", ResumeRequest(FIRST, dry_run=True)),
     ],
+    "attach": [lambda f: f.attach(ATTACH), lambda f: f.attach(AttachRequest("far", {"a": "/a", "b": "/b"}))],
     "forget": [lambda f: f.forget("post_events")],
     "logs": [lambda f: f.logs(JOB), lambda f: f.logs(JOB, run="r-9", offset=3, limit=5)],
     "retained": [lambda f: f.retained(JOB)],
@@ -51,13 +59,28 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "event_series": [lambda f: f.event_series(JOB, points=1)],
     "events": [lambda f: f.events(), lambda f: f.events(JOB, limit=1)],
     "operation": [lambda f: f.operation(f.stop(JOB, StopRequest()).id)],
+    "operations": [lambda f: f.operations(), lambda f: f.operations(running=True)],
+    "cancel": [lambda f: f.cancel("op-exporting")],
     "version": [lambda f: f.version(f.job(JOB).runs[0].version)],
     "tree": [lambda f: f.tree()],
-    "take": [lambda f: f.take(JOB, TakeRequest(7, None, "ü")), lambda f: f.take(JOB, TakeRequest(at_ms=4, dry_run=True))],
+    "take": [
+        lambda f: f.take(JOB, TakeRequest(7, label="ü")),
+        lambda f: f.take(JOB, TakeRequest(event_ms=4, to="s3://lake/one")),
+        lambda f: f.take(JOB, TakeRequest(at_ms=4, dry_run=True)),
+    ],
     "savepoints": [lambda f: f.savepoints(), lambda f: f.savepoints("post_events")],
     "savepoint": [lambda f: f.savepoint(FIRST), lambda f: f.savepoint(f"{ROOT}/{FIRST}")],
     "manifest": [lambda f: f.manifest(FIRST), lambda f: f.manifest(f"{ROOT}/{FIRST}")],
     "verify": [lambda f: f.verify(FIRST), lambda f: f.verify(FIRST, Trust.PROVED)],
+    "start_verify": [lambda f: f.start_verify(FIRST), lambda f: f.start_verify(FIRST, Trust.PROVED)],
+    "verification": [lambda f: f.verification(PROVED), lambda f: f.verification(FIRST)],
+    "diagnose": [lambda f: f.diagnose(JOB), lambda f: f.diagnose(f"{ROOT}/{FIRST}"), lambda f: f.diagnose("/data/ü/checkpoint")],
+    "space": [lambda f: f.space(), lambda f: f.space("clicks")],
+    "export": [
+        lambda f: f.export(FIRST, ExportRequest("s3://lake/one", True, True)),
+        lambda f: f.export(FIRST, ExportRequest("s3://lake/one.tar.zst", dry_run=True)),
+    ],
+    "import_savepoint": [lambda f: f.import_savepoint(ImportRequest(ARCHIVE))],
     "dispose": [lambda f: f.dispose(FIRST, dry_run=True), lambda f: f.dispose(f"{ROOT}/{FIRST}")],
     "fork": [lambda f: f.fork(FIRST, FULL_FORK), lambda f: f.fork(FIRST, ForkRequest("c", dry_run=True))],
     "experiments": [lambda f: f.experiments()],
@@ -91,7 +114,7 @@ def served() -> Iterator[tuple[FakeFace, str]]:
 
 @pytest.fixture
 def face(served: tuple[FakeFace, str]) -> FakeFace:
-    served[0].begin_again()
+    served[0].begin_again(busy=True)
     return served[0]
 
 
@@ -119,8 +142,8 @@ def test_it_has_the_method_with_the_same_signature(name: str) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_answers_and_requests_survive_the_wire(name: str, face: FakeFace, remote: RemoteFace) -> None:
     for call in CALLS[name]:
-        near = FakeFace.sample()
-        face.begin_again()
+        near = FakeFace.busy()
+        face.begin_again(busy=True)
         expected, answered = call(near), call(remote)
         assert answered == expected
         assert type(answered) is type(expected)
@@ -129,7 +152,7 @@ def test_answers_and_requests_survive_the_wire(name: str, face: FakeFace, remote
 
 def test_every_route_is_reached(face: FakeFace, remote: RemoteFace, recording: Recording) -> None:
     for call in (call for calls in CALLS.values() for call in calls):
-        face.begin_again()
+        face.begin_again(busy=True)
         call(remote)
     described = create_api(face).openapi()["paths"]
     reached = {

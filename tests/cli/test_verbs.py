@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import FACES, GROUPS, TidemarkError
-from pipelines.domain.jobs import LogChunk, OperationState
-from pipelines.domain.requests import CompareRequest, ForkRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
+from pipelines.domain.jobs import LogChunk
+from pipelines.domain.operations import OperationState
+from pipelines.domain.requests import AttachRequest, CompareRequest, ForkRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import Exit, RunState
-from pipelines.domain.savepoints import Trust
 from pipelines.storage.documents import plain
 from tests.cli.doors import Door
 from tests.faces import LOG, NOW_MS, ROOT
@@ -187,7 +187,7 @@ def test_cancel(tidemark: Door) -> None:
 def test_resume(tidemark: Door, script: Path) -> None:
     done = tidemark("resume", "post_events", "--from", FIRST, "--code", script, "--arg", "x", "--conf", "k=v", "--master", "local[1]")
     assert done.stdout == f"post_events {tidemark.face.runs['post_events'][-1].id}\n"
-    assert tidemark.face.calls == [("resume", ResumeRequest(FIRST, "print('counts')\n", ("x",), {"k": "v"}, "local[1]"))]
+    assert tidemark.face.calls == [("resume", ResumeRequest(FIRST, None, "print('counts')\n", ("x",), {"k": "v"}, "local[1]"))]
     assert tidemark.ticks == 1
 
 
@@ -202,10 +202,64 @@ def test_resume_adds_confs_to_those_it_had(tidemark: Door) -> None:
     assert tidemark.face.calls[-1] == ("resume", ResumeRequest(conf={"spark.x": "1", "k": "v"}))
 
 
+def test_resume_at_a_batch(tidemark: Door) -> None:
+    assert tidemark("resume", "post_events", "--batch", "8", "--new-query", "a", "--new-query", "b").exit_code == 0
+    assert tidemark.face.calls == [("resume", ResumeRequest(batch=8, new_queries=("a", "b")))]
+    assert tidemark.face.runs["post_events"][-1].from_savepoint == tidemark.face.savepoints("post_events")[0].id
+
+
+def test_resume_goes_to_one_point(tidemark: Door) -> None:
+    done = tidemark("resume", "post_events", "--batch", "8", "--from", FIRST)
+    assert (done.exit_code, tidemark.face.calls) == (2, [])
+    assert "--from, --batch" in done.stderr
+
+
+ATTACHED = [
+    (["/lake/counts"], {"query-0": "/lake/counts"}),
+    (["s3://lake/counts", "--query", "counts"], {"counts": "s3://lake/counts"}),
+    (["--checkpoint", "a=s3://lake/a", "--checkpoint", "b=/b=c"], {"a": "s3://lake/a", "b": "/b=c"}),
+]
+
+
+@pytest.mark.parametrize(("words", "checkpoints"), ATTACHED)
+def test_attach(tidemark: Door, words: list[str], checkpoints: dict[str, str]) -> None:
+    done = tidemark("attach", "far", *words)
+    assert (done.exit_code, done.stdout) == (0, f"far {tidemark.face.runs['far'][-1].id}\n")
+    assert tidemark.face.calls == [("attach", AttachRequest("far", checkpoints))]
+    assert tidemark.ticks == 1
+
+
+def test_attach_with_all_that_a_checkpoint_does_not_say(
+    tidemark: Door, script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--sink", "parquet", "--sink-path", "out", "--code", script, "--arg", "1", "--conf", "k=v", "--master", "yarn"]
+    assert tidemark("attach", "far", "live/counts", *words, "--spark-version", "4.1.0").exit_code == 0
+    here = {"query-0": str(tmp_path / "live" / "counts")}
+    code = "print('counts')\n"
+    asked = AttachRequest("far", here, "parquet", str(tmp_path / "out"), "counts.py", code, ("1",), {"k": "v"}, "yarn", "4.1.0")
+    assert tidemark.face.calls == [("attach", asked)]
+
+
+@pytest.mark.parametrize("words", [[], ["/a", "--checkpoint", "b=/b"], ["--checkpoint", "/b"], ["--checkpoint", "b=/b", "--query", "b"]])
+def test_attach_that_makes_no_sense(tidemark: Door, words: list[str]) -> None:
+    assert tidemark("attach", "far", *words).exit_code == 2
+    assert tidemark.face.calls == []
+
+
+def test_an_attached_job_is_watched(tidemark: Door) -> None:
+    tidemark("attach", "far", "/lake/counts", "--query", "counts", "--sink", "parquet")
+    row = next(line for line in tidemark("list").stdout.splitlines() if line.startswith("far "))
+    assert row.split()[1] == "watched"
+    shown = tidemark("show", "far").stdout
+    assert "elsewhere: watched by its checkpoint" in shown and "/lake/counts" in shown
+    assert tidemark.json("show", "far")["summary"]["job"]["attached"] is True
+
+
 def test_savepoint_prints_its_path_and_nothing_else(tidemark: Door) -> None:
     done = tidemark("savepoint", JOB, "--batch", "8", "--label", "before ads")
     assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.savepoints(JOB)[0].path}\n")
-    assert tidemark.face.calls == [("take", TakeRequest(8, None, "before ads"))]
+    assert tidemark.face.calls == [("take", TakeRequest(8, label="before ads"))]
     assert "batch 8, 2.0 MB in 12 files, 4.1 kB new, in 42 ms" in done.stderr
 
 
@@ -214,8 +268,23 @@ def test_savepoint_at_a_time(tidemark: Door) -> None:
     assert tidemark.face.calls == [("take", TakeRequest(at_ms=NOW_MS - 600_000))]
 
 
-def test_savepoint_at_no_time(tidemark: Door) -> None:
-    assert tidemark("savepoint", JOB, "--at", "soon").exit_code == 2
+def test_savepoint_at_an_event_time(tidemark: Door) -> None:
+    assert tidemark("savepoint", JOB, "--event-time", "-1h").exit_code == 0
+    assert tidemark.face.calls == [("take", TakeRequest(event_ms=NOW_MS - 3_600_000))]
+
+
+def test_savepoint_to_a_url(tidemark: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert tidemark("savepoint", JOB, "--to", "s3://lake/one").stdout == "s3://lake/one\n"
+    assert tidemark("savepoint", JOB, "--to", "one").stdout == f"{tmp_path / 'one'}\n"
+    assert tidemark.face.calls[0] == ("take", TakeRequest(to="s3://lake/one"))
+
+
+@pytest.mark.parametrize("option", ["--at", "--event-time"])
+def test_savepoint_at_no_time(tidemark: Door, option: str) -> None:
+    assert tidemark("savepoint", JOB, option, "soon").exit_code == 2
+    assert tidemark("savepoint", JOB, option, "-10m", "--batch", "8").exit_code == 2
+    assert tidemark.face.calls == []
 
 
 def test_savepoint_dry_run_prints_the_plan(tidemark: Door) -> None:
@@ -230,19 +299,6 @@ def test_savepoints(tidemark: Door) -> None:
     assert rows == ["SAVEPOINT", SECOND, FIRST]
     assert [one["id"] for one in tidemark.json("savepoints", JOB)] == [SECOND, FIRST]
     assert tidemark("savepoints", "post_events").stdout == ""
-
-
-def test_verify(tidemark: Door) -> None:
-    assert "reached    proved" in tidemark("verify", FIRST, "--level", "proved").stdout
-    assert tidemark.face.calls == [("verify", Trust.PROVED)]
-
-
-def test_verify_of_a_damaged_one(tidemark: Door) -> None:
-    tidemark.face.damaged.add(FIRST)
-    done = tidemark("verify", FIRST, "--json")
-    assert done.exit_code == 7
-    assert json.loads(done.stdout)["damages"][0]["kind"] == "missing"
-    assert json.loads(done.stderr)["error"]["code"] == "savepoint.damaged"
 
 
 def test_dispose(tidemark: Door) -> None:
@@ -268,8 +324,28 @@ def test_fork(tidemark: Door, script: Path) -> None:
 
 def test_fork_dry_run_prints_the_plan(tidemark: Door) -> None:
     text = tidemark("fork", FIRST, "--name", "c", "--dry-run").stdout
-    assert "query id     new" in text and "warning      a warning" in text and "carry" in text
+    assert "query id     new" in text and "warning      a warning" in text and "continue" in text
     assert "c" not in tidemark.face.runs
+
+
+SINKS = [
+    (["fresh"], {"*": "fresh"}),
+    (["counts=fresh"], {"counts": "fresh"}),
+    (["continue", "counts=fresh", "raw=continue"], {"*": "continue", "counts": "fresh", "raw": "continue"}),
+]
+
+
+@pytest.mark.parametrize(("given", "sinks"), SINKS)
+def test_fork_says_what_its_sinks_do(tidemark: Door, given: list[str], sinks: dict[str, str]) -> None:
+    words = [word for sink in given for word in ("--sink", sink)]
+    assert tidemark("fork", FIRST, "--name", "c", *words, "--new-query", "more").exit_code == 0
+    assert tidemark.face.calls == [("fork", ForkRequest("c", sinks=sinks, new_queries=("more",)))]
+
+
+@pytest.mark.parametrize("sink", ["frsh", "counts=", "=fresh", "counts=new"])
+def test_fork_with_a_sink_that_does_nothing_known(tidemark: Door, sink: str) -> None:
+    assert tidemark("fork", FIRST, "--name", "c", "--sink", sink).exit_code == 2
+    assert tidemark.face.calls == []
 
 
 def test_experiment(tidemark: Door, script: Path) -> None:

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from pipelines.cli import formats
-from pipelines.cli.moments import moment_ms
 from pipelines.cli.output import Table, details
 from pipelines.domain.errors import Invalid
+from pipelines.domain.moments import moment_ms
 
 NOW = datetime(2027, 1, 15, 8, 30, 10, 500_000, timezone(timedelta(hours=2)))
 

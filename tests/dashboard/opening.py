@@ -53,6 +53,23 @@ def agreed(app: AppTest, key: str) -> AppTest:
     return app
 
 
+def asked(app: AppTest, opens: str, **typed: object) -> AppTest:
+    """The page with the dialog of the button `opens` open, and what was typed into its fields (by key) taken up."""
+    app.button(key=opens).click().run()
+    for key, value in typed.items():
+        widget = next(one for one in (*app.text_input, *app.checkbox, *app.radio, *app.selectbox) if one.key == key)
+        widget.set_value(value)
+        app.button(key=opens).click().run()
+    assert not app.exception, app.exception[0].stack_trace
+    return app
+
+
+def answered(app: AppTest, opens: str, answers: str) -> AppTest:
+    """The page after the button `answers` of the dialog that the button `opens` opened."""
+    app.button(key=opens).click()
+    return clicked(app, answers)
+
+
 def selected(app: AppTest, name: str) -> str:
     """What the address selects."""
     value = app.query_params.get(name, "")

@@ -151,6 +151,49 @@ def test_a_sink_that_is_refused_cannot_be_started(opened: Opener, monkeypatch: p
     assert "Two jobs on one sink" in app.button(key="fork_start").help
 
 
+def test_a_fresh_output_is_asked_for_per_query(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    choice = next(one for one in app.segmented_control if one.key == f"fork_sink_{SAVEPOINT}_A_counts")
+    assert choice.value == "continue"
+    choice.set_value("fresh").run()
+    assert any("--sink counts=fresh" in one.value for one in app.code)
+    clicked(app, "fork_start")
+    _, request = face.calls[-1]
+    assert isinstance(request, ForkRequest)
+    assert request.sinks == {"counts": "fresh"}
+
+
+def test_a_refused_sink_says_what_to_change(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = FakeFace._restore_plan
+
+    def refusing(self: FakeFace, *args: object, **more: object) -> object:
+        plan = whole(self, *args, **more)  # type: ignore[arg-type]
+        return replace(plan, sinks=(SinkPlan(plan.sinks[0].query, "parquet", "/shared", "refuse", "Two jobs on one sink"),))
+
+    monkeypatch.setattr(FakeFace, "_restore_plan", refusing)
+    words = said(opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT))
+    for part in ("refused", "Two jobs on one sink", "Choose what happens with the output above"):
+        assert part in words
+
+
+def test_a_query_that_the_savepoint_does_not_know_is_named(opened: Opener, tmp_path: Path) -> None:
+    script = tmp_path / "more.py"
+    script.write_text('a.writeStream.queryName("counts")\nb.writeStream.queryName("late")\n')
+    face = FakeFace.sample()
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    assert not app.multiselect
+    app.text_input(key="fork_path").set_value(str(script)).run()
+    app = clicked(app, "fork_load_now")
+    assert "The code names late, which the savepoint does not hold" in said(app)
+    app.multiselect(key=f"fork_new_{SAVEPOINT}_A").set_value(["late"]).run()
+    assert "The code names late" not in said(app)
+    clicked(app, "fork_start")
+    _, request = face.calls[-1]
+    assert isinstance(request, ForkRequest)
+    assert request.new_queries == ("late",)
+
+
 def test_two_variants_make_an_experiment(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "fork", savepoint=SAVEPOINT), "fork_add")

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from dashboard.retention import batches_chart
-from dashboard.views.job import batches, failure, header, logs, metrics, versions
+from dashboard.views.job import batches, failure, header, logs, metrics, resuming, versions
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.requests import ResumeRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import RunState
-from tests.dashboard.opening import Opener, agreed, clicked, said, selected, tables
+from tests import samples
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
 TABS = ("Metrics", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
@@ -144,6 +145,70 @@ def test_resume_from_the_checkpoint(opened: Opener) -> None:
     app.button(key="resume").click()
     clicked(app, "resume_yes")
     assert face.calls == [("resume", ResumeRequest())]
+
+
+def test_resume_from_a_savepoint_shows_its_plan(opened: Opener) -> None:
+    face = FakeFace.sample()
+    taken = face._taken("post_events", TakeRequest())
+    app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resuming.SAVEPOINT)
+    words = said(app)
+    for part in ("12 files, 2.0 MB", "the sink&#x27;s log is carried over", "a warning", "so nothing is lost"):
+        assert part in words
+    app.button(key="resume").click()
+    app.radio(key="resume_way").set_value(resuming.SAVEPOINT)
+    clicked(app, "resume_yes")
+    assert face.calls[-1] == ("resume", ResumeRequest(taken.id))
+
+
+def test_resume_goes_back_to_a_batch(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resuming.BATCH, resume_batch=7)
+    assert any("resume post_events --batch 7" in one.value for one in app.code)
+    answered(app, "resume", "resume_yes")
+    assert face.calls[-1] == ("resume", ResumeRequest(batch=7))
+
+
+def test_a_refused_plan_cannot_be_begun(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(job: str, request: ResumeRequest) -> None:
+        raise Unavailable("storage.gone", "The store is away.", "Wait.")
+
+    face = FakeFace.sample()
+    app = opened(face, "job", job="post_events")
+    monkeypatch.setattr(face, "resume", refuse)
+    app = asked(app, "resume", resume_way=resuming.BATCH)
+    assert "storage.gone" in said(app)
+    assert app.button(key="resume_yes").disabled
+
+
+def test_the_checkpoint_of_a_failed_job_is_examined(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.damaged.add("post_engagement_split")
+    app = opened(face, "job", job="post_engagement_split")
+    assert "Batch 8 is whole" not in said(app)
+    app = clicked(app, "failed_examine")
+    words = said(app)
+    for part in ("state of operator 0, partition 3", "batches 7–8", "Batch 8 is whole"):
+        assert part in words
+    app = answered(asked(app, "doctor_rewind"), "doctor_rewind", "rewind_yes")
+    assert face.calls[-1] == ("resume", ResumeRequest(batch=8))
+
+
+def test_a_sound_checkpoint_is_said_to_be_sound(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job="post_engagement_split", examine="yes")
+    assert "Nothing is damaged." in said(app)
+    assert "doctor_rewind" not in {one.key for one in app.button}
+    assert "Nothing is damaged." not in said(clicked(app, "doctor_close"))
+
+
+def test_a_checkpoint_with_nothing_left_leads_to_a_savepoint(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    face._taken("post_engagement_split", TakeRequest())
+    one = samples.diagnosis("post_engagement_split", "/c", damaged=True)
+    monkeypatch.setattr(face, "diagnose", lambda subject: [replace(one, restorable=())])
+    app = opened(face, "job", job="post_engagement_split", examine="yes")
+    assert "no batch" in said(app)
+    app = clicked(app, "doctor_savepoint")
+    assert app.radio(key="resume_way").value == resuming.SAVEPOINT
 
 
 def test_forget_says_what_goes_and_leaves_the_page(opened: Opener) -> None:

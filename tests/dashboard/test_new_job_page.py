@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import equivalents, gallery
+from dashboard import gallery
 from dashboard.views import new_job_form as form
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.requests import RunRequest
@@ -91,15 +91,3 @@ def test_the_gallery_reads_and_refuses(tmp_path: Path) -> None:
     (tmp_path / "binary.py").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(Invalid):
         gallery.from_path(str(tmp_path / "binary.py"))
-
-
-def test_every_action_as_a_command_and_a_call() -> None:
-    url = "http://127.0.0.1:8501"
-    taken = equivalents.savepoint("a", url, batch=7, label="it's")
-    assert taken.command == "python -m pipelines savepoint a --batch 7 --label 'it'\"'\"'s'"
-    assert taken.call.startswith("curl -X POST http://127.0.0.1:8501/api/v1/jobs/a/savepoints")
-    assert equivalents.stop("a", url, with_savepoint=False).command == "python -m pipelines stop a --no-savepoint"
-    assert equivalents.resume("a", url, from_savepoint="sp-1").command == "python -m pipelines resume a --from sp-1"
-    assert equivalents.forget("a", url).call == "curl -X DELETE http://127.0.0.1:8501/api/v1/jobs/a"
-    begun = equivalents.run("a.py", url, name="a", args=("--x", "1"), conf={"k": "v"}, master="yarn")
-    assert begun.command == "python -m pipelines run a.py --name a --conf k=v --master yarn -- --x 1"

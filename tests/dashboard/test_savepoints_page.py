@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard import trust
 from dashboard.views.savepoints_reading import by_kind, kind_of, offset_words
+from dashboard.views.savepoints_trust import nearest_sound, states_frame
 from pipelines.domain.errors import Unavailable
-from pipelines.domain.requests import ResumeRequest, StopRequest
-from pipelines.domain.savepoints import StoredFile, Trust
-from tests.dashboard.opening import Opener, agreed, clicked, said, selected
-from tests.faces import FakeFace
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.requests import ExportRequest, ResumeRequest, StopRequest, TakeRequest
+from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.savepoints import Reason, StoredFile
+from pipelines.domain.trust import StateCount, Trust, Verification
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
+from tests.faces import NOW_MS, QUERY, FakeFace
+from tests.samples import proof
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
 
@@ -124,13 +133,115 @@ def test_two_are_compared_in_the_tree(opened: Opener) -> None:
     assert {selected(app, "savepoint"), selected(app, "with")} == {FIRST, SECOND}
 
 
-def test_a_verification_shows_its_damage(opened: Opener) -> None:
+def test_several_are_verified_as_operations(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_verify")
+    assert face.calls == [("start_verify", Trust.INTACT)] * 2
+    finished(app, face)
+    assert [one.trust for one in face.savepoints()] == [Trust.INTACT, Trust.INTACT]
+
+
+def test_a_damaged_one_shows_what_the_doctor_finds_and_the_way_out(opened: Opener) -> None:
     face = FakeFace.sample()
     face.damaged.add(FIRST)
-    app = clicked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_verify")
-    assert ("verify", Trust.INTACT) in face.calls
-    assert "1 file of" in said(app)
-    assert any("the file is gone" in list(one.value.get("What", [])) for one in app.dataframe)
+    face.verify(FIRST)
+    app = opened(face, "savepoints", savepoint=FIRST)
+    words = said(app)
+    for part in ("1 file of", "state of operator 0, partition 3", "batches 7–8", "Batch 8 is whole", "the file is gone"):
+        assert part in words
+    for key in ("fork_catalog", "resume_catalog", "export_catalog"):
+        assert app.button(key=key).disabled
+    assert "Open sp-00000000, batch 9" in [one.label for one in app.button]
+    app = clicked(app, "again_catalog")
+    assert face.calls[-1] == ("take", TakeRequest(batch=7, label="before ads"))
+    assert selected(app, "savepoint") == face.savepoints()[0].id
+
+
+def test_the_nearest_sound_savepoint_is_offered() -> None:
+    face = FakeFace.sample()
+    first, second = face.savepoint(FIRST), face.savepoint(SECOND)
+    assert nearest_sound(first, face.savepoints()) == second
+    assert nearest_sound(first, [first, replace(second, damaged_files=1)]) is None
+
+
+def test_levels_are_badges_with_their_times(opened: Opener) -> None:
+    face = FakeFace.sample()
+    words = said(opened(face, "savepoints", savepoint=FIRST))
+    assert 'class="tm-chip tm-not"' in words
+    assert "Nobody has verified it yet" in words
+    face.verify(FIRST, Trust.PROVED)
+    words = said(opened(face, "savepoints", savepoint=FIRST))
+    assert 'class="tm-chip tm-not"' not in words
+    assert "Spark restored it, counted its rows and ran a batch" in words
+
+
+def test_counts_that_differ_are_said() -> None:
+    states = [StateCount(QUERY, 0, "dedupe", 5, 5), StateCount(QUERY, 1, "join", 5, 6), StateCount(QUERY, 2, "rank", 5, None)]
+    assert list(states_frame(states)["Agrees"]) == ["yes", "no", "not said"]
+
+
+def test_a_proof_that_could_not_run_a_batch_says_why() -> None:
+    found = Verification(SavepointId(FIRST), Trust.PROVED, Trust.INTACT, NOW_MS, 1, 1, proof=replace(proof(), note="Nothing new to read."))
+    assert trust.said(found) == ("Not proved: intact was reached", "Nothing new to read.", "orange")
+
+
+def test_sizes_are_shown_each_and_together(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "savepoints", savepoint=FIRST)
+    words = said(app)
+    for part in ("On disk together", "As separate copies", "4.0 MB", "Disposing frees", "4.1 kB (0.2 %)", "Shared with others"):
+        assert part in words
+    assert list(app.dataframe[0].value["frees"]) == [4_096, 4_096]
+
+
+def test_what_several_free_is_at_least_their_sum_and_exact_for_all(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face._taken("post_events", TakeRequest())
+    words = said(clicked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_dispose"))
+    assert "frees **at least 8.2 kB**" in words
+    everything = ",".join(one.id for one in face.savepoints())
+    assert "frees **12.3 kB**" in said(clicked(opened(face, "savepoints", savepoint=everything), "bulk_dispose"))
+
+
+def test_an_export_shows_its_plan_and_leaves_when_told_to(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "savepoints", savepoint=FIRST)
+    app = asked(app, "export_catalog", export_url="/archive/a.tar.zst", export_dispose=True)
+    words = said(app)
+    for part in ("12 files, 2.0 MB", "one compressed file", "It leaves this workspace", "environment of Tidemark"):
+        assert part in words
+    assert FIRST in face.savepoints_by_id
+    app = answered(app, "export_catalog", "export_yes")
+    assert face.calls[-1] == ("export", ExportRequest("/archive/a.tar.zst", archive=True, then_dispose=True))
+    finished(app, face)
+    assert FIRST not in face.savepoints_by_id
+    app = answered(asked(opened(face, "savepoints"), "import", import_url="/archive/a.tar.zst"), "import", "import_yes")
+    finished(app, face)
+    assert FIRST in face.savepoints_by_id
+
+
+def test_an_export_to_a_taken_place_is_refused_before_it_starts(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.exported["/archive/a"] = face.savepoint(SECOND)
+    app = asked(opened(face, "savepoints", savepoint=FIRST), "export_catalog", export_url="/archive/a")
+    assert "export.exists" in said(app)
+    assert app.button(key="export_yes").disabled
+    assert app.text_input(key="export_url").value == "/archive/a"
+
+
+def test_where_each_came_from_is_said(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face._end("post_engagement", RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
+    face.resume("post_engagement", ResumeRequest(batch=8))
+    app = opened(face, "savepoints")
+    assert list(app.dataframe[0].value["origin"]) == ["rewind", "by hand", "by hand"]
+    assert set(trust.ORIGINS) == set(trust.ORIGIN_HINTS) == set(Reason)
+
+
+def finished(app: AppTest, face: FakeFace) -> AppTest:
+    """The page once nothing is under way."""
+    while face.operations(running=True):
+        app.run()
+    return app.run()
 
 
 def test_a_savepoint_that_is_gone_leaves_the_list(opened: Opener) -> None:

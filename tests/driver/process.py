@@ -89,8 +89,9 @@ class Drivers:
         sink_logs: Mapping[str, str] | None = None,
         taken_paths: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
+        told: Mapping[str, Any] | None = None,
     ) -> Driver:
-        """`script` is a path, or code that is written to one."""
+        """`script` is a path, or code that is written to one; `told` is what else its `run.json` says."""
         folder = self.folder / "runs" / run
         folder.mkdir(parents=True)
         if isinstance(script, str):
@@ -100,7 +101,7 @@ class Drivers:
             SPEC_FORMAT, RunId(run), JobName(job), VersionId("v-1"), str(script), args, {**CONF, **(conf or {})}, "local[2]",
             str(self.checkpoints(job)), str(self.output(job)), dict(sink_logs or {}), taken_paths,
         )  # fmt: skip
-        (folder / SPEC_FILE).write_text(json.dumps(spec.as_json()))
+        (folder / SPEC_FILE).write_text(json.dumps(spec.as_json() | dict(told or {})))
         variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
         with (folder / LOG_FILE).open("wb") as log:
             process = subprocess.Popen(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.domain.errors import Conflict
-from pipelines.driver.failures import Failure, of_exception, of_throwable, shorten
+from pipelines.driver.failures import BATCH_SKIPPED, Failure, of_exception, of_throwable, shorten
 
 FOREACH_BATCH = """[FOREACH_BATCH_USER_FUNCTION_ERROR] Reason: Return Message: Traceback (most recent call last):
   File "clientserver.py", line 644, in _call_proxy
@@ -55,6 +55,10 @@ class Throwable:
         (
             Throwable("[STREAM_FAILED] Query terminated", Throwable("assertion failed: two sources")),
             Failure("AssertionError", "assertion failed: two sources"),
+        ),
+        (
+            Throwable("[STREAM_FAILED] Query terminated", Throwable("assertion failed: CheckpointInfo length: 0, numPartitions: 4")),
+            BATCH_SKIPPED,
         ),
         (Throwable(None, name="NullPointerException"), Failure("NullPointerException", "java.lang.NullPointerException")),
     ],

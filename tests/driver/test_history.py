@@ -45,6 +45,11 @@ def test_files_that_are_gone_are_counted(past: History) -> None:
     assert past.bring([line(past.root / "gone.parquet")]) == 1
 
 
+def test_a_file_that_the_log_deletes_is_not_missed(past: History) -> None:
+    old = past.root / "old.parquet"
+    assert past.bring([line(old), line(old, "delete")]) == 0
+
+
 def test_lines_that_name_nothing_below_the_root_stay(past: History, tmp_path: Path) -> None:
     elsewhere = line(tmp_path / "elsewhere" / "part.parquet")
     assert past.bring([elsewhere, "v1"]) == 0

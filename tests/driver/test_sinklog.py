@@ -12,7 +12,7 @@ from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.runs import SPEC_FORMAT, RunSpec
 from pipelines.driver import sinks
 from pipelines.driver.records import Records
-from pipelines.driver.sinklog import FORMAT_CONF, Carry, CheckpointFacts, Mend, checkpoint_facts, decide_carry, decide_mend
+from pipelines.driver.sinklog import Carry, CheckpointFacts, Mend, checkpoint_facts, decide_carry, decide_mend
 
 
 @pytest.mark.parametrize(
@@ -31,20 +31,19 @@ def test_carry(case: str, brought: int, planned: int, in_sink: int | None, decis
 
 
 @pytest.mark.parametrize(
-    ("case", "planned", "committed", "state_format", "in_sink", "decision"),
+    ("case", "planned", "committed", "in_sink", "decision"),
     [
-        ("a new query", -1, -1, 1, -1, Mend.NOTHING),
-        ("a clean stop", 7, 7, 2, 7, Mend.NOTHING),
-        ("killed before the sink's commit", 8, 7, 2, 7, Mend.NOTHING),
-        ("killed between the commits", 8, 7, 2, 8, Mend.CUT),
-        ("the same in the first batch", 0, -1, 2, 0, Mend.CUT),
-        ("the same with format 1: Spark skips it rightly", 8, 7, 1, 8, Mend.NOTHING),
-        ("another query's output", -1, -1, 1, 4, Mend.REFUSE),
-        ("an older checkpoint", 7, 7, 2, 9, Mend.REFUSE),
+        ("a new query", -1, -1, -1, Mend.NOTHING),
+        ("a clean stop", 7, 7, 7, Mend.NOTHING),
+        ("killed before the sink's commit", 8, 7, 7, Mend.NOTHING),
+        ("killed between the commits", 8, 7, 8, Mend.CUT),
+        ("the same in the first batch", 0, -1, 0, Mend.CUT),
+        ("another query's output", -1, -1, 4, Mend.REFUSE),
+        ("an older checkpoint", 7, 7, 9, Mend.REFUSE),
     ],
 )
-def test_mend(case: str, planned: int, committed: int, state_format: int, in_sink: int, decision: Mend) -> None:
-    assert decide_mend(CheckpointFacts(planned, committed, state_format), in_sink) is decision, case
+def test_mend(case: str, planned: int, committed: int, in_sink: int, decision: Mend) -> None:
+    assert decide_mend(CheckpointFacts(planned, committed), in_sink) is decision, case
 
 
 def records(folder: Path) -> Records:
@@ -59,9 +58,8 @@ def entries(log: Path, *names: str, text: str = "v1\n") -> Path:
     return log
 
 
-def checkpoint(folder: Path, planned: int, committed: int, state_format: str = "2") -> Path:
-    offset = json.dumps({"batchWatermarkMs": 0, "conf": {FORMAT_CONF: state_format}})
-    entries(folder / "offsets", *map(str, range(planned + 1)), text=f"v1\n{offset}\n{{}}\n")
+def checkpoint(folder: Path, planned: int, committed: int) -> Path:
+    entries(folder / "offsets", *map(str, range(planned + 1)), text='v1\n{"batchWatermarkMs":0}\n{}\n')
     entries(folder / "commits", *map(str, range(committed + 1)), text="v1\n{}\n")
     return folder
 
@@ -70,21 +68,37 @@ def names(log: Path) -> set[str]:
     return {path.name for path in log.iterdir() if not path.name.startswith(".")}
 
 
-def test_the_checkpoint_tells_its_format(tmp_path: Path) -> None:
-    assert checkpoint_facts(tmp_path) == CheckpointFacts(-1, -1, 1)
-    assert checkpoint_facts(checkpoint(tmp_path / "two", 3, 2)) == CheckpointFacts(3, 2, 2)
-    assert checkpoint_facts(checkpoint(tmp_path / "one", 3, 2, "1")) == CheckpointFacts(3, 2, 1)
-    entries(tmp_path / "ids" / "commits", "4", text='v2\n{"stateUniqueIds":{"0":[["a"]]}}')
-    assert checkpoint_facts(tmp_path / "ids").state_format == 2
+def test_the_checkpoint_tells_how_far_it_came(tmp_path: Path) -> None:
+    assert checkpoint_facts(tmp_path) == CheckpointFacts(-1, -1)
+    assert checkpoint_facts(checkpoint(tmp_path / "two", 3, 2)) == CheckpointFacts(3, 2)
 
 
 def test_a_carried_log_is_exactly_the_savepoints(tmp_path: Path) -> None:
     source = entries(tmp_path / "source", "2.compact", "3", "4")
     (source / "notes.txt").write_text("not the log's")
+    (source / "root").write_text(str(tmp_path / "sink"))
     sinks.carry(records(tmp_path), "q", source, tmp_path / "sink", checkpoint(tmp_path / "c", 4, 4), "run-1")
     assert names(tmp_path / "sink" / "_spark_metadata") == {"2.compact", "3", "4"}
     assert (tmp_path / "sink" / "_spark_metadata" / ".2.compact.crc").exists()
     assert json.loads((tmp_path / "events.jsonl").read_text())["kind"] == "sink.carried"
+
+
+def test_a_fresh_log_brings_nothing_along_and_says_so(tmp_path: Path) -> None:
+    source = entries(tmp_path / "source", "2.compact", "3", "4")
+    sinks.carry(records(tmp_path), "q", source, tmp_path / "sink", checkpoint(tmp_path / "c", 4, 4), "run-1")
+    assert names(tmp_path / "sink" / "_spark_metadata") == {"2.compact", "3", "4"}
+    said = json.loads((tmp_path / "events.jsonl").read_text())
+    assert said["kind"] == "sink.fresh" and "none of the rows" in said["message"]
+
+
+def test_a_fork_whose_history_went_away_meanwhile_does_not_start(tmp_path: Path) -> None:
+    gone = json.dumps({"path": (tmp_path / "parent" / "part-0").as_uri(), "action": "add"})
+    source = entries(tmp_path / "source", "4", text=f"v1\n{gone}")
+    (source / "root").write_text(str(tmp_path / "parent"))
+    with pytest.raises(Conflict) as refused:
+        sinks.carry(records(tmp_path), "q", source, tmp_path / "sink", checkpoint(tmp_path / "c", 4, 4), "run-1")
+    assert refused.value.code == "sink.history_gone"
+    assert not (tmp_path / "sink" / "_spark_metadata").exists()
 
 
 @pytest.mark.parametrize("crashed_after", ["nothing", "half a copy", "the old log set aside", "all of it"])

@@ -106,3 +106,54 @@ def test_carried_and_mended_sinks_hold_what_an_uninterrupted_run_would(drivers: 
     assert failed.wait() == 1, failed.log
     assert failed.exit["error_class"] == "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", failed.log
     assert failed.exit["message"].startswith("query engagement: [STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE]")
+
+
+TABLES = """
+import sys
+from pyspark.sql import SparkSession
+
+table, location, events = sys.argv[1:4]
+spark = SparkSession.builder.getOrCreate()
+if location != "-":
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {table} (post STRING, kind STRING) USING parquet LOCATION '{location}'")
+posts = spark.readStream.schema("post STRING, kind STRING").option("maxFilesPerTrigger", 1).json(events)
+query = posts.writeStream.trigger(availableNow=True).toTable(table, queryName="posts", format="parquet")
+query.awaitTermination()
+"""
+
+
+def table_rows(sink: Path) -> int:
+    with duckdb.connect() as connection:
+        return int(connection.execute("SELECT count(*) FROM read_parquet(?)", [[str(path) for path in logged(sink)]]).fetchall()[0][0])
+
+
+@pytest.mark.spark
+def test_a_table_of_files_is_a_file_sink(drivers: Drivers) -> None:
+    """Its log is carried into the fork's own table; where there is no table yet to take it, the start is refused."""
+    events, warehouse = drivers.folder / "events", {"spark.sql.warehouse.dir": str(drivers.folder / "warehouse")}
+    generate(events, 3)
+    mine, theirs = drivers.output("a") / "posts", drivers.output("b") / "posts"
+    first = drivers.start("run-1", TABLES, "posts", str(mine), str(events), job="a")
+    assert first.wait() == 0, first.log
+    assert [(query["sink"], query["sink_path"], query["sink_table"]) for query in first.queries] == [("parquet", str(mine), "posts")]
+    before = table_rows(mine)
+
+    shutil.copytree(drivers.checkpoints("a") / "posts", drivers.checkpoints("b") / "posts")
+    shutil.copytree(mine / "_spark_metadata", drivers.folder / "sink-log")
+    (drivers.folder / "sink-log" / "root").write_text(str(mine))
+    generate(events, 5)
+    carried = {"posts": str(drivers.folder / "sink-log")}
+    second = drivers.start("run-2", TABLES, "posts", str(theirs), str(events), job="b", sink_logs=carried, taken_paths=(str(mine),))
+    assert second.wait() == 0, second.log
+    lines = sum(len(path.read_text().splitlines()) for path in events.glob("events-*.json"))
+    assert (0 < before < lines) and table_rows(theirs) == lines
+
+    same = drivers.start("run-3", TABLES, "posts", str(mine), str(events), job="c", taken_paths=(str(mine),))
+    assert same.wait() == 1
+    assert "another job's file sink already writes" in same.exit["message"]
+    nowhere = drivers.start("run-4", TABLES, "posts", "-", str(events), job="d", conf=warehouse, sink_logs=carried)
+    assert nowhere.wait() == 1
+    assert "table posts is not there yet" in nowhere.exit["message"]
+    made = drivers.start("run-5", TABLES, "posts", "-", str(events), job="e", conf=warehouse)
+    assert made.wait() == 0, made.log
+    assert made.queries[0]["sink_path"] == str(drivers.folder / "warehouse" / "posts"), "where the catalog put it"

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from pipelines.domain.errors import Unavailable
-from pipelines.storage import folders
-from pipelines.storage.protocol import Clone, Entry, How, Storage
+from pipelines.storage import folders, paths
+from pipelines.storage.copying import Streams
+from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
 
 
 class Killed(BaseException):
@@ -68,6 +70,10 @@ class FaultyStorage:
     def url(self) -> str:
         return self.inner.url
 
+    def require(self) -> None:
+        if isinstance(self.inner, folders.Rooted):
+            self.inner.require()
+
     def read(self, path: str) -> bytes:
         self.fault.step()
         return self.inner.read(path)
@@ -80,11 +86,29 @@ class FaultyStorage:
         self.fault.step()
         self.inner.write(path, data)
 
-    def clone(self, source: Storage, files: Sequence[Clone]) -> Iterable[How]:
+    def stream(self, path: str) -> BinaryIO:
+        self.fault.step()
+        assert isinstance(self.inner, Streams)
+        return self.inner.stream(path)
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        """One step to begin and one to publish; a kill in between leaves the unfinished file that it would leave."""
+        self.fault.step()
+        assert isinstance(self.inner, Streams)
+        try:
+            with self.inner.writing(path) as file:
+                yield file
+                self.fault.step()
+        except Killed:
+            self.inner.write(paths.temporary(path), b"half")
+            raise
+
+    def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Iterable[How]:
         done: list[How] = []
         for file in files:
             self.fault.step()
-            done.extend(self.inner.clone(source, [file]))
+            done.extend(self.inner.clone(source, [file], advance))
         return done
 
     def delete(self, paths: Iterable[str]) -> None:

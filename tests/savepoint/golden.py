@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.savepoints import Savepoint
@@ -66,5 +69,20 @@ def bench(folder: Path, name: str = "rocksdb_format2") -> Bench:
     made = Bench(folder, name)
     shutil.copytree(GOLDEN / name / "checkpoint", made.checkpoint)
     if (GOLDEN / name / "sink_log").exists():
-        shutil.copytree(GOLDEN / name / "sink_log", made.output / "counts" / "_spark_metadata")
+        lay_output(name, made.output / "counts")
     return made
+
+
+def lay_output(name: str, sink: Path) -> None:
+    """The golden job's output in `sink`: its log as if Spark had written there, and files of the sizes that the log names."""
+    log = sink / "_spark_metadata"
+    log.mkdir(parents=True)
+    for entry in (GOLDEN / name / "sink_log").iterdir():
+        if not entry.name.startswith("."):
+            text = entry.read_text().replace(f"file:///tmp/tidemark-golden/{name}/output", sink.as_uri())
+            (log / entry.name).write_text(text)
+            for line in text.splitlines()[1:]:
+                said = json.loads(line)
+                data = Path(unquote(urlsplit(said["path"]).path))
+                data.touch()
+                os.truncate(data, said["size"])

@@ -107,21 +107,26 @@ class Lab:
         naming = take.Naming(SavepointId(savepoint), time.time_ns() // 1_000_000)
         return take.take(self.image(job), wanted or Newest(), self.library, naming)
 
-    def fork(self, savepoint: Savepoint, job: str) -> Driver:
-        """Restores `savepoint` for a new job with the same code, and starts that."""
-        target = restore.Fork(
+    def forking(self, savepoint: Savepoint, job: str, sinks: Mapping[str, str] | None = None) -> restore.Fork:
+        """What the engine is told for a new job with the same code."""
+        return restore.Fork(
             JobName(job),
             str(self.drivers.checkpoints(job)),
             self.version,
             str(self.drivers.output(savepoint.job)),
             lambda: str(uuid.uuid4()),
+            sinks or {},
         )
+
+    def fork(self, savepoint: Savepoint, job: str, sinks: Mapping[str, str] | None = None) -> Driver:
+        """Restores `savepoint` for a new job with the same code, and starts that."""
+        target = self.forking(savepoint, job, sinks)
         return self.start(job, restore.restore(self.library, savepoint.id, target, savepoint.created_ms).sink_logs)
 
     def resume(self, savepoint: Savepoint) -> Driver:
         """Takes the job itself back to `savepoint`: the checkpoint it had is set aside, its output stays."""
         checkpoints = self.drivers.checkpoints(savepoint.job)
-        checkpoints.rename(checkpoints.with_name(f"{savepoint.job}-before"))
+        checkpoints.rename(checkpoints.with_name(f"{savepoint.job}-before-{self.starts[savepoint.job]}"))
         target = restore.Resume(savepoint.job, str(checkpoints))
         return self.start(savepoint.job, restore.restore(self.library, savepoint.id, target, savepoint.created_ms).sink_logs)
 

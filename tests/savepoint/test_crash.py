@@ -16,7 +16,7 @@ import pytest
 from pipelines.checkpoint.closure import closure
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import Trust
+from pipelines.domain.trust import Trust
 from pipelines.savepoint import dispose, library, restore, verify
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Storage
@@ -95,6 +95,7 @@ def assert_clean(bench: Bench) -> None:
     assert bench.files() <= listed
     forks = bench.folder / "forks"
     assert not forks.exists() or {path.name for path in forks.iterdir()} <= {"fork"}
+    assert list(forks.glob("*/making.json")) == []
 
 
 def clean(bench: Bench) -> None:

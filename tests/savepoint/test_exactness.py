@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.savepoints import Savepoint, Trust
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Trust
 from pipelines.savepoint import verify
 from pipelines.savepoint.choosing import OfBatch
 from tests.driver.process import Driver, Drivers
@@ -85,6 +86,8 @@ def test_a_resume_from_a_savepoint_goes_back_and_gives_the_same_output(reference
     assert differences(here.output("main"), reference.output) == []
     here.finish(here.resume(taken))
     assert differences(here.output("main"), reference.output) == []
+    here.finish(here.resume(here.take("main", "sp-rewind", OfBatch(FILES - 8))))
+    assert differences(here.output("main"), reference.output) == [], "back to a batch that was done after the first way back"
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.domain.errors import Corrupt, NotFound, TidemarkError, Unsupported
 from pipelines.domain.ids import SavepointId
-from pipelines.savepoint import library, restore
+from pipelines.savepoint import leases, library, restore
 from tests.savepoint.golden import NOW_MS, Bench
 
 SP = SavepointId("sp-1")
@@ -116,3 +116,24 @@ def test_a_mark_torn_by_a_power_cut_does_not_stop_the_cleaning(torn: bytes, benc
     (half / ".tmp-0123").write_bytes(b"half")
     assert library.clean(bench.library, NOW_MS).unfinished == (SP,)
     assert bench.files() == set()
+
+
+def test_what_a_crash_left_of_a_write_in_a_published_savepoint_is_cleaned(bench: Bench) -> None:
+    bench.take()
+    home = bench.folder / "savepoints" / "sp-1"
+    before = bench.files()
+    for folder in (home, home / "queries" / "counts" / "checkpoint"):
+        (folder / ".tmp-0123456789abcdef").write_text('{"half"')
+    assert library.clean(bench.library, NOW_MS) == library.Cleaned((), ())
+    assert bench.files() == before
+
+
+def test_a_write_of_whoever_holds_the_savepoint_is_left_alone(bench: Bench) -> None:
+    bench.take()
+    aside = bench.folder / "savepoints" / "sp-1" / ".tmp-0123456789abcdef"
+    aside.write_text("")
+    with leases.lease(bench.library, SP, "/a/fork", NOW_MS):
+        library.clean(bench.library, NOW_MS)
+        assert aside.exists()
+    library.clean(bench.library, NOW_MS)
+    assert not aside.exists()

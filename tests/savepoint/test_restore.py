@@ -10,7 +10,7 @@ import pytest
 from pipelines.checkpoint.closure import closure
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import Trust
+from pipelines.domain.trust import Trust
 from pipelines.savepoint import dispose, restore, verify
 from pipelines.savepoint.choosing import OfBatch
 from pipelines.savepoint.restore import Fork, Restored
@@ -66,7 +66,7 @@ def test_the_plan_says_what_the_restore_does(bench: Bench) -> None:
     made = restored(bench)
     assert (planned.how, planned.new_bytes, planned.keeps_query_id) == ("link", made.new_bytes, False)
     assert planned.files == made.files == len(bench.files(Path(made.checkpoints)))
-    assert [sink.action for sink in planned.sinks] == ["carry"]
+    assert [sink.action for sink in planned.sinks] == ["continue"]
 
 
 def test_a_fork_that_would_write_into_its_parents_output_is_refused(bench: Bench) -> None:

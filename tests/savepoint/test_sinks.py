@@ -4,43 +4,97 @@ from dataclasses import replace
 
 import pytest
 
+from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import QueryImage
 from pipelines.savepoint import sinks
+from pipelines.savepoint.sinks import Arguments, Choice
 
 PARENT = "/w/jobs/a/output"
 IMAGE = QueryImage(QueryName("q"), "id", 4, 0, 0, (), "none", 0, (), {}, "parquet", f"{PARENT}/counts", 0, 0)
 
 FILE_CASES = {
-    "both by {output}": (("{output}",), ("{output}",), f"{PARENT}/counts", "carry"),
-    "{output} within an argument": (("--out={output}/x",), ("--out={output}/x",), f"file://{PARENT}/x", "carry"),
+    "both by {output}": (("{output}",), ("{output}",), f"{PARENT}/counts", "continue"),
+    "{output} within an argument": (("--out={output}/x",), ("--out={output}/x",), f"file://{PARENT}/x", "continue"),
     "the fork lost {output}": (("{output}",), (), f"{PARENT}/counts", "refuse"),
     "the fork names the parent's directory": (("{output}",), ("{output}", f"{PARENT}/counts"), f"{PARENT}/counts", "refuse"),
     "the fork names it in an option": (("{output}",), ("{output}", f"--out={PARENT}"), f"{PARENT}/counts", "refuse"),
     "the same literal path": (("/data/out",), ("/data/out",), "/data/out/counts", "refuse"),
-    "the literal path replaced": (("/data/out",), ("{output}",), "/data/out/counts", "carry"),
-    "another literal path": (("/data/out",), ("/data/other",), "/data/out/counts", "carry"),
-    "a directory with the same beginning": (("/data/out",), ("/data/outer",), "/data/out", "carry"),
+    "the literal path replaced": (("/data/out",), ("{output}",), "/data/out/counts", "continue"),
+    "another literal path": (("/data/out",), ("/data/other",), "/data/out/counts", "continue"),
+    "a directory with the same beginning": (("/data/out",), ("/data/outer",), "/data/out", "continue"),
     "written into the code": ((), (), "/data/out", "refuse"),
     "written into the code, {output} for something else": (("{output}",), ("{output}",), "/data/out", "refuse"),
-    "the code had it, the fork takes {output}": ((), ("{output}",), "/data/out", "carry"),
+    "the code had it, the fork takes {output}": ((), ("{output}",), "/data/out", "continue"),
+    "the workspace was elsewhere": (("{output}",), ("{output}",), "/before/jobs/a/output/counts", "continue"),
+    "another job's output": (("{output}",), ("{output}",), "/before/jobs/b/output/counts", "refuse"),
 }
 
 
 @pytest.mark.parametrize(("before", "now", "path", "action"), FILE_CASES.values(), ids=FILE_CASES.keys())
 def test_a_forks_file_sink(before: tuple[str, ...], now: tuple[str, ...], path: str, action: str) -> None:
-    plan = sinks.for_fork(replace(IMAGE, sink_path=path), before, now, PARENT)
-    assert plan.action == action
-    assert plan.message
+    decided = sinks.for_fork(replace(IMAGE, sink_path=path), Arguments(before, now, PARENT))
+    assert decided.plan.action == action
+    assert decided.plan.message
+    assert (decided.refusal is not None) == (action == "refuse")
+    fresh = sinks.for_fork(replace(IMAGE, sink_path=path), Arguments(before, now, PARENT), Choice.FRESH)
+    assert fresh.plan.action == action.replace("continue", "fresh"), "an empty beginning is no leave to share a directory"
 
 
-@pytest.mark.parametrize("sink", ["memory", "console", "noop", "foreach", "foreachBatch", "delta", "kafka"])
+TABLE_CASES = {
+    "the same argument names it": (("--table", "db.Counts"), ("--table", "counts"), "refuse"),
+    "another argument": (("--table", "db.counts"), ("--table", "db.counts_fork"), "other"),
+    "an option": (("--table=counts",), ("--table=other",), "other"),
+    "written into the code": ((), (), "refuse"),
+    "{output} for something else": (("{output}",), ("{output}",), "refuse"),
+}
+
+
+@pytest.mark.parametrize(("before", "now", "action"), TABLE_CASES.values(), ids=TABLE_CASES.keys())
+@pytest.mark.parametrize(("sink", "own"), [("parquet", "continue"), ("delta", "none"), ("iceberg", "none")])
+def test_a_fork_onto_the_same_table_is_refused(before: tuple[str, ...], now: tuple[str, ...], action: str, sink: str, own: str) -> None:
+    path = "/warehouse/db.db/counts" if sink == "parquet" else ""
+    image = replace(IMAGE, sink=sink, sink_path=path, sink_table="db.counts")
+    decided = sinks.for_fork(image, Arguments(before, now, PARENT))
+    assert decided.plan.action == (own if action == "other" else "refuse")
+    assert decided.plan.path == "db.counts"
+    if action == "refuse":
+        with pytest.raises(Conflict, match="counts") as refused:
+            sinks.refuse([decided])
+        assert refused.value.code == ("restore.sink_shared" if sink == "parquet" else "restore.table_shared")
+        assert "table in the job's arguments" in refused.value.hint
+
+
+def test_a_delta_table_by_its_path_is_told_apart_by_its_path() -> None:
+    image = replace(IMAGE, sink="delta", sink_path="", sink_table="/data/table")
+    assert sinks.for_fork(image, Arguments(("/data/table",), ("/data/table",), PARENT)).plan.action == "refuse"
+    assert sinks.for_fork(image, Arguments(("/data/table",), ("/data/other",), PARENT)).plan.action == "none"
+
+
+@pytest.mark.parametrize("sink", ["memory", "console", "noop", "foreach", "foreachBatch", "delta", "kafka", "somebody.elses"])
 def test_other_sinks_carry_nothing_and_say_what_to_expect(sink: str) -> None:
     image = replace(IMAGE, sink=sink, sink_path="")
-    for plan in (sinks.for_fork(image, (), (), PARENT), sinks.for_resume(image)):
-        assert (plan.action, bool(plan.message)) == ("none", True)
+    said = [sinks.for_fork(image, Arguments((), (), PARENT)).plan, sinks.for_resume(image).plan]
+    assert [plan.action for plan in said] == ["none", "none"]
+    assert all(plan.message for plan in said)
 
 
 def test_a_resume_cuts_its_own_sink() -> None:
-    assert sinks.for_resume(IMAGE).action == "cut"
-    assert sinks.for_resume(replace(IMAGE, sink="Parquet")).action == "cut"
+    assert sinks.for_resume(IMAGE).plan.action == "cut"
+    assert sinks.for_resume(replace(IMAGE, sink="Parquet")).plan.action == "cut"
+
+
+QUERIES = [QueryName("a"), QueryName("b")]
+
+
+def test_what_is_not_said_continues() -> None:
+    assert sinks.choices(QUERIES, {}) == {"a": "continue", "b": "continue"}
+    assert sinks.choices(QUERIES, {"*": "fresh"}) == {"a": "fresh", "b": "fresh"}
+    assert sinks.choices(QUERIES, {"*": "fresh", "b": "continue"}) == {"a": "fresh", "b": "continue"}
+
+
+@pytest.mark.parametrize("asked", [{"c": "fresh"}, {"a": "carry"}, {"*": ""}])
+def test_a_choice_that_there_is_not(asked: dict[str, str]) -> None:
+    with pytest.raises(Invalid) as refused:
+        sinks.choices(QUERIES, asked)
+    assert refused.value.code == "fork.sink_choice"

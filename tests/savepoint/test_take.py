@@ -8,12 +8,12 @@ import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, Unavailable
 from pipelines.domain.ids import QueryName, SavepointId
-from pipelines.domain.savepoints import Trust
+from pipelines.domain.trust import Trust
 from pipelines.savepoint import gather, library, take
 from pipelines.savepoint.choosing import AtTime, Newest, OfBatch, Point, point
 from pipelines.savepoint.image import QueryPlace
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.protocol import Clone, How, Storage
+from pipelines.storage.protocol import Advance, Clone, How, Storage, unwatched
 from tests.savepoint import golden
 from tests.savepoint.golden import GOLDEN, NEWEST, NOW_MS, Bench
 
@@ -116,14 +116,14 @@ class Purging:
     def __getattr__(self, name: str) -> object:
         return getattr(self.inner, name)
 
-    def clone(self, source: Storage, files: list[Clone]) -> list[How]:
+    def clone(self, source: Storage, files: list[Clone], advance: Advance = unwatched) -> list[How]:
         if self.left == 0:
-            return list(self.inner.clone(source, files))
+            return list(self.inner.clone(source, files, advance))
         self.left -= 1
         data = self.victim.read_bytes()
         self.victim.unlink()
         try:
-            return list(self.inner.clone(source, files))
+            return list(self.inner.clone(source, files, advance))
         finally:
             self.victim.write_bytes(data)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,8 +8,9 @@ import pytest
 
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import Trust, Verification
+from pipelines.domain.trust import Damage, Proof, Trust, Verification
 from pipelines.savepoint import library, sealing, verify
+from pipelines.storage import documents
 from tests.savepoint.golden import NOW_MS, Bench
 
 SP = SavepointId("sp-1")
@@ -45,7 +47,7 @@ def test_a_seal_is_made_once_and_covers_every_file_and_the_manifest(bench: Bench
     assert sealing.seal(bench.library, SP, 2) == made
     manifest = library.manifest(bench.library, SP)
     assert set(made.files) == {file.path for file in manifest.files} | {"manifest.json"}
-    assert sum(done) > sum(file.bytes for file in manifest.files)
+    assert sum(done) == sum(file.bytes for file in manifest.files)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +88,65 @@ def test_a_lower_level_reached_later_does_not_hide_a_higher_one(bench: Bench) ->
     verified(bench)
     assert verified(bench, Trust.COMPLETE, NOW_MS + 9).reached is Trust.COMPLETE
     assert library.load(bench.library, SP).trust is Trust.INTACT
+
+
+def proof(note: str = "") -> Proof:
+    return Proof("4.3.0", (), (), 1.0, note)
+
+
+def recorded(bench: Bench, reached: Trust | None, at_ms: int, *damages: Damage, note: str = "") -> Verification:
+    """What a proof that ended like this leaves."""
+    found = Verification(SP, Trust.PROVED, reached, at_ms, 1, 1, damages, proof=proof(note))
+    return verify.record(bench.library, found)
+
+
+def test_every_level_keeps_the_time_it_was_last_reached_at(bench: Bench) -> None:
+    bench.take()
+    recorded(bench, Trust.PROVED, NOW_MS)
+    found = verified(bench, Trust.COMPLETE, NOW_MS + 5)
+    assert found.levels == {Trust.COMPLETE: NOW_MS + 5, Trust.INTACT: NOW_MS, Trust.PROVED: NOW_MS}
+    shown = library.load(bench.library, SP)
+    assert (shown.trust, shown.verified_ms, shown.levels) == (Trust.PROVED, NOW_MS, found.levels)
+
+
+def test_a_proof_that_found_no_data_leaves_the_earlier_one_and_tells_why(bench: Bench) -> None:
+    bench.take()
+    recorded(bench, Trust.PROVED, NOW_MS)
+    found = recorded(bench, Trust.INTACT, NOW_MS + 5, note="nothing new")
+    assert found.levels == {Trust.COMPLETE: NOW_MS + 5, Trust.INTACT: NOW_MS + 5, Trust.PROVED: NOW_MS}
+    assert library.load(bench.library, SP).trust is Trust.PROVED
+    assert verified(bench, at_ms=NOW_MS + 6).proof == proof("nothing new")
+
+
+@pytest.mark.parametrize("asked", [Trust.COMPLETE, Trust.INTACT])
+def test_damage_that_only_a_proof_sees_is_not_cleared_by_less(asked: Trust, bench: Bench) -> None:
+    bench.take()
+    state = Damage("queries/counts/checkpoint/state/0", "state", "has 3 rows")
+    recorded(bench, None, NOW_MS, state)
+    found = verified(bench, asked, NOW_MS + 5)
+    assert (found.reached, found.damages, found.levels) == (None, (state,), {})
+    assert library.load(bench.library, SP).damaged_files == 1
+    assert recorded(bench, Trust.PROVED, NOW_MS + 6).damages == ()
+    assert library.load(bench.library, SP).damaged_files == 0
+
+
+def test_a_changed_file_is_not_forgotten_by_a_look_at_the_sizes(bench: Bench) -> None:
+    bench.take()
+    verified(bench)
+    good = victim(bench).read_bytes()
+    replaced(victim(bench), good[:-1] + b"?")
+    assert verified(bench).damages
+    assert verified(bench, Trust.COMPLETE).damages
+    replaced(victim(bench), good)
+    assert verified(bench).damages == ()
+
+
+def test_what_was_verified_before_there_were_levels_has_them(bench: Bench) -> None:
+    bench.take()
+    old = documents.plain(Verification(SP, Trust.INTACT, Trust.INTACT, NOW_MS, 1, 1))
+    del old["levels"], old["proof"]
+    bench.library.write("sp-1/verified.json", json.dumps(old).encode())
+    assert verified(bench, Trust.COMPLETE, NOW_MS + 1).levels == {Trust.COMPLETE: NOW_MS + 1, Trust.INTACT: NOW_MS}
 
 
 def test_proving_is_the_sandboxs(bench: Bench) -> None:

@@ -9,29 +9,40 @@ from uuid import uuid4
 import pytest
 
 from pipelines.domain.errors import Invalid, NotFound
-from pipelines.storage import paths
+from pipelines.storage import copying, folders, paths
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Entry, How, Storage
 from pipelines.storage.remote import FsspecStorage
 
+KINDS = ["local", "other-disk", "memory", "s3"]
 
-@pytest.fixture(params=["local", "memory"])
+
+@pytest.fixture(params=KINDS)
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
-    yield from fresh(request.param, tmp_path / "first")
+    yield from fresh(request, tmp_path / "first")
 
 
-@pytest.fixture(params=["local", "memory"])
+@pytest.fixture(params=KINDS)
 def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
-    yield from fresh(request.param, tmp_path / "second")
+    yield from fresh(request, tmp_path / "second")
 
 
-def fresh(kind: str, folder: Path) -> Iterator[Storage]:
-    url = str(folder) if kind == "local" else f"memory://{uuid4().hex}/root"
+def fresh(request: pytest.FixtureRequest, folder: Path) -> Iterator[Storage]:
+    url = address(request, folder)
     storage = open_storage(url)
     assert storage.url == url
     yield storage
     storage.delete([entry.path for entry in storage.list()])
+
+
+def address(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Of an empty storage; `other-disk` is a local one on another file system than `folder`, so that nothing can be linked."""
+    if request.param == "s3":
+        return f"{request.getfixturevalue('s3_url')}/{folder.name}"
+    if request.param == "other-disk":
+        return str(request.getfixturevalue("other_disk") / folder.name)
+    return str(folder) if request.param == "local" else f"memory://{uuid4().hex}/root"
 
 
 def listed(storage: Storage, folder: str = "") -> dict[str, int]:
@@ -77,9 +88,8 @@ def test_unfinished_writes_are_not_listed_and_can_be_swept(storage: Storage) -> 
     storage.write("a/b", b"x")
     storage.write(paths.temporary("a/b"), b"half")
     assert listed(storage) == {"a/b": 1}
-    assert isinstance(storage, LocalStorage | FsspecStorage)
-    assert storage.sweep() == 1
-    assert storage.sweep() == 0
+    assert swept(storage) == 1
+    assert swept(storage) == 0
 
 
 def test_a_missing_file_is_not_found(storage: Storage) -> None:
@@ -125,9 +135,13 @@ def test_clone_from_any_to_any(storage: Storage, other: Storage) -> None:
 
 def expected_way(source: Storage, target: Storage) -> How:
     if isinstance(source, LocalStorage) and isinstance(target, LocalStorage):
-        return How.LINK
+        return How.LINK if source.url.startswith("/dev/shm") == target.url.startswith("/dev/shm") else How.COPY
     both_remote = isinstance(source, FsspecStorage) and isinstance(target, FsspecStorage)
-    return How.SERVER_COPY if both_remote else How.COPY
+    return How.SERVER_COPY if both_remote and scheme(source) == scheme(target) else How.COPY
+
+
+def scheme(storage: Storage) -> str:
+    return storage.url.partition("://")[0]
 
 
 def test_clone_within_itself_and_over_what_is_there(storage: Storage) -> None:
@@ -172,3 +186,106 @@ def test_a_storage_of_another_kind_can_be_cloned(storage: Storage, other: Storag
     storage.write("a", b"x")
     assert list(other.clone(Wrapped(storage), [Clone("a", "b")])) == [How.COPY]  # type: ignore[arg-type]
     assert other.read("b") == b"x"
+
+
+def test_a_clone_tells_the_bytes_of_all_its_files(storage: Storage, other: Storage) -> None:
+    sizes = {"a": 0, "b": 10, "c/d": 9_000_000}
+    for path, size in sizes.items():
+        storage.write(path, b"x" * size)
+    told: list[int] = []
+    list(other.clone(storage, [Clone(path, f"kept/{path}") for path in sizes], told.append))
+    assert sum(told) == sum(sizes.values())
+
+
+class Stop(Exception):
+    """What a cancel raises."""
+
+
+def test_what_a_watcher_raises_ends_the_clone_with_whole_files_only(storage: Storage, other: Storage) -> None:
+    contents = {f"{number}": bytes([number]) * 1_000_000 for number in range(30)}
+    for path, data in contents.items():
+        storage.write(path, data)
+
+    def cancel(_: int) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        list(other.clone(storage, [Clone(path, f"kept/{path}") for path in contents], cancel))
+    kept = {entry.path: other.read(entry.path) for entry in other.list("kept")}
+    assert kept.items() <= {f"kept/{path}": data for path, data in contents.items()}.items()
+    assert len(kept) < len(contents)
+    assert swept(other) == 0
+
+
+def swept(storage: Storage) -> int:
+    assert isinstance(storage, LocalStorage | FsspecStorage)
+    return storage.sweep()
+
+
+def test_a_file_is_written_and_read_piece_by_piece(storage: Storage) -> None:
+    pieces = [bytes([number]) * 1_000_000 for number in range(20)]
+    with copying.writing(storage, "a/b") as file:
+        for piece in pieces:
+            assert file.write(piece) == len(piece)
+        assert listed(storage) == {}
+        file.close()
+    assert listed(storage) == {"a/b": 20_000_000}
+    with copying.opened(storage, "a/b") as file:
+        assert list(iter(lambda: file.read(1_000_000), b"")) == pieces
+
+
+def test_a_file_whose_block_raises_is_not_there(storage: Storage) -> None:
+    storage.write("a", b"old")
+    for path in ("a", "b"):
+        with pytest.raises(Stop), copying.writing(storage, path) as file:
+            file.write(b"x" * 7_000_000)
+            raise Stop
+    assert storage.read("a") == b"old"
+    assert listed(storage) == {"a": 3}
+    assert swept(storage) == 0
+
+
+def test_the_way_of_a_clone_is_known_before(storage: Storage, other: Storage) -> None:
+    assert folders.expected_how(storage, other) is expected_way(storage, other)
+
+
+def test_a_folder_knows_its_children(storage: Storage) -> None:
+    for path in ("a/b/c", "a/d/e/f", "a/g", "h/i"):
+        storage.write(path, b"x")
+    assert folders.children(storage) == ["a", "h"]
+    assert folders.children(storage, "a") == ["b", "d"]
+    assert folders.children(storage, "a/b") == []
+    assert folders.children(storage, "never/was") == []
+
+
+def test_files_are_put_and_flushed(storage: Storage) -> None:
+    files = {f"a/{number % 3}/{number}": bytes([number]) * number for number in range(20)}
+    folders.put(storage, files)
+    folders.flush(storage, files, files)
+    assert {entry.path: storage.read(entry.path) for entry in storage.list("a")} == files
+    folders.put(storage, {"a/0/0": b"anew"})
+    assert storage.read("a/0/0") == b"anew"
+
+
+def test_a_folder_gets_another_name(storage: Storage) -> None:
+    files = {"a/b": b"1", "a/c/d": b"2", "a/c/e/f": b"3", "ab/c": b"4"}
+    folders.put(storage, files)
+    folders.rename(storage, "a", "new")
+    assert listed(storage) == {"new/b": 1, "new/c/d": 1, "new/c/e/f": 1, "ab/c": 1}
+    assert storage.read("new/c/e/f") == b"3"
+    assert folders.children(storage) == ["ab", "new"]
+
+
+def test_a_folder_is_removed_with_all_that_is_in_it(storage: Storage) -> None:
+    folders.put(storage, {"a/b": b"1", "a/c/d": b"2", "ab/c": b"3"})
+    storage.write(paths.temporary("a/c/d"), b"half")
+    folders.remove(storage, "a")
+    folders.remove(storage, "never/was")
+    assert listed(storage) == {"ab/c": 1}
+    assert folders.children(storage) == ["ab"]
+    assert swept(storage) == 0
+
+
+def test_a_name_is_taken_by_a_file_or_a_folder_with_files(storage: Storage) -> None:
+    folders.put(storage, {"a/b": b"1"})
+    assert [folders.taken(storage, path) for path in ("a", "a/b", "b", "a/c")] == [True, True, False, False]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain.errors import Invalid, TidemarkError, Unavailable, Unsupported
-from pipelines.storage import copying, paths
+from pipelines.storage import paths
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, How
@@ -84,7 +84,7 @@ def test_a_refused_copy_has_a_code_and_leaves_nothing(tmp_path: Path, monkeypatc
     storage = LocalStorage(tmp_path)
     storage.write("a", b"old")
     monkeypatch.setattr(os, "link", failing(errno.EXDEV))
-    monkeypatch.setattr(copying, "pour", failing(number))
+    monkeypatch.setattr(os, "fsync", failing(number))
     with pytest.raises(Unavailable) as caught:
         list(storage.clone(storage, [Clone("a", "b")]))
     assert caught.value.code == code
@@ -139,9 +139,9 @@ def test_addresses_elsewhere() -> None:
 
 def test_a_scheme_without_its_client_says_what_to_install() -> None:
     with pytest.raises(Unsupported) as caught:
-        open_storage("s3://bucket/a")
+        open_storage("gs://bucket/a")
     assert caught.value.code == "storage.no_client"
-    assert "s3" in caught.value.hint
+    assert "gs" in caught.value.hint
 
 
 def test_paths_join() -> None:

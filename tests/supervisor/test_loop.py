@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.jobs import OperationState
+from pipelines.domain.operations import OperationState
 from pipelines.domain.requests import ResumeRequest, StopRequest
 from pipelines.domain.runs import PROCESS_FILE, RunState
 from pipelines.supervisor import processes

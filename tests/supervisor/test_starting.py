@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.versions import version
-from pipelines.supervisor.starting import ROOT, spark_command, spark_environ
+from pipelines.sandbox.environment import ROOT
+from pipelines.supervisor.starting import spark_command, spark_environ
 
 
 def test_a_local_master_listens_on_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:

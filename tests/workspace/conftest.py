@@ -17,6 +17,7 @@ from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIE
 from pipelines.workspace import rebuild, runs, tails
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
+from tests.savepoint.golden import lay_output
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NEWEST = 13
@@ -71,7 +72,7 @@ class House:
         run = self.begin(name)
         checkpoint, sink = Path(run.checkpoints) / "counts", self.face.layout.output(run.job) / "counts"
         shutil.copytree(GOLDEN / golden / "checkpoint", checkpoint)
-        shutil.copytree(GOLDEN / golden / "sink_log", sink / "_spark_metadata")
+        lay_output(golden, sink)
         self.append(run, QUERIES_FILE, query_line(str(checkpoint), str(sink)))
         self.see(run, state)
         return run

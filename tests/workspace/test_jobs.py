@@ -21,7 +21,8 @@ from pipelines.domain.requests import (
     TakeRequest,
 )
 from pipelines.domain.runs import LOG_FILE, QUERIES_FILE, RunSpec, RunState
-from pipelines.domain.savepoints import Reason, RestorePlan, Savepoint, TakePlan, Trust
+from pipelines.domain.savepoints import Reason, RestorePlan, Savepoint, TakePlan
+from pipelines.domain.trust import Trust
 from tests.workspace.conftest import CODE, NEWEST, House, job
 
 
@@ -162,7 +163,7 @@ def test_a_dry_fork_changes_nothing(house: House) -> None:
     house.ran("a")
     taken = take(house)
     plan = house.face.fork(taken.id, ForkRequest("b", dry_run=True))
-    assert isinstance(plan, RestorePlan) and [sink.action for sink in plan.sinks] == ["carry"]
+    assert isinstance(plan, RestorePlan) and [sink.action for sink in plan.sinks] == ["continue"]
     assert [one.job.name for one in house.face.jobs()] == ["a"] and not house.face.layout.job(job("b")).exists()
 
 

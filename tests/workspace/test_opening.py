@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
-from pipelines.domain.jobs import OperationState, StopWanted, Wanted
+from pipelines.domain.jobs import StopWanted, Wanted
+from pipelines.domain.operations import OperationState
 from pipelines.domain.requests import ExperimentRequest, ForkRequest, ResumeRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.workspace.opening import open_workspace

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.jobs import OperationState, Run
+from pipelines.domain.jobs import Run
+from pipelines.domain.operations import OperationState
 from pipelines.domain.requests import CompareRequest, ForkRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import RunState
-from pipelines.domain.savepoints import Reason, Savepoint, Trust
+from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.domain.trust import Trust
 from pipelines.supervisor import processes
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.workspace import example

@@ -9,13 +9,15 @@ import streamlit as st
 from dashboard import formats, session
 from dashboard.views.fork import drafts, form, plans, starting
 from dashboard.views.fork.drafts import Draft, Variant
-from dashboard.widgets import chip, command, empty_state, errors_shown, page_header, when
+from dashboard.widgets import chip, command, empty_state, errors_shown, message_box, page_header, when
 from pipelines.domain.savepoints import Manifest, Savepoint
 
 TEACHES = (
     "A fork is a new job that begins with the state of a savepoint: with the same code or with other code, in its own checkpoint "
     "and output. The job that the savepoint was taken of does not notice."
 )
+
+NO_CODE = "Its checkpoint does not say what code it runs, and nobody has said it here. Load the script, or paste it, to fork it."
 
 
 def page() -> None:
@@ -54,7 +56,12 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
         draft, variant = _variants(manifest, draft)
     left, right = st.columns([2.35, 1], gap="medium")
     with left:
-        variant = form.code(manifest, variant, lambda changed: _keep(manifest, _draft(manifest).changed(changed)))
+        if not manifest.version.code:
+            message_box(f"{manifest.job} runs elsewhere", NO_CODE, tone="blue")
+        key = f"{manifest.id}_{variant.letter}"
+        variant = form.code(
+            manifest.version, "the savepoint", key, variant, lambda changed: _keep(manifest, _draft(manifest).changed(changed))
+        )
     with right:
         draft = _settled(manifest, draft, form.settings(manifest, variant, draft.with_parent))
         every = plans.outlooks(manifest, draft)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from dashboard.typed import free_name, words
+from dashboard.typed import free_name, query_names, words
 from pipelines.domain.errors import Invalid
+from pipelines.domain.ids import query_name
 from pipelines.domain.requests import ForkRequest
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
@@ -28,6 +29,9 @@ class Variant:
     confs: str
     master: str
     revision: int = 0
+    sinks: Mapping[str, str] = field(default_factory=dict)
+    """Query -> `fresh` where its output shall not continue the parent's."""
+    new_queries: tuple[str, ...] = ()
 
     def request(self, *, dry_run: bool = False) -> ForkRequest:
         """What it asks of the workspace; Invalid (`form.arguments`, `fork.confs`) where the text cannot be read."""
@@ -38,6 +42,8 @@ class Variant:
             args=words(self.arguments),
             conf=settings(self.confs),
             master=self.master.strip() or None,
+            sinks=self.sinks,
+            new_queries=self.new_queries,
             dry_run=dry_run,
         )
 
@@ -111,6 +117,12 @@ def pinned(manifest: Manifest, conf: Mapping[str, str]) -> list[tuple[str, str, 
         for name, value in query.conf.items()
         if name in conf and conf[name] != value
     ]
+
+
+def unknown_queries(code: str, known: Collection[str]) -> tuple[str, ...]:
+    """Queries that `code` names and the state does not hold, as the driver would call them; a hint, for the driver alone knows."""
+    found = dict.fromkeys(query_name(one) for one in query_names(code))
+    return tuple(one for one in found if one not in known)
 
 
 def difference(before: str, after: str) -> tuple[int, int]:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
 from dashboard import gallery, session
 from dashboard.components.code_editor import code_editor, syntax_diagnostics
-from dashboard.views.fork.drafts import Variant, confs_text, difference
+from dashboard.views.fork.drafts import Variant, confs_text, difference, unknown_queries
 from dashboard.widgets import chip, errors_shown
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.versions import Version
 
 MODES = {"edit": "Edit", "unified": "Unified", "split": "Split"}
 EDITOR_PX = 590
+CONTINUE, FRESH = "continue", "fresh"
+SINKS = {CONTINUE: "Continue", FRESH: "Fresh"}
+"""What a fork's file sink does with the parent's output."""
 Keep = Callable[[Variant], None]
 
 
-def code(manifest: Manifest, variant: Variant, keep: Keep) -> Variant:
-    """The editor below its bar. What was typed is kept, and drawn again with what Python says about it."""
-    mode = _bar(manifest, variant, keep)
+def code(original: Version, whose: str, key: str, variant: Variant, keep: Keep) -> Variant:
+    """The editor below its bar; `whose` says what the original is (`the savepoint`). What was typed is kept, and drawn again with what
+    Python says about it."""
+    mode = _bar(original, whose, variant, keep)
     typed = code_editor(
         variant.code,
-        key=f"fork_{manifest.id}_{variant.letter}",
-        original=manifest.version.code,
+        key=f"fork_{key}",
+        original=original.code,
         mode=mode,  # type: ignore[arg-type]
         diagnostics=syntax_diagnostics(variant.code, variant.script),
         height=EDITOR_PX,
@@ -37,14 +43,12 @@ def code(manifest: Manifest, variant: Variant, keep: Keep) -> Variant:
     return variant
 
 
-def _bar(manifest: Manifest, variant: Variant, keep: Keep) -> str:
+def _bar(original: Version, whose: str, variant: Variant, keep: Keep) -> str:
     with st.container(horizontal=True, vertical_alignment="center", key="fork_bar"):
-        added, removed = difference(manifest.version.code, variant.code)
-        changed = chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True)
-        same = chip("same code as the savepoint", "gray")
-        said = changed if added or removed else same
-        st.html(f'<div class="tm-head"><strong>{variant.script}</strong>{said}</div>', width="stretch")
-        _load(manifest, variant, keep)
+        st.html(
+            f'<div class="tm-head"><strong>{escape(variant.script)}</strong>{_changed(original, whose, variant)}</div>', width="stretch"
+        )
+        _load(original, whose, variant, keep)
         wanted = session.selected("mode", "edit")
         mode = st.segmented_control(
             "View",
@@ -59,8 +63,15 @@ def _bar(manifest: Manifest, variant: Variant, keep: Keep) -> str:
     return str(mode or "edit")
 
 
-def _load(manifest: Manifest, variant: Variant, keep: Keep) -> None:
-    """Another script into the editor: of the gallery, a file, or the savepoint's own again."""
+def _changed(original: Version, whose: str, variant: Variant) -> str:
+    added, removed = difference(original.code, variant.code)
+    if added or removed:
+        return chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True)
+    return chip(f"same code as {whose}", "gray") if original.code else chip("no code yet", "orange")
+
+
+def _load(original: Version, whose: str, variant: Variant, keep: Keep) -> None:
+    """Another script into the editor: of the gallery, a file, or the original again."""
     with st.popover("Load script…", icon=":material/file_open:", key="fork_load"), errors_shown():
         chosen = st.selectbox("From the gallery", gallery.names(), index=None, placeholder="Choose a script", key="fork_gallery")
         path = st.text_input("or a file on the server's machine", placeholder="/home/me/job.py", key="fork_path")
@@ -69,8 +80,8 @@ def _load(manifest: Manifest, variant: Variant, keep: Keep) -> None:
                 script = gallery.from_path(path) if path else gallery.from_gallery(str(chosen))
                 keep(variant.loaded(script.name, script.code))
                 st.rerun()
-            if st.button("Back to the savepoint's", key="fork_load_original"):
-                keep(variant.loaded(manifest.version.script, manifest.version.code))
+            if original.code and st.button(f"Back to that of {whose}", key="fork_load_original"):
+                keep(variant.loaded(original.script, original.code))
                 st.rerun()
 
 
@@ -80,23 +91,71 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
     with st.container(border=True, key="card_form"):
         st.html('<div class="tm-section"><h2>New job</h2></div>')
         name = st.text_input("Name", variant.name, key=f"fork_name_{key}", max_chars=100)
-        arguments = st.text_area(
-            "Arguments",
-            variant.arguments,
-            key=f"fork_args_{key}",
-            height=104,
-            help="As in a shell. {output} becomes the new job's own output directory.",
-        )
-        confs = st.text_area(
-            "Spark confs",
-            variant.confs,
-            key=f"fork_confs_{key}",
-            height=80,
-            placeholder=confs_text({"spark.executor.memory": "2g"}),
-            help="One name=value a line, added to what the script sets.",
-        )
-        master = st.text_input("Master", variant.master, key=f"fork_master_{key}", help="local[2], spark://…, yarn, k8s://…")
+        variant = fields(key, replace(variant, name=name or ""), {image.query for image in manifest.queries}, "savepoint")
+        variant = replace(variant, sinks=_sinks(key, variant, manifest))
         compared = st.toggle(
             f"Compare with {manifest.job}", with_parent, key=f"fork_parent_{manifest.id}", help="An experiment: both jobs side by side"
         )
-    return replace(variant, name=name or "", arguments=arguments or "", confs=confs or "", master=master or ""), compared
+    return variant, compared
+
+
+def fields(key: str, variant: Variant, known: Collection[str], holder: str) -> Variant:
+    """Arguments, confs, master, and which queries are new; `known` are those whose state the `holder` holds."""
+    arguments = st.text_area(
+        "Arguments",
+        variant.arguments,
+        key=f"fork_args_{key}",
+        height=104,
+        help="As in a shell. {output} becomes the job's own output directory.",
+    )
+    confs = st.text_area(
+        "Spark confs",
+        variant.confs,
+        key=f"fork_confs_{key}",
+        height=80,
+        placeholder=confs_text({"spark.executor.memory": "2g"}),
+        help="One name=value a line, added to what the script sets.",
+    )
+    master = st.text_input("Master", variant.master, key=f"fork_master_{key}", help="local[2], spark://…, yarn, k8s://…")
+    new = _new_queries(key, variant, known, holder)
+    return replace(variant, arguments=arguments or "", confs=confs or "", master=master or "", new_queries=new)
+
+
+def _new_queries(key: str, variant: Variant, known: Collection[str], holder: str) -> tuple[str, ...]:
+    """Shown where the code names a query that has no state here, or where one was named already."""
+    unknown = unknown_queries(variant.code, known)
+    options = list(dict.fromkeys((*unknown, *variant.new_queries)))
+    if not options:
+        return ()
+    chosen = st.multiselect(
+        "New queries",
+        options,
+        [one for one in variant.new_queries if one in options],
+        key=f"fork_new_{key}",
+        accept_new_options=True,
+        placeholder="Which of them begin anew",
+        help="A query that is not named here and has no state is refused when it starts: a renamed one would silently begin anew.",
+    )
+    left = [one for one in unknown if one not in chosen]
+    if left:
+        names = ", ".join(left)
+        st.caption(f"The code names {names}, which the {holder} does not hold. Name what is new; the driver refuses the rest.")
+    return tuple(str(one) for one in chosen)
+
+
+def _sinks(key: str, variant: Variant, manifest: Manifest) -> dict[str, str]:
+    """Per query with a file sink: whether its output goes on from the parent's. Only what differs from `continue` is said."""
+    chosen: dict[str, str] = {}
+    for image in (one for one in manifest.queries if one.sink_path):
+        picked = st.segmented_control(
+            f"Output of {image.query}",
+            list(SINKS),
+            default=variant.sinks.get(image.query, CONTINUE),
+            required=True,
+            format_func=SINKS.__getitem__,
+            key=f"fork_sink_{key}_{image.query}",
+            help="Continue: the fork's output holds the history too. Fresh: only what the fork writes itself.",
+        )
+        if picked and picked != CONTINUE:
+            chosen[str(image.query)] = str(picked)
+    return chosen

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.components.code_editor import syntax_diagnostics
+from dashboard.views import restore_plans
 from dashboard.views.fork.drafts import Draft, Variant, doubled, pinned
-from dashboard.widgets import Tone, chip, error_box, facts, message_box
+from dashboard.widgets import chip, error_box, message_box
 from pipelines.domain.errors import AlreadyExists, Invalid, TidemarkError
-from pipelines.domain.savepoints import Manifest, RestorePlan, SinkPlan
+from pipelines.domain.savepoints import Manifest, RestorePlan
 
-ACTIONS: dict[str, tuple[str, Tone]] = {
-    "carry": ("carried on", "green"),
-    "fresh": ("begins empty", "blue"),
-    "cut": ("cut back", "orange"),
-    "none": ("yours", "gray"),
-    "refuse": ("refused", "red"),
-}
+NO_CODE = "The savepoint does not say what code its job runs"
+REFUSED = "It cannot start like this. Choose what happens with the output above, or give another place for it under Arguments."
 
 
 @dataclass(frozen=True)
@@ -37,8 +32,7 @@ class Outlook:
         """Why it cannot be started; empty where it can."""
         if self.refusal:
             return self.refusal.message
-        refused = next((sink for sink in self.plan.sinks if sink.action == "refuse"), None) if self.plan else None
-        return refused.message if refused else ""
+        return restore_plans.refusal(self.plan)
 
 
 def outlooks(manifest: Manifest, draft: Draft) -> list[Outlook]:
@@ -51,6 +45,8 @@ def _outlook(manifest: Manifest, variant: Variant, name_twice: bool) -> Outlook:
     try:
         if name_twice:
             raise AlreadyExists("job.exists", f"Two variants are called {variant.name}", "Give each a name of its own.")
+        if not variant.code.strip():
+            raise Invalid("fork.no_code", NO_CODE, "Load its script into the editor, or paste it.")
         for found in syntax_diagnostics(variant.code, variant.script):
             raise Invalid("version.syntax", f"Line {found.line}: {found.message}", "The editor marks the place.")
         plan = session.workspace().fork(manifest.id, variant.request(dry_run=True))
@@ -83,30 +79,16 @@ def _verdict(outlook: Outlook) -> str:
 
 
 def _plan(plan: RestorePlan) -> None:
-    facts(
-        [
-            ("State", f"{formats.plural(plan.files, 'file')}, {formats.size(plan.bytes)}"),
-            ("New bytes", f"{formats.size(plan.new_bytes)} (by {escape(plan.how)})"),
-            ("Query id", "kept" if plan.keeps_query_id else "a new one"),
-        ]
-    )
+    restore_plans.outline(plan)
     for sink in plan.sinks:
-        st.html(_sink(sink))
-
-
-def _sink(sink: SinkPlan) -> str:
-    said, tone = ACTIONS.get(sink.action, (sink.action, "gray"))
-    chips = chip(sink.sink, mono=True) + chip(said, tone)
-    head = f'<div class="tm-head"><strong>{escape(sink.query)}</strong>{chips}</div>'
-    return f'<div class="tm-sink">{head}<p>{escape(sink.message)}</p></div>'
+        st.html(restore_plans.sink_words(sink))
+        if sink.action == "refuse":
+            message_box(f"The output of {sink.query} would not be right", REFUSED, tone="red")
 
 
 def _notes(manifest: Manifest, outlook: Outlook) -> None:
     """What will happen and may surprise."""
     assert outlook.plan is not None
-    said = {f"{sink.query}: {sink.message}" for sink in outlook.plan.sinks}
-    for warning in outlook.plan.warnings:
-        if warning not in said:
-            message_box(warning, tone="orange")
+    restore_plans.warnings(outlook.plan)
     for name, asked, stays in pinned(manifest, outlook.variant.request().conf or {}):
         message_box(f"{name} stays {stays}", f"The savepoint pins it: Spark silently ignores `{asked}`.", tone="orange")

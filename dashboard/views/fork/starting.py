@@ -56,9 +56,11 @@ def shell(manifest: Manifest, draft: Draft) -> None:
 def _fork(manifest: Manifest, variant: Variant) -> Equivalent:
     changed = changes(manifest, variant)
     code = ["--code", variant.script] if "code" in changed else []
-    args = [part for arg in changed.get("args", ()) for part in ("--arg", arg)]
+    args = [f"--arg={arg}" for arg in changed.get("args", ())]
     confs = [part for name, value in changed.get("conf", {}).items() for part in ("--conf", f"{name}={value}")]
-    words = ["fork", manifest.id, "--name", variant.name, *code, *args, *confs]
+    sinks = [part for query, choice in changed.get("sinks", {}).items() for part in ("--sink", f"{query}={choice}")]
+    new = [part for query in changed.get("new_queries", ()) for part in ("--new-query", query)]
+    words = ["fork", manifest.id, "--name", variant.name, *code, *args, *confs, *sinks, *new]
     return said("Start this fork", words, "POST", f"/savepoints/{manifest.id}/fork", _shortened(changed))
 
 
@@ -88,6 +90,10 @@ def changes(manifest: Manifest, variant: Variant) -> dict[str, Any]:
         found["conf"] = dict(asked.conf or {})
     if asked.master and asked.master != kept.master:
         found["master"] = asked.master
+    if asked.sinks:
+        found["sinks"] = dict(asked.sinks)
+    if asked.new_queries:
+        found["new_queries"] = list(asked.new_queries)
     return found
 
 

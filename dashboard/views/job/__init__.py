@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import navigation, session
+from dashboard.dialogs import redraw
+from dashboard.views import operations
 from dashboard.views.job import (
     batches,
     configuration,
@@ -17,6 +19,7 @@ from dashboard.views.job import (
     savepoints,
     script,
     versions,
+    watched,
 )
 from dashboard.views.live import live
 from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
@@ -25,6 +28,8 @@ from pipelines.domain.jobs import JobDetail
 
 STREAMING = ("Metrics", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
 SCRIPT = ("Run", "Versions", "Logs", "Configuration", "Events")
+WATCHED = ("Metrics", "Batches", "Savepoints", "Configuration", "Events")
+"""Of a job that runs elsewhere there is no log, and no run of ours."""
 
 
 def page() -> None:
@@ -45,6 +50,7 @@ def page() -> None:
 def _draw(name: str, detail: JobDetail) -> None:
     on, span_ms = header.draw(name, detail)
     notices.draw(name)
+    operations.under_way(lambda one: one.job == name, key="job")
     live(lambda: _live(name, span_ms, _shape(detail)), on)
 
 
@@ -53,16 +59,17 @@ def _live(name: str, span_ms: int, shape: object) -> None:
     with errors_shown():
         detail = session.workspace().job(name)
         if _shape(detail) != shape:
-            st.rerun()
+            redraw()
         now = session.now_ms()
         header.line(detail, now)
-        notices.operation(name)
+        watched.draw(detail)
         failure.draw(name, detail)
         _tabs(name, detail, span_ms, now)
 
 
 def _tabs(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
-    tabs = st.tabs(STREAMING if header.streams(detail) else SCRIPT, key="tab", on_change="rerun", bind="query-params")
+    titles = _titles(detail)
+    tabs = st.tabs(titles, key="tab", on_change="rerun", bind="query-params")
     drawn = {
         "Metrics": lambda: metrics.draw(name, detail, span_ms, now),
         "Run": lambda: script.draw(name, detail, now),
@@ -73,10 +80,16 @@ def _tabs(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
         "Configuration": lambda: configuration.draw(detail),
         "Events": lambda: occurrences.draw(name, now),
     }
-    for tab, title in zip(tabs, STREAMING if header.streams(detail) else SCRIPT, strict=True):
+    for tab, title in zip(tabs, titles, strict=True):
         if tab.open:
             with tab, errors_shown():
                 drawn[title]()
+
+
+def _titles(detail: JobDetail) -> tuple[str, ...]:
+    if detail.summary.job.attached:
+        return WATCHED
+    return STREAMING if header.streams(detail) else SCRIPT
 
 
 def _shape(detail: JobDetail) -> tuple[object, ...]:

@@ -7,21 +7,24 @@ import time
 import streamlit as st
 
 from dashboard import equivalents, formats, navigation, session
+from dashboard.dialogs import dialog
+from dashboard.views import operations
 from dashboard.views.commands import listed
 from dashboard.views.job import notices
 from dashboard.views.job.notices import Notice
-from dashboard.widgets import confirm, errors_shown, message_box
+from dashboard.views.job.resuming import savepoint_words
+from dashboard.widgets import confirm, errors_shown
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.jobs import JobDetail
-from pipelines.domain.requests import ResumeRequest, StopRequest, TakeRequest
-from pipelines.domain.savepoints import RestorePlan, Savepoint
+from pipelines.domain.jobs import Job
+from pipelines.domain.requests import StopRequest, TakeRequest
+from pipelines.domain.savepoints import Savepoint
 
 
-def take(job: str, batch: int | None = None, at_ms: int | None = None) -> Savepoint | None:
+def take(job: str, batch: int | None = None, at_ms: int | None = None, event_ms: int | None = None) -> Savepoint | None:
     """Takes a savepoint and says so on the job's page; None where it could not be taken, which is said there too."""
     began = time.perf_counter()
     try:
-        taken = session.workspace().take(job, TakeRequest(batch=batch, at_ms=at_ms))
+        taken = session.workspace().take(job, TakeRequest(batch=batch, at_ms=at_ms, event_ms=event_ms))
     except TidemarkError as error:
         notices.say(Notice(job, error=error))
         return None
@@ -34,7 +37,7 @@ def take(job: str, batch: int | None = None, at_ms: int | None = None) -> Savepo
 def ask_fork(job: str) -> None:
     """Forks from a savepoint taken now, or from one that there is."""
 
-    @st.dialog("Fork this job")
+    @dialog("Fork this job")
     def ask() -> None:
         with errors_shown():
             known = session.workspace().savepoints(job)
@@ -57,16 +60,10 @@ def ask_fork(job: str) -> None:
     ask()
 
 
-def savepoint_words(one: Savepoint) -> str:
-    """A savepoint in one line, to choose it by."""
-    label = f" · {one.label}" if one.label else ""
-    return f"{formats.short_id(one.id)} · batch {one.batch:,} · {formats.ago(one.created_ms, session.now_ms())}{label}"
-
-
 def ask_stop(job: str, streaming: bool) -> None:
     """Stops at a batch boundary, with a savepoint unless told not to."""
 
-    @st.dialog("Stop this job")
+    @dialog("Stop this job")
     def ask() -> None:
         boundary = "It ends when the batch that runs now is committed; it can be resumed from there."
         st.markdown(boundary if streaming else "Its script is asked to end; it can be resumed, and begins anew.")
@@ -75,7 +72,7 @@ def ask_stop(job: str, streaming: bool) -> None:
         if st.button("Stop", type="primary", icon=":material/stop_circle:", key="stop_yes"):
             with errors_shown():
                 going = session.workspace().stop(job, StopRequest(savepoint=keep, label=(label or "").strip()))
-                notices.follow(job, going.id)
+                operations.begin(going)
                 st.rerun()
         _command(equivalents.stop(job, session.url(), with_savepoint=keep, label=(label or "").strip()))
 
@@ -86,64 +83,26 @@ def ask_cancel(job: str) -> None:
     """Ends the run at once."""
 
     def cancel() -> None:
-        notices.follow(job, session.workspace().stop(job, StopRequest(savepoint=False, at_once=True)).id)
+        operations.begin(session.workspace().stop(job, StopRequest(savepoint=False, at_once=True)))
 
     says = f"**{job}** ends in the middle of its batch, without a savepoint. The batch is done again when it is resumed: nothing is lost."
     confirm("Cancel at once?", says, "Cancel the run", cancel)
 
 
-def ask_forget(job: str) -> None:
-    """Removes the job, but not its savepoints."""
-    kept = len(session.workspace().savepoints(job))
-    says = f"This deletes **{job}** with its runs, logs, checkpoints and output. It cannot be undone."
+def ask_forget(name: str, job: Job) -> None:
+    """Removes the job, but not its savepoints; of one that runs elsewhere only what is known of it here goes."""
+    kept = len(session.workspace().savepoints(name))
+    says = f"This deletes **{name}** with its runs, logs, checkpoints and output. It cannot be undone."
+    if job.attached:
+        says = f"**{name}** is watched no more. It runs on where it runs: its checkpoint and its output are not touched."
     stay = f"Its {formats.plural(kept, 'savepoint')} stay, and can be forked." if kept else "It has no savepoint, so its state goes too."
 
     def forget() -> None:
-        session.workspace().forget(job)
+        session.workspace().forget(name)
         session.select(job="", tab="")
         navigation.go("overview")
 
-    confirm("Forget this job?", says, "Forget it", forget, details=stay)
-
-
-def ask_resume(job: str, detail: JobDetail) -> None:
-    """Begins a new run from the checkpoint, or goes back to a savepoint after showing what that does."""
-
-    @st.dialog("Resume this job", width="medium")
-    def ask() -> None:
-        with errors_shown():
-            known = {one.id: one for one in session.workspace().savepoints(job)}
-            at = f"after batch {detail.summary.batch:,}" if detail.summary.batch is not None else "from the beginning"
-            ways = ["Where it stopped", "From a savepoint"]
-            way = st.radio("Go on", ways if known else ways[:1], captions=[at, "back in time; it keeps its query id"], key="resume_way")
-            chosen = ""
-            if way == ways[1]:
-                chosen = (
-                    st.selectbox("Savepoint", list(known), format_func=lambda one: savepoint_words(known[one]), key="resume_from") or ""
-                )
-                _plan(job, chosen)
-            if st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume_yes"):
-                session.workspace().resume(job, ResumeRequest(from_savepoint=chosen))
-                notices.put_away()
-                st.rerun()
-            _command(equivalents.resume(job, session.url(), from_savepoint=chosen))
-
-    ask()
-
-
-def _plan(job: str, savepoint: str) -> None:
-    """What a resume from `savepoint` will do, before it is done."""
-    with errors_shown():
-        plan = session.workspace().resume(job, ResumeRequest(from_savepoint=savepoint, dry_run=True))
-        if not isinstance(plan, RestorePlan):
-            return
-        files = formats.plural(plan.files, "file")
-        st.caption(f"{files} with {formats.size(plan.bytes)} become its checkpoint ({plan.how}, {formats.size(plan.new_bytes)} new).")
-        for sink in plan.sinks:
-            if not any(sink.message in warning for warning in plan.warnings):
-                st.caption(f"Output of {sink.query}: {sink.message}")
-        for warning in plan.warnings:
-            message_box("Mind the output" if plan.sinks else "Mind this", warning, tone="orange")
+    confirm("Forget this job?", says, "Forget it", forget, details=stay if kept or not job.attached else "")
 
 
 def _command(said: equivalents.Equivalent) -> None:

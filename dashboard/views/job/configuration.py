@@ -24,8 +24,8 @@ def draw(detail: JobDetail) -> None:
     version = session.workspace().version(run.version)
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True, key="card_run"):
-        section("Run")
-        st.html(pairs(_run(run, detail.summary.job, version)))
+        section("For a fork" if detail.summary.job.attached else "Run")
+        st.html(pairs(_for_a_fork(version) if detail.summary.job.attached else _run(run, detail.summary.job, version)))
     with right:
         with st.container(border=True, key="card_arguments"):
             section("Arguments", "{output} is the job's own output directory")
@@ -70,6 +70,11 @@ def _run(run: Run, job: Job, version: Version) -> list[tuple[str, str]]:
         ("Began from", origin),
         ("Job made", formats.exact(job.created_ms, session.zone())),
     ]
+
+
+def _for_a_fork(version: Version) -> list[tuple[str, str]]:
+    """What was said of a job that runs elsewhere."""
+    return [("Script", escape(version.script) if version.code else "not said; a fork brings its own"), ("Master", _mono(version.master))]
 
 
 def _mono(text: str) -> str:

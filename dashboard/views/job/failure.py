@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import navigation
+from dashboard import navigation, session
+from dashboard.views import diagnosis
+from dashboard.views.job import resuming
 from dashboard.widgets import message_box
+from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
 
@@ -53,8 +57,39 @@ def draw(name: str, detail: JobDetail) -> None:
         message_box(_title(reason, ended.code if ended else None), message.strip() or "The driver said nothing.", tag=code)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(f'<p class="tm-hint">{hint(code, message, reason)}</p>', width="stretch")
+            st.button("Examine the checkpoint", icon=":material/stethoscope:", key="failed_examine", on_click=_examine, args=("yes",))
             if st.button("Read the log", icon=":material/article:", key="failed_log"):
                 navigation.go("job", job=name, tab="Logs")
+        if session.selected("examine"):
+            _doctor(name, detail)
+
+
+def _examine(wanted: str) -> None:
+    session.select(examine=wanted)
+
+
+def _doctor(name: str, detail: JobDetail) -> None:
+    """What is damaged in its checkpoint, and the way on."""
+    run = detail.summary.run
+    every = diagnosis.examine(name, (run.id, run.state) if run else None)
+    if every is None:
+        return
+    with st.container(border=True, key="card_doctor", gap="small"):
+        diagnosis.draw(every)
+        with st.container(horizontal=True):
+            _way_on(name, detail, every)
+            st.button("Put away", type="tertiary", key="doctor_close", on_click=_examine, args=("",))
+
+
+def _way_on(name: str, detail: JobDetail, every: Sequence[Diagnosis]) -> None:
+    """The newest batch that can be restored where the newest one cannot; a savepoint where none can."""
+    if all(one.sound for one in every):
+        return
+    common = set.intersection(*(set(one.restorable) for one in every))
+    if common and st.button(f"Go back to batch {max(common):,}…", type="primary", icon=":material/history:", key="doctor_rewind"):
+        resuming.ask_rewind(name, max(common))
+    if not common and st.button("Resume from a savepoint…", type="primary", icon=":material/bookmark:", key="doctor_savepoint"):
+        resuming.ask_resume(name, detail, resuming.SAVEPOINT)
 
 
 def _title(reason: str, code: int | None) -> str:

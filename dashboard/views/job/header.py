@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import equivalents, formats, navigation, session
 from dashboard.equivalents import Equivalent
 from dashboard.views.commands import listed
-from dashboard.views.job import actions
+from dashboard.views.job import actions, resuming
 from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
 from dashboard.widgets import chip, page_header, state_chip, when
 from pipelines.domain.jobs import JobDetail
@@ -21,7 +21,7 @@ def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
     """Draws the head with its actions; whether the page is live, and the range in ms."""
     run = detail.summary.run
     chips = [state_chip(detail.summary.state)]
-    if run:
+    if run and not detail.summary.job.attached:
         link = navigation.href("job", job=name, tab="Versions")
         chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self">{chip(run.version, mono=True, hint="Its code")}</a>')
     if detail.summary.job.origin:
@@ -43,37 +43,42 @@ def streams(detail: JobDetail) -> bool:
 
 
 def _buttons(name: str, detail: JobDetail) -> None:
-    state = detail.summary.state
+    state, attached = detail.summary.state, detail.summary.job.attached
     running = state is not None and state.live
     streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
     if streaming:
-        type_ = "primary" if running else "secondary"
+        type_ = "primary" if running or attached else "secondary"
         st.button("Savepoint", type=type_, icon=":material/bookmark_add:", key="take", on_click=actions.take, args=(name,))
         if st.button("Fork", icon=":material/call_split:", key="fork"):
             actions.ask_fork(name)
-    if not running and state is not None and st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume"):
-        actions.ask_resume(name, detail)
+    begins = not running and not attached and state is not None
+    if begins and st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume"):
+        resuming.ask_resume(name, detail)
     if running and state is not RunState.STOPPING and st.button("Stop", icon=":material/stop_circle:", key="stop"):
         actions.ask_stop(name, streaming)
-    _more(name, running)
+    _more(name, detail, running)
 
 
-def _more(name: str, running: bool) -> None:
+def _more(name: str, detail: JobDetail, running: bool) -> None:
+    job = detail.summary.job
     with st.popover("", icon=":material/more_horiz:", key="more", help="More"):
+        if not running and not job.attached and st.button("Upgrade…", icon=":material/upgrade:", type="tertiary", key="upgrade"):
+            navigation.go("upgrade", job=name)
         if running:
             if st.button("Cancel at once…", icon=":material/cancel:", type="tertiary", key="cancel"):
                 actions.ask_cancel(name)
         elif st.button("Forget this job…", icon=":material/delete:", type="tertiary", key="forget"):
-            actions.ask_forget(name)
-        listed(_equivalents(name, running))
+            actions.ask_forget(name, job)
+        listed(_equivalents(name, running, job.attached))
 
 
-def _equivalents(name: str, running: bool) -> Sequence[Equivalent]:
+def _equivalents(name: str, running: bool, attached: bool) -> Sequence[Equivalent]:
     url = session.url()
     take = equivalents.savepoint(name, url)
     if running:
         return (take, equivalents.stop(name, url), equivalents.cancel(name, url))
-    return (take, equivalents.resume(name, url), equivalents.forget(name, url))
+    begun = () if attached else (equivalents.resume(name, url),)
+    return (take, *begun, equivalents.diagnose(name, url), equivalents.forget(name, url))
 
 
 def line(detail: JobDetail, now: float) -> None:
@@ -82,7 +87,9 @@ def line(detail: JobDetail, now: float) -> None:
     if run is None:
         return
     said = [f'run <span class="tm-mono">{escape(run.id)}</span>']
-    if run.state.live and run.started_ms:
+    if detail.summary.job.attached:
+        said = [f"watched since {formats.exact(detail.summary.job.created_ms, session.zone())}"]
+    elif run.state.live and run.started_ms:
         said.append(f"up {formats.duration(now - run.started_ms)}")
     elif run.ended_ms:
         said.append(f"ended {when(run.ended_ms, now)}")

@@ -18,6 +18,8 @@ POINTS = 600
 TAIL_BYTES = 12_000
 LEAD_MS = 5_000
 SHORTEST_MS = 120_000
+FROM_OUTSIDE = ("latency", "lag", "checkpoint")
+"""Charts of what a checkpoint alone says."""
 
 
 def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
@@ -25,13 +27,18 @@ def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
     if detail.summary.last_progress_ms is None:
         _waiting(name, detail)
         return
-    workspace = session.workspace()
-    _figures(detail.summary)
+    workspace, attached = session.workspace(), detail.summary.job.attached
+    if attached:
+        key_figures(_from_outside(detail.summary, now), min_width=158)
+    else:
+        _figures(detail.summary)
     since = since_ms(detail.summary.job, span_ms, now)
     series = workspace.series(name, from_ms=int(since), to_ms=int(now), points=POINTS)
     marks = marks_of(detail.runs, workspace.savepoints(name), since)
     grid = st.grid(3, gap=12, min_column_width=360)
     for key, chart in charts.job_charts(series.columns, marks, (since, now)).items():
+        if attached and (key not in FROM_OUTSIDE or not chart.traces):
+            continue
         with grid.cell():
             clicked = panel(chart, key=f"{key}_{name}", group=f"job_{name}", clickable=True)
         if clicked:
@@ -45,12 +52,14 @@ def since_ms(job: Job, span_ms: int, now: float) -> float:
 
 def _waiting(name: str, detail: JobDetail) -> None:
     """Before the first batch: that it comes, and what the driver says meanwhile."""
-    title = "Its first batch runs" if detail.queries else "The driver starts"
-    says = "The charts begin with the first batch. A driver needs half a minute to start Spark; the first batch is the slowest."
+    live = detail.summary.state is not None and detail.summary.state.live
+    title = ("Its first batch runs" if detail.queries else "The driver starts") if live else "No batch is known"
+    begins = "The charts begin with the first batch."
+    says = f"{begins} A driver needs half a minute to start Spark; the first batch is the slowest." if live else begins
     with empty_state(title, says, key="waiting"):
         pass
-    chunk = session.workspace().logs(name, offset=-TAIL_BYTES)
-    if chunk.text:
+    chunk = None if detail.summary.job.attached else session.workspace().logs(name, offset=-TAIL_BYTES)
+    if chunk and chunk.text:
         section("What the driver says")
         logs.box(chunk.text, height=320, wrap=True)
 
@@ -76,6 +85,18 @@ def _figures(job: JobSummary) -> None:
         KeyFigure("Checkpoint", formats.size(job.checkpoint_bytes), note=formats.plural(job.savepoints, "savepoint")),
     ]
     key_figures(figures, min_width=158)
+
+
+def _from_outside(job: JobSummary, now: float) -> list[KeyFigure]:
+    """Of a job that runs elsewhere: what its checkpoint says."""
+    p50, p99 = formats.duration(job.batch_ms_p50), formats.duration(job.batch_ms_p99)
+    behind = None if job.watermark_ms is None else now - job.watermark_ms
+    return [
+        KeyFigure("Newest batch", formats.count(job.batch), note=f"committed {formats.ago(job.last_progress_ms, now)}"),
+        KeyFigure("Batch p50 / p99", f"{p50} / {p99}", note="last ten minutes", hint="From the plan of a batch to its commit"),
+        KeyFigure("Watermark", formats.duration(behind), note="no event time" if behind is None else "behind the clock"),
+        KeyFigure("Checkpoint", formats.size(job.checkpoint_bytes), note=formats.plural(job.savepoints, "savepoint")),
+    ]
 
 
 def _rows(rows: int | None) -> str:

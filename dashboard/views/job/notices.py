@@ -8,9 +8,10 @@ from html import escape
 import streamlit as st
 
 from dashboard import formats, navigation, session
-from dashboard.widgets import error_box, errors_shown, message_box
+from dashboard.views import operations
+from dashboard.widgets import error_box, errors_shown
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.jobs import OperationState
+from pipelines.domain.operations import OperationState
 from pipelines.domain.savepoints import Savepoint
 
 
@@ -32,6 +33,8 @@ def say(notice: Notice) -> None:
 
 def draw(job: str) -> None:
     """The newest notice about `job`, if there is one."""
+    with errors_shown():
+        stopped(job)
     notice = st.session_state.get("notice")
     if not isinstance(notice, Notice) or notice.job != job:
         return
@@ -79,25 +82,11 @@ def put_away() -> None:
     st.session_state.pop("notice", None)
 
 
-def follow(job: str, operation: str) -> None:
-    """Shows how `operation` goes on, until it has ended."""
-    st.session_state["operation"] = (job, operation)
-
-
-def operation(job: str) -> None:
-    """How the job's stop goes on; once it has ended, its savepoint or its error as a notice."""
-    of, named = st.session_state.get("operation", ("", ""))
-    if of != job:
-        return
-    with errors_shown():
-        going = session.workspace().operation(named)
-        if going.state == OperationState.RUNNING:
-            kind = "Cancelling" if going.kind == "cancel" else "Stopping at the next batch boundary"
-            message_box(f"{kind} …", f"Asked {formats.ago(going.created_ms, session.now_ms())}.", tone="blue")
-            return
-        del st.session_state["operation"]
-        if going.state == OperationState.FAILED:
-            say(Notice(job, error=TidemarkError(going.error_code, going.error_message, going.error_hint)))
-        elif going.result:
-            say(Notice(job, session.workspace().savepoint(going.result), title="Stopped, with a savepoint"))
-        st.rerun()
+def stopped(job: str) -> None:
+    """Once the job's stop has ended: its savepoint, or its error, as a notice."""
+    for ended in operations.ended(lambda one: one.job == job and one.kind in ("stop", "cancel")):
+        operations.put_away(ended.id)
+        if ended.state is OperationState.FAILED:
+            say(Notice(job, error=TidemarkError(ended.error_code, ended.error_message, ended.error_hint)))
+        elif ended.result:
+            say(Notice(job, session.workspace().savepoint(ended.result), title="Stopped, with a savepoint"))

@@ -1,0 +1,41 @@
+"""Dialogs that the page knows of: while one is open nothing draws the whole page anew, which would close it over what is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import streamlit as st
+
+_OPEN = "dialog_open"
+
+
+def page_begins() -> None:
+    """A whole run of the page closes every dialog that it does not open again."""
+    st.session_state[_OPEN] = False
+
+
+def is_open() -> bool:
+    """Whether somebody has a dialog before them."""
+    return bool(st.session_state.get(_OPEN, False))
+
+
+def dialog(title: str, *, width: Literal["small", "medium", "large"] = "small") -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """`st.dialog`, remembered as long as it is open; the page is drawn anew when it is put away."""
+
+    def opening(draw: Callable[[], None]) -> Callable[[], None]:
+        shown: Any = st.dialog(title, width=width, on_dismiss=page_begins)(draw)
+
+        def ask() -> None:
+            st.session_state[_OPEN] = True
+            shown()
+
+        return ask
+
+    return opening
+
+
+def redraw() -> None:
+    """Draws the whole page anew from a part of it that refreshes itself, unless a dialog is open."""
+    if not is_open():
+        st.rerun()

@@ -1,0 +1,140 @@
+"""The batches that Spark still keeps, on an axis of clock or event time: click one, or type its number or a moment, and begin there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from html import escape
+
+import streamlit as st
+
+from dashboard import formats, navigation, session
+from dashboard.components.panel import panel
+from dashboard.retention import Axis, batches_chart, has_event_time, newest_until, of_batch, point_id
+from dashboard.views.job import actions, resuming
+from dashboard.widgets import errors_shown
+from pipelines.domain.errors import Invalid, NotFound, TidemarkError
+from pipelines.domain.jobs import JobDetail
+from pipelines.domain.moments import moment_ms
+from pipelines.domain.savepoints import RetainedBatch, Savepoint
+
+AXES = {Axis.CLOCK: "Clock", Axis.EVENT: "Event time"}
+HINTS = {
+    Axis.CLOCK: "A batch's number, or a time: 14:05:30, 2026-11-20 14:05, -10m. The newest batch at or before it is chosen.",
+    Axis.EVENT: "A batch's number, or an event time: the newest batch is chosen whose watermark was at or before it.",
+}
+PLACEHOLDERS = {Axis.CLOCK: "Batch or time", Axis.EVENT: "Batch or event time"}
+
+
+def draw(name: str, detail: JobDetail, kept: Sequence[RetainedBatch], taken: Sequence[Savepoint]) -> None:
+    """The axis with its bar, the batch that is chosen on it, what can be begun there."""
+    if not kept:
+        return
+    axis = _bar(kept)
+    chosen = session.selected("point")
+    clicked = panel(batches_chart(kept, taken, chosen, axis), key=f"retained_{name}", clickable=True)
+    if clicked:
+        if clicked.startswith("sp-"):
+            navigation.go("savepoints", savepoint=clicked)
+        session.select(point="" if clicked == chosen else clicked)
+        st.rerun(scope="fragment")
+    point = next((one for one in kept if point_id(one) == chosen), None)
+    _point(name, detail, point, kept, axis)
+
+
+def _bar(kept: Sequence[RetainedBatch]) -> Axis:
+    """Which axis, and the field that finds a batch."""
+    with st.container(horizontal=True, vertical_alignment="center", key="point_bar"):
+        st.html('<div class="tm-section"><h2>Go to a batch</h2></div>', width="stretch")
+        none = None if has_event_time(kept) else "No batch has a watermark: this job has no event time"
+        wanted = session.selected("axis", Axis.CLOCK)
+        axis = st.segmented_control(
+            "Axis", list(AXES), default=Axis.EVENT if wanted == Axis.EVENT and not none else Axis.CLOCK, required=True,
+            format_func=AXES.__getitem__, key="point_axis", label_visibility="collapsed", disabled=bool(none), help=none,
+        )  # fmt: skip
+        axis = Axis(axis or Axis.CLOCK)
+        session.select(axis="" if axis is Axis.CLOCK else axis)
+        typed = st.text_input(
+            "Batch or time", key="point_typed", placeholder=PLACEHOLDERS[axis], help=HINTS[axis], icon=":material/my_location:",
+            label_visibility="collapsed", width=260,
+        )  # fmt: skip
+        _find((typed or "").strip(), kept, axis)
+    error = st.session_state.get("point_error")
+    if error:
+        st.html(f'<p class="tm-error tm-right" role="alert">{escape(error)}</p>')
+    return axis
+
+
+def _find(typed: str, kept: Sequence[RetainedBatch], axis: Axis) -> None:
+    """Chooses what was typed, once; what cannot be read or found is said, and stays as typed."""
+    asked = (typed, axis)
+    if asked == st.session_state.get("point_asked", ("", axis)):
+        return
+    st.session_state["point_asked"] = asked
+    st.session_state["point_error"] = ""
+    if not typed:
+        return
+    try:
+        session.select(point=point_id(find(typed, kept, axis)))
+    except TidemarkError as error:
+        st.session_state["point_error"] = f"{error.message}. {error.hint}"
+
+
+def find(typed: str, kept: Sequence[RetainedBatch], axis: Axis) -> RetainedBatch:
+    """The batch of that number, or the newest at or before that moment. NotFound (`batch.gone`), Invalid (`time.invalid`)."""
+    number = typed.replace(",", "")
+    digits = number.isdigit()
+    found = of_batch(kept, int(number)) if digits else newest_until(kept, axis, _moment(typed))
+    if found is None:
+        first, last = (edge(one.batch for one in kept) for edge in (min, max))
+        message = f"Batch {typed} is not kept" if digits else f"No batch that is kept was at or before {typed}"
+        raise NotFound("batch.gone", message, f"Spark keeps batches {first:,} to {last:,} now.")
+    return found
+
+
+def _moment(typed: str) -> int:
+    try:
+        return moment_ms(typed, datetime.fromtimestamp(session.now_ms() / 1_000, session.zone()))
+    except Invalid as error:
+        raise Invalid(error.code, f"{typed!r} is neither a batch nor a time", error.hint) from error
+
+
+def _point(name: str, detail: JobDetail, point: RetainedBatch | None, kept: Sequence[RetainedBatch], axis: Axis) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="point"):
+        if point is None:
+            words = "Click a batch, or type its number or a moment: to take a savepoint of it, fork from it, or go back to it."
+            if session.selected("point"):
+                words = "The batch chosen is no longer kept by Spark. Choose another one."
+            st.html(f'<p class="tm-hint">{words}</p>', width="stretch")
+            return
+        st.html(_words(point, kept[-1]), width="stretch")
+        here = st.button("Savepoint here", icon=":material/bookmark_add:", key="point_take")
+        refused = resuming.why_no_batch(detail, kept)
+        back = st.button("Rewind to here…", icon=":material/history:", key="point_rewind", disabled=bool(refused), help=refused or None)
+        fork = st.button("Fork from here", icon=":material/call_split:", type="primary", key="point_fork")
+    if back:
+        resuming.ask_rewind(name, point.batch)
+    if here or fork:
+        taken = _take(name, point, axis, several=len({one.query for one in kept}) > 1)
+        if taken and fork:
+            navigation.go("fork", savepoint=taken.id)
+        st.rerun()
+
+
+def _take(name: str, point: RetainedBatch, axis: Axis, *, several: bool) -> Savepoint | None:
+    """One query's batch has a number; several queries are taken at the moment of the one that was chosen."""
+    with errors_shown():
+        if not several:
+            return actions.take(name, batch=point.batch)
+        if axis is Axis.EVENT:
+            return actions.take(name, event_ms=point.watermark_ms)
+        return actions.take(name, at_ms=point.timestamp_ms)
+    return None
+
+
+def _words(point: RetainedBatch, newest: RetainedBatch) -> str:
+    back = formats.plural(newest.batch - point.batch, "batch", "batches")
+    said = "the newest batch" if newest.batch == point.batch else f"{back} before the newest"
+    committed = formats.exact(point.timestamp_ms, session.zone())
+    watermark = f" · watermark {formats.exact(point.watermark_ms, session.zone())}" if point.watermark_ms > 0 else ""
+    return f'<p class="tm-point"><b>Batch {point.batch:,}</b> {said} · {committed}{watermark}</p>'

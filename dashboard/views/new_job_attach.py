@@ -1,0 +1,202 @@
+"""A job that runs elsewhere: its name, where the checkpoints of its queries are, what they write, the code to fork it with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dashboard import equivalents, gallery, navigation, session
+from dashboard.typed import words
+from dashboard.views.commands import commands
+from dashboard.widgets import error_box, errors_shown, page_header, section
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.requests import AttachRequest
+
+SINKS = ("", "parquet", "json", "csv", "orc", "text", "delta", "kafka", "foreachBatch", "foreach", "console", "noop")
+FIRST_QUERY = "query-0"
+"""What a driver calls a job's first query without a name."""
+ABOUT = (
+    "Tidemark reads the checkpoint, at a path that this machine sees or at any URL that fsspec reads, and never writes to it. The job does "
+    "not notice and needs no change. Savepoints and forks of it work as of any other job; it is stopped and started where it runs."
+)
+CREDENTIALS = "Credentials for URLs come from the environment of Tidemark's server; do not write them into the URL."
+FIELDS = {"job": "name", "checkpoint": "checkpoint", "attach": "checkpoint", "attach.sink": "sink", "attach.no_sink_log": "sink"}
+"""Error code, or what stands before its dot -> the field it is about."""
+_REFUSED = "attach_refused"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One query with its checkpoint, as typed; `number` names its fields."""
+
+    number: int
+    query: str
+    checkpoint: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What was asked for, and the error that answered."""
+
+    request: AttachRequest
+    error: TidemarkError
+
+
+def draw(head: DeltaGenerator) -> None:
+    """The form, with each error beside the field that it is about; the head's button attaches."""
+    form, about = st.columns([7, 3], gap="medium")
+    with form, errors_shown():
+        request, why_not = _form()
+        with head, errors_shown():
+            _head(request, why_not)
+    with about, st.container(border=True, key="card_attach_about"):
+        section("What this does")
+        st.html(f'<p class="tm-hint">{ABOUT}</p><p class="tm-hint" style="margin-top:8px">{CREDENTIALS}</p>')
+
+
+def _head(request: AttachRequest, why_not: str) -> None:
+    with page_header("New job"):
+        commands([equivalents.attach(request, session.url())], key="attach_command")
+        wanted = st.button(
+            "Attach", type="primary", icon=":material/visibility:", key="attach_start", disabled=bool(why_not), help=why_not or None
+        )
+    if not wanted:
+        return
+    try:
+        session.workspace().attach(request)
+    except TidemarkError as error:
+        st.session_state[_REFUSED] = Refused(request, error)
+        st.rerun()
+    forget()
+    navigation.go("job", job=request.name)
+
+
+def forget() -> None:
+    """The next visit begins anew."""
+    for name in (_REFUSED, "attach_places"):
+        st.session_state.pop(name, None)
+
+
+def _form() -> tuple[AttachRequest, str]:
+    error = st.session_state.get(_REFUSED)
+    said = error.error if isinstance(error, Refused) else None
+    with st.container(border=True, key="card_attach"):
+        section("Job")
+        name = (st.text_input("Name", key="attach_name", max_chars=100, placeholder="clicks", help="What it is called here") or "").strip()
+        _beside(said, "name")
+        section("Checkpoints", "one row for each of its queries: the checkpointLocation that the query was started with")
+        places = _places(said)
+        section("Output", "what a checkpoint does not say, and a fork must know")
+        sink, sink_path = _sink()
+        _beside(said, "sink")
+    script, code, args = _code()
+    if said and _field(said) == "":
+        error_box(said)
+    checkpoints = {place.query.strip(): place.checkpoint.strip() for place in places}
+    request = AttachRequest(name, checkpoints, sink, sink_path, script, code, args)
+    if isinstance(error, Refused) and error.request != request:
+        st.session_state.pop(_REFUSED)
+        st.rerun()
+    return request, _why_not(name, places)
+
+
+def _why_not(name: str, places: Sequence[Place]) -> str:
+    """Why it cannot be attached as it stands; empty where it can."""
+    if not name:
+        return "Give it a name"
+    if any(not place.checkpoint.strip() or not place.query.strip() for place in places):
+        return "Give each query a name and its checkpoint"
+    names = [place.query.strip() for place in places]
+    return "Two queries have one name" if len(set(names)) < len(names) else ""
+
+
+def _places(said: TidemarkError | None) -> list[Place]:
+    numbers: list[int] = st.session_state.setdefault("attach_places", [0])
+    places = [_place(number, first=number == numbers[0], alone=len(numbers) == 1) for number in numbers]
+    at = _field(said) if said else ""
+    if at == "checkpoint":
+        wrong = next(
+            (place for place in places if place.checkpoint.strip() and place.checkpoint.strip() in (said.message if said else "")), None
+        )
+        _beside(said, at, f"{wrong.query}: " if wrong else "")
+    st.button("Another query", icon=":material/add:", type="tertiary", key="attach_more", on_click=_add)
+    return places
+
+
+def _place(number: int, *, first: bool, alone: bool) -> Place:
+    shown = "visible" if first else "collapsed"
+    with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key=f"attach_row_{number}"):
+        begins = FIRST_QUERY if first else ""
+        query = st.text_input("Query", begins, key=f"attach_query_{number}", label_visibility=shown, placeholder="name", width=200)
+        checkpoint = st.text_input(
+            "Checkpoint",
+            key=f"attach_checkpoint_{number}",
+            label_visibility=shown,
+            placeholder="/data/clicks/checkpoint or s3://lake/clicks/checkpoint",
+        )
+        if not alone:
+            st.button(
+                "",
+                icon=":material/close:",
+                type="tertiary",
+                key=f"attach_less_{number}",
+                help="Leave it out",
+                on_click=_less,
+                args=(number,),
+            )
+    return Place(number, query or "", checkpoint or "")
+
+
+def _add() -> None:
+    numbers = st.session_state["attach_places"]
+    st.session_state["attach_places"] = [*numbers, max(numbers) + 1]
+
+
+def _less(number: int) -> None:
+    st.session_state["attach_places"] = [one for one in st.session_state["attach_places"] if one != number]
+
+
+def _sink() -> tuple[str, str]:
+    with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key="attach_sink_row"):
+        sink = st.selectbox(
+            "Sink", SINKS, format_func=lambda one: one or "not known", key="attach_sink", width=200, accept_new_options=True
+        )
+        path = st.text_input("Where a file sink writes", key="attach_sink_path", placeholder="s3://lake/clicks/out")
+    return str(sink or ""), (path or "").strip()
+
+
+def _code() -> tuple[str, str, tuple[str, ...]]:
+    """The script that it runs, where somebody says it; what cannot be read is said beside it."""
+    with st.expander("Its code, to fork it with (can be given later, at a fork)", icon=":material/code:"):
+        path = (
+            st.text_input("Script", key="attach_script", placeholder="/home/me/clicks.py on the machine that Tidemark runs on") or ""
+        ).strip()
+        script, code = "", ""
+        if path:
+            try:
+                read = gallery.from_path(path)
+                script, code = read.name, read.code
+            except TidemarkError as error:
+                _said(f"{error.message}. {error.hint}")
+        args = st.text_input("Arguments", key="attach_args", help="As in a shell. {output} becomes a fork's own output directory.")
+        if code:
+            st.code(code, language="python", height=220)
+    return script, code, words(args or "") if code else ()
+
+
+def _field(error: TidemarkError) -> str:
+    """The field that an error is about; empty where it is about none."""
+    return FIELDS.get(error.code) or FIELDS.get(error.code.partition(".")[0], "")
+
+
+def _beside(error: TidemarkError | None, field: str, about: str = "") -> None:
+    if error and _field(error) == field:
+        _said(f"{about}{error.message}. {error.hint}")
+
+
+def _said(text: str) -> None:
+    st.html(f'<p class="tm-error" role="alert">{escape(text)}</p>')

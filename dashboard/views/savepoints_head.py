@@ -1,0 +1,70 @@
+"""The head of one savepoint: its name, how far it is trusted, what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from dashboard import equivalents, navigation, session
+from dashboard.equivalents import Equivalent
+from dashboard.trust import ORIGIN_HINTS, ORIGINS, badges
+from dashboard.views import savepoints_actions, savepoints_exports
+from dashboard.views.commands import listed, said
+from dashboard.widgets import chip
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Trust
+
+
+def head(savepoint: Savepoint, *, key: str, tree_link: bool = True) -> None:
+    """Its name and badges at the left, what can be done with it at the right."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"savepoint_head_{key}"):
+        label = f'<span class="tm-caption">{escape(savepoint.label)}</span>' if savepoint.label else ""
+        chips = badges(savepoint, session.now_ms()) + chip(ORIGINS[savepoint.reason], hint=ORIGIN_HINTS[savepoint.reason])
+        name = f'<span class="tm-mono" style="font-size:15px;font-weight:600" data-testid="savepoint-id">{savepoint.id}</span>'
+        st.html(f'<div class="tm-head">{name}{chips}{label}</div>', width="stretch")
+        _actions(savepoint, key)
+        _more(savepoint, key, tree_link)
+
+
+def _actions(savepoint: Savepoint, key: str) -> None:
+    level = st.menu_button(
+        "Verify",
+        list(savepoints_actions.LEVELS),
+        format_func=savepoints_actions.LEVELS.__getitem__,
+        key=f"verify_{key}",
+        icon=":material/verified:",
+    )
+    if level:
+        savepoints_actions.verify([savepoint], level)
+    if st.button("Prove", icon=":material/science:", key=f"prove_{key}", help=savepoints_actions.PROVES):
+        savepoints_actions.verify([savepoint], Trust.PROVED)
+    damaged = "It is damaged and would not be restored." if savepoint.damaged_files else None
+    if st.button("Export…", icon=":material/upload:", key=f"export_{key}", disabled=bool(damaged), help=damaged):
+        savepoints_exports.ask_export(savepoint)
+    refused = savepoints_actions.why_not_resumed(savepoint)
+    if st.button("Resume from here", icon=":material/history:", key=f"resume_{key}", disabled=bool(refused), help=refused or None):
+        savepoints_actions.ask_resume(savepoint)
+    if st.button("Fork", type="primary", icon=":material/call_split:", key=f"fork_{key}", disabled=bool(damaged), help=damaged):
+        navigation.go("fork", savepoint=savepoint.id)
+
+
+def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
+    with st.popover("", icon=":material/more_horiz:", key=f"commands_{key}", help="More"):
+        if tree_link and st.button("In the tree", icon=":material/account_tree:", type="tertiary", key=f"tree_{key}"):
+            navigation.go("versions", savepoint=savepoint.id)
+        if st.button("Dispose…", icon=":material/delete:", type="tertiary", key=f"dispose_{key}"):
+            savepoints_actions.ask_dispose([savepoint])
+        listed(_commands(savepoint))
+
+
+def _commands(one: Savepoint) -> Sequence[Equivalent]:
+    at, fork, url = f"/savepoints/{one.id}", f"{one.job}_fork", session.url()
+    return (
+        said("Fork", ["fork", one.id, "--name", fork], "POST", f"{at}/fork", {"name": fork}),
+        equivalents.resume(one.job, url, from_savepoint=one.id),
+        equivalents.verify(one.id, url, Trust.INTACT),
+        equivalents.verify(one.id, url, Trust.PROVED),
+        equivalents.dispose([one.id], url),
+    )

@@ -1,0 +1,54 @@
+"""Operations: work that outlasts the call that asked for it, with how far it is, until it is done, failed or cancelled."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from pipelines.domain.ids import JobName, OperationId
+
+
+class OperationState(enum.StrEnum):
+    """States of an operation."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much of a step is done: bytes (or, where `unit` says so, files, batches, stores). `total` is 0 while nobody knows."""
+
+    step: str
+    """What is being done now, as people read it: `copying`, `reading state`, `running a batch`."""
+    done: int = 0
+    total: int = 0
+    unit: str = "bytes"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One piece of work."""
+
+    id: OperationId
+    kind: str
+    """`stop`, `cancel`, `verify`, `prove`, `export`, `import`."""
+    job: JobName
+    """The job it is about; empty for an import that has not read its manifest yet."""
+    state: OperationState
+    created_ms: int
+    ended_ms: int | None = None
+    result: str = ""
+    """What it made: a savepoint's id for a stop and an import, the level reached for a verify, the URL for an export."""
+    error_group: str = ""
+    """The group of the error it failed with: decides a command's exit code. Empty where it did not fail."""
+    error_code: str = ""
+    error_message: str = ""
+    error_hint: str = ""
+    subject: str = ""
+    """Id of the savepoint, or the URL, that it works on; empty for a stop."""
+    amount: Amount | None = None
+    """How far the present step is; None for an operation without steps (a stop)."""
+    can_cancel: bool = False

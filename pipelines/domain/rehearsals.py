@@ -1,0 +1,32 @@
+"""What a rehearsal leaves behind: a file for each query whose batch it ran, beside the batch's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+NO_DATA = "rehearsal.no_data"
+"""Event of a query whose sources had nothing new for as long as the rehearsal waits."""
+BATCH_WRITE = "rehearsal.batch_write"
+"""Error code of a script that writes a table itself, not through a query."""
+
+
+def batch_file(query: str) -> str:
+    """Name of the file in the rehearsal's directory that says which batch of `query` was written."""
+    return f"{query}.json"
+
+
+@dataclass(frozen=True)
+class RehearsedBatch:
+    """The content of that file. The rows are in `<query>/<batch>/`, as parquet."""
+
+    batch: int
+    output_rows: int
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> RehearsedBatch:
+        return RehearsedBatch(raw["batch"], raw["output_rows"])

@@ -1,0 +1,125 @@
+"""How far a savepoint can be trusted: the levels, what a verification found, what a proof showed, how later ones add to earlier ones."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pipelines.domain.ids import QueryName, SavepointId
+
+
+class Trust(enum.StrEnum):
+    """How far a savepoint was checked: files present with their sizes; checksums equal; restored by Spark."""
+
+    COMPLETE = "complete"
+    INTACT = "intact"
+    PROVED = "proved"
+
+    @property
+    def covers(self) -> tuple[Trust, ...]:
+        """The levels that are reached with this one."""
+        return tuple(Trust)[: tuple(Trust).index(self) + 1]
+
+
+SEEN_AT = {
+    "missing": Trust.COMPLETE,
+    "size": Trust.COMPLETE,
+    "checksum": Trust.INTACT,
+    "unreadable": Trust.INTACT,
+    "state": Trust.PROVED,
+}
+"""Kind of damage -> the level at which a verification sees it: one that asks for less cannot tell that it is gone."""
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One file that is not as it should be: `kind` is missing, size, checksum, unreadable or state (Spark could not restore it)."""
+
+    path: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class StateCount:
+    """The rows that the sandbox's Spark read from one operator's state, beside what the job's progress said at that batch."""
+
+    query: QueryName
+    operator: int
+    name: str
+    rows: int
+    """Rows read over all partitions, as Spark counts the operator's rows: of a join the buffered rows, of a list its key once,
+    no rows of Spark's own bookkeeping."""
+    expected: int | None
+    """`numRowsTotal` of the job's own progress at that batch; None where no progress of it is known, or Spark does not count."""
+
+    @property
+    def differs(self) -> bool:
+        return self.expected is not None and self.rows != self.expected
+
+
+@dataclass(frozen=True)
+class ScratchBatch:
+    """The batch that the sandbox ran from the restored state, into a scratch output that is thrown away."""
+
+    query: QueryName
+    batch: int
+    input_rows: int
+    output_rows: int
+    batch_ms: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the sandbox saw. The savepoint is proved if every count that has an expectation equals it, and every query ran a batch."""
+
+    spark_version: str
+    states: tuple[StateCount, ...]
+    batches: tuple[ScratchBatch, ...]
+    took_ms: float
+    note: str = ""
+    """Why it is not proved though nothing is damaged (the sources had nothing new to run a batch with); empty for a proved one."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of a verify: the level reached, or what is wrong."""
+
+    savepoint: SavepointId
+    asked: Trust
+    reached: Trust | None
+    at_ms: int
+    files: int
+    bytes: int
+    damages: tuple[Damage, ...] = field(default=())
+    sealed_ms: int | None = None
+    """When the checksums compared with were computed: equal to `at_ms` where this verification itself computed them first."""
+    levels: Mapping[Trust, int] = field(default_factory=dict)
+    """Each level with the time (epoch ms) it was last reached at, those of earlier verifications too; empty once damage is found."""
+    proof: Proof | None = None
+    """The newest proof, of this verification or an earlier one."""
+
+
+def added(before: Verification | None, found: Verification) -> Verification:
+    """`found` with what it cannot know: damage that only a higher level sees is still there, and levels reached earlier stay reached."""
+    hidden = tuple(one for one in before.damages if SEEN_AT.get(one.kind) not in found.asked.covers) if before else ()
+    proof = found.proof or (before.proof if before else None)
+    if found.damages or hidden:
+        return replace(found, reached=None, damages=(*found.damages, *hidden), levels={}, proof=proof)
+    reached = dict.fromkeys(found.reached.covers, found.at_ms) if found.reached else {}
+    return replace(found, levels={**(levels_of(before) if before else {}), **reached, **found.levels}, proof=proof)
+
+
+def kept(before: Verification | None, answer: Verification) -> Verification:
+    """What is remembered after `answer` (made by `added`): a lower level reached later does not hide a higher one reached before."""
+    if before is None or before.reached is None or answer.reached is None or before.reached in answer.reached.covers:
+        return answer
+    return replace(before, levels=answer.levels, proof=answer.proof)
+
+
+def levels_of(found: Verification) -> Mapping[Trust, int]:
+    """Each level with its time; of a verification that was recorded before levels were, those that it reached."""
+    if found.damages or found.reached is None:
+        return {}
+    return found.levels or dict.fromkeys(found.reached.covers, found.at_ms)

@@ -1,0 +1,44 @@
+"""File sources that take their files away: with `cleanSource`, what was read is archived or deleted, and no second reader finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pipelines.driver.records import Records
+
+FILE_RELATION = "StreamingRelation"
+"""The leaf of a plan that stands for a file source (Spark's class); sources of the newer kind have no `cleanSource`."""
+OPTION = "cleansource"
+CLEANS = {"archive", "delete"}
+
+
+def warn(records: Records, query: str, frame: Any) -> None:
+    """An event for each directory that `frame` (a streaming DataFrame) reads and cleans, for a run that begins from a savepoint."""
+    for path, how in cleaned(frame):
+        message = (
+            f"Its source takes files away from {path} once it has read them (cleanSource={how}): those read after the savepoint may be "
+            "gone, and two jobs on one directory take them from each other. Give this job a copy of it, or switch cleanSource off."
+        )
+        records.event("source.cleans", message, query)
+
+
+def cleaned(frame: Any) -> Iterator[tuple[str, str]]:
+    """(directory, `archive` or `delete`) of each file source of `frame` that has the option, however it was given."""
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
+    for at in range(leaves.size()):
+        leaf = leaves.apply(at)
+        if leaf.getClass().getSimpleName() == FILE_RELATION:
+            options = _options(leaf.dataSource().options())
+            if options.get(OPTION, "").lower() in CLEANS:
+                yield options.get("path", ""), options[OPTION].lower()
+
+
+def _options(scala_map: Any) -> dict[str, str]:
+    """By name in lower case: Spark does not distinguish."""
+    keys = scala_map.keysIterator()
+    found = {}
+    while keys.hasNext():
+        key = keys.next()
+        found[key.lower()] = scala_map.apply(key)
+    return found

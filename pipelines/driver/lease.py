@@ -1,0 +1,153 @@
+"""Leases: two drivers never work on one checkpoint, nor two on one run.
+
+What writes a checkpoint is the JVM, so the JVM holds the lease: a record lock of the operating system on `.leases/<query>.lock` beside
+the checkpoint. The kernel takes it away when that process is gone and not before: no lease is ever stale, and a JVM that outlives its
+killed driver for a while keeps what it may still write to. `.leases/<query>.json` only says who holds it, for people.
+
+A checkpoint that is not a local path (a URL) has no lease: object stores have no lock, and Hadoop's `createNewFile` is atomic on HDFS
+but not on S3. The driver says so in an event.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.runs import RunSpec
+from pipelines.driver.records import Records, say
+
+LEASES = ".leases"
+RUN_LOCK = ".driver.lock"
+PATIENCE_VARIABLE = "TIDEMARK_LEASE_PATIENCE_S"
+PATIENCE_S = 10.0
+"""How long a taken lease is waited for: a killed driver's JVM needs a few seconds to end."""
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a lease (`.leases/<query>.json`)."""
+
+    run: str
+    pid: int
+    """The driver's process."""
+    spark_pid: int
+    """The JVM's, which has the lock."""
+    host: str
+    since_ms: int
+
+
+class Leases:
+    """The leases of this driver. They are kept until its JVM ends: a query that starts again in this process has its lease already."""
+
+    def __init__(self, spec: RunSpec, records: Records) -> None:
+        self._spec = spec
+        self._records = records
+        self._held: set[Path] = set()
+
+    def take(self, query: str, folder: Path | None) -> None:
+        """Makes the checkpoint of `query` in `folder` (None: not a local one) this driver's; Conflict (`checkpoint.leased`)."""
+        if folder is None:
+            self._records.event(
+                "checkpoint.unleased", "The checkpoint is not on a local disk: nothing keeps a second driver from it.", query
+            )
+            return
+        lock = folder / LEASES / f"{query}.lock"
+        if lock in self._held:
+            return
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        _lock(lock, query, patience_s())
+        _write(lock.with_suffix(".json"), Holder(self._spec.run, os.getpid(), _spark_pid(), socket.gethostname(), self._records.now_ms()))
+        self._held.add(lock)
+
+
+def patience_s() -> float:
+    return float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S))
+
+
+def hold_run(folder: Path) -> None:
+    """Makes the run in `folder` this process's until it ends; Conflict (`run.leased`) where another driver executes it."""
+    descriptor = os.open(folder / RUN_LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        message = f"The run in {folder} is being executed by another driver ({error.strerror})."
+        raise Conflict("run.leased", message, "Leave it to that driver; to run the job once more, fork it.") from error
+
+
+def _lock(path: Path, query: str, wait_s: float) -> None:
+    """Locks `path` for this driver's JVM, for as long as that lives."""
+    from py4j.protocol import Py4JJavaError
+
+    jvm = _jvm()
+    file = jvm.java.io.RandomAccessFile(str(path), "rw")
+    try:
+        lock = _try(file.getChannel(), query, time.monotonic() + wait_s)
+    except Py4JJavaError as error:
+        hint = "Put the workspace on a disk whose file system has locks (a local one, or NFS with its lock service)."
+        raise Unavailable("checkpoint.no_locks", f"{path} cannot be locked: {error.java_exception.getMessage()}", hint) from error
+    if lock is None:
+        file.close()
+        raise leased(query, path)
+    _keep(jvm, path, lock)
+
+
+def _try(channel: Any, query: str, deadline: float) -> Any:
+    """The lock, None where another process has it until the deadline."""
+    lock = channel.tryLock()
+    if lock is None:
+        say(f"query {query}: another process has its checkpoint; waiting for it to end")
+    while lock is None and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+        lock = channel.tryLock()
+    return lock
+
+
+def _keep(jvm: Any, path: Path, lock: Any) -> None:
+    """Ties the lock to the JVM's own properties: an unreachable one would be closed by the garbage collector, and py4j lets go of its
+    references when the driver dies before its JVM does."""
+    jvm.java.lang.System.getProperties().put(f"tidemark.lease.{path}", lock)
+
+
+def leased(query: str, lock: Path) -> Conflict:
+    holder = _holder(lock.with_suffix(".json"))
+    place = lock.parent.parent / query
+    if holder is None:
+        return Conflict("checkpoint.leased", f"Another process works on query {query}'s checkpoint {place}.", "Find and end it first.")
+    since = datetime.fromtimestamp(holder.since_ms / 1000, UTC).isoformat(timespec="seconds")
+    where = f"process {holder.pid} on {holder.host}, since {since}"
+    hint = f"Stop that run first. If its driver is gone, its Spark still runs: end process {holder.spark_pid}, and the lease is free."
+    return Conflict("checkpoint.leased", f"Query {query}'s checkpoint {place} is in use by run {holder.run} ({where}).", hint)
+
+
+def _holder(path: Path) -> Holder | None:
+    """None where nobody had the time to say it."""
+    try:
+        return Holder(**json.loads(path.read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def _write(path: Path, holder: Holder) -> None:
+    aside = path.with_name(f"{path.name}.tmp")
+    aside.write_text(json.dumps(asdict(holder)))
+    aside.replace(path)
+
+
+def _jvm() -> Any:
+    from pyspark import SparkContext
+
+    return SparkContext._jvm
+
+
+def _spark_pid() -> int:
+    return int(_jvm().java.lang.ProcessHandle.current().pid())

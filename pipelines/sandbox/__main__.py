@@ -1,0 +1,47 @@
+"""`python -m pipelines.sandbox FOLDER`: does the task that the folder's task.json describes, in a Spark of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from pipelines.sandbox import counting
+from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, CountTask
+
+
+def main(folder: Path) -> int:
+    """The exit code: 0 with `result.json`, 1 with `error.json`."""
+    try:
+        result = _count(folder)
+    except Exception as error:  # noqa: BLE001  whatever happens, error.json says so
+        traceback.print_exc()
+        _write(folder / ERROR_FILE, {"error_class": type(error).__name__, "message": str(error).strip()[:2000]})
+        return 1
+    _write(folder / RESULT_FILE, result)
+    return 0
+
+
+def _count(folder: Path) -> dict[str, Any]:
+    task = CountTask.read(folder)
+    spark = counting.session(task)
+    with (folder / STORES_FILE).open("a") as file:
+        for rows in counting.count(spark, task):
+            file.write(rows.as_line())
+            file.flush()
+    return {"spark_version": spark.version}
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    """Aside and renamed: whoever sees it sees all of it."""
+    aside = path.with_name(f".{path.name}.tmp")
+    aside.write_text(json.dumps(content))
+    aside.replace(path)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    sys.exit(main(Path(sys.argv[1]).resolve()))

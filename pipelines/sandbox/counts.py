@@ -1,0 +1,88 @@
+"""What is asked of the sandbox about state, and what it answers: plain data, as JSON between two interpreters.
+
+The folder of a task: `task.json` (a `CountTask`) is there before the start; the process appends a `StoreRows` a line to
+`stores.jsonl` as it goes, and writes `result.json` or, if Spark itself fails, `error.json` as its last act. `sandbox.log` is its output.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+TASK_FILE = "task.json"
+STORES_FILE = "stores.jsonl"
+RESULT_FILE = "result.json"
+ERROR_FILE = "error.json"
+LOG_FILE = "sandbox.log"
+TASK_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Store:
+    """One state store of an operator, over all its partitions."""
+
+    query: str
+    checkpoint: str
+    """Absolute path or URL."""
+    batch: int
+    provider: str
+    """`hdfs` or `rocksdb`."""
+    state_format: int
+    operator: int
+    operator_name: str
+    """As Spark's metadata has it (`stateStoreSave`, `symmetricHashJoin`, …); empty where the checkpoint does not say."""
+    store: str
+
+    @property
+    def is_index(self) -> bool:
+        """Whether it is one of a join's two indexes into its buffered rows: Spark counts each buffered row once
+        (SymmetricHashJoinStateManager's metrics are those of keyWithIndexToValue)."""
+        return self.store.endswith("-keyToNumValues")
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """Count the rows of `stores`, with a Spark on `master` that has the confs of the job."""
+
+    format: int
+    app: str
+    master: str
+    conf: Mapping[str, str]
+    stores: tuple[Store, ...]
+
+    def write(self, folder: Path) -> None:
+        (folder / TASK_FILE).write_text(json.dumps(asdict(self)))
+
+    @staticmethod
+    def read(folder: Path) -> CountTask:
+        raw = json.loads((folder / TASK_FILE).read_text())
+        return CountTask(raw["format"], raw["app"], raw["master"], raw["conf"], tuple(Store(**one) for one in raw["stores"]))
+
+
+@dataclass(frozen=True)
+class StoreRows:
+    """What Spark read of one store: `rows` as `numRowsTotal` counts them, or why they could not be read."""
+
+    store: Store
+    rows: int
+    error_class: str = ""
+    message: str = ""
+    damaged: bool = False
+    """Whether the error is one of the state itself; the other kind is of this Spark, which cannot read such a state."""
+
+    def as_line(self) -> str:
+        return json.dumps(asdict(self)) + "\n"
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> StoreRows:
+        return StoreRows(Store(**raw["store"]), raw["rows"], raw["error_class"], raw["message"], raw["damaged"])
+
+
+def read_rows(folder: Path) -> Iterator[StoreRows]:
+    """The whole lines that the process has written so far."""
+    path = folder / STORES_FILE
+    lines = path.read_text().split("\n")[:-1] if path.is_file() else []
+    return (StoreRows.from_json(json.loads(line)) for line in lines)

@@ -1,0 +1,97 @@
+"""One-off processes: run to their end while somebody watches, and ended with all that they started whenever that is not to be waited for.
+
+Whatever such a process starts inherits a mark in its environment (the folder that it works in), so that nothing of it is missed: Spark's
+Python workers leave their parent's process group, and a JVM outlives its Python for a moment.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from pipelines.domain.errors import Unavailable
+
+MARK = "TIDEMARK_RUN"
+"""Environment variable with the folder that a process and all its children belong to."""
+POLL_S = 0.05
+END_S = 10.0
+"""How long a killed process may take to be gone."""
+TAIL_BYTES = 2000
+
+
+def run(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str, watch: Callable[[], None], timeout_s: float) -> int:
+    """Runs `command` with `folder` as its last argument and its output in `log`; answers with its exit code.
+
+    `watch` is called until it ends; what that raises ends the process and is passed on. Nothing that it started is left when this
+    returns or raises. Raises Unavailable (`sandbox.start`, `sandbox.timeout`).
+    """
+    deadline = time.monotonic() + timeout_s
+    child = _start(command, folder, environ, log)
+    try:
+        while (code := child.poll()) is None:
+            watch()
+            if time.monotonic() > deadline:
+                raise _late(command, timeout_s, folder / log)
+            time.sleep(POLL_S)
+        return code
+    finally:
+        end(folder)
+        child.wait()
+
+
+def end(folder: Path) -> None:
+    """SIGKILL to every process that belongs to `folder` or a folder in it; returns when they are gone."""
+    deadline = time.monotonic() + END_S
+    while found := list(_marked(folder)):
+        for process in found:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        if time.monotonic() > deadline:
+            raise Unavailable(
+                "sandbox.stuck", f"Process {found[0].pid} does not end", "End it by hand: it waits for a disk or the network."
+            )
+        time.sleep(POLL_S)
+
+
+def tail(log: Path) -> str:
+    """The last lines of a log, for a message."""
+    data = log.read_bytes() if log.is_file() else b""
+    return "\n".join(data[-TAIL_BYTES:].decode(errors="replace").splitlines()[-5:])
+
+
+def _start(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str) -> subprocess.Popen[bytes]:
+    with (folder / log).open("ab") as output:
+        try:
+            return subprocess.Popen(
+                [*command, str(folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env={**environ, MARK: str(folder)},
+                start_new_session=True,
+            )
+        except OSError as error:
+            message = f"{command[0]} cannot be started: {error.strerror}"
+            raise Unavailable("sandbox.start", message, "The version's Python interpreter has to be on this machine.") from error
+
+
+def _late(command: Sequence[str], timeout_s: float, log: Path) -> Unavailable:
+    said = f"{command[-1]} did not end within {timeout_s:g} s and was ended. Its last words:\n{tail(log)}"
+    return Unavailable(
+        "sandbox.timeout", said, "Give it more time with TIDEMARK_SANDBOX_TIMEOUT_S, or more resources with the job's confs."
+    )
+
+
+def _marked(folder: Path) -> Iterator[psutil.Process]:
+    """Living processes whose mark is `folder` or below it. Another user's process says nothing of its environment: it is not ours."""
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            mark = process.environ().get(MARK, "")
+            if mark and Path(mark).is_relative_to(folder) and process.status() != psutil.STATUS_ZOMBIE:
+                yield process

@@ -1,0 +1,233 @@
+"""A savepoint as one `.tar.zst`: plain files only, the manifest first, then the checksums; every name, size and checksum is checked
+while it is read, so that nothing an archive says is taken on trust. `data/README.md` specifies it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Protocol, cast
+
+from pipelines.domain.errors import Corrupt
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import Manifest
+from pipelines.savepoint import manifests, places, sealing
+from pipelines.savepoint.sealing import Seal
+from pipelines.savepoint.unpacking import Unpacked
+from pipelines.storage.protocol import Advance, unwatched
+
+ENDINGS = (".tar.zst", ".tzst")
+LEVEL = 3
+PIECE_BYTES = 1024 * 1024
+DOCUMENT_BYTES = 256 * 1024 * 1024
+"""No manifest, seal or other document of a savepoint is larger than this."""
+OVERHEAD_BYTES = 64 * 1024
+"""What a file may take in an archive beside its content: its headers, and what fills its last block."""
+HINT = "Copy the archive again from where it came from, or export the savepoint again; nothing of it was imported."
+BROKEN = (tarfile.TarError, EOFError, ValueError, OverflowError, UnicodeError, KeyError, IndexError)
+"""What tarfile raises for bytes that are no archive."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What an exported savepoint begins with: its manifest and its seal, each also as the bytes that were exported."""
+
+    manifest: Manifest
+    seal: Seal
+    documents: Mapping[str, bytes]
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Path -> bytes of every file of the manifest."""
+        return {file.path: file.bytes for file in self.manifest.files}
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.sizes.values())
+
+
+def head(manifest_data: bytes, seal_data: bytes, savepoint: SavepointId | None) -> Head:
+    """Both documents, read and compared; Corrupt where the seal is not of this manifest, Unsupported for newer formats."""
+    manifest = manifests.decode(manifest_data, savepoint)
+    seal = sealing.decode(seal_data, manifest.id)
+    if hashlib.sha256(manifest_data).hexdigest() != seal.files.get(places.MANIFEST):
+        raise damaged(places.MANIFEST, "is not what it was when it was sealed")
+    for path in sealing.sealed_files(manifest):
+        if path not in seal.files:
+            raise damaged(places.CHECKSUMS, f"has no checksum of {path}")
+    if len({file.path for file in manifest.files}) != len(manifest.files):
+        raise damaged(places.MANIFEST, "names a file twice")
+    return Head(manifest, seal, {places.MANIFEST: manifest_data, places.CHECKSUMS: seal_data})
+
+
+def damaged(path: str, message: str) -> Corrupt:
+    """The error for an exported savepoint that is not what was exported."""
+    return Corrupt("import.damaged", f"{path} {message}".encode(errors="replace").decode(), HINT)
+
+
+@contextmanager
+def packing(target: BinaryIO) -> Iterator[tarfile.TarFile]:
+    """A tar that is compressed by all processors on its way into `target`."""
+    import zstandard
+
+    compressor = zstandard.ZstdCompressor(level=LEVEL, threads=-1, write_checksum=True)
+    with (
+        compressor.stream_writer(target, closefd=False) as packed,
+        tarfile.open(fileobj=packed, mode="w|", bufsize=PIECE_BYTES, format=tarfile.PAX_FORMAT) as tar,
+    ):
+        yield tar
+
+
+def put(tar: tarfile.TarFile, path: str, size: int, modified_ms: int, content: Checked) -> None:
+    """Adds one file; Corrupt where `content` has another size or checksum than it should."""
+    info = tarfile.TarInfo(path)
+    info.size, info.mtime, info.mode = size, modified_ms // 1000, 0o644
+    try:
+        tar.addfile(info, content)
+    except OSError as error:
+        raise damaged(path, f"ended before its {size} bytes") from error
+    content.check(path)
+
+
+def put_bytes(tar: tarfile.TarFile, path: str, data: bytes, modified_ms: int) -> None:
+    """Adds a document."""
+    put(tar, path, len(data), modified_ms, Checked(io.BytesIO(data), "", unwatched))
+
+
+class Content(Protocol):
+    """Bytes that are read once, from the beginning."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+class Checked:
+    """A stream whose bytes are counted and compared with the checksum that they should have; empty where none is known."""
+
+    def __init__(self, stream: Content, checksum: str, advance: Advance) -> None:
+        self._stream, self._checksum, self._advance = stream, checksum, advance
+        self._digest = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(size)
+        self._digest.update(data)
+        self._advance(len(data))
+        return data
+
+    def check(self, path: str) -> None:
+        """Corrupt where what was read is not what was sealed. Call it at the end."""
+        if self._stream.read(1):
+            raise damaged(path, "is longer than it should be")
+        if self._checksum and self._digest.hexdigest() != self._checksum:
+            raise damaged(path, "is not what it was when it was sealed")
+
+
+class Packed:
+    """An archive being read: its head at once, its files one after the other, once."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._stream = Unpacked(source, 2 * (DOCUMENT_BYTES + OVERHEAD_BYTES))
+        with _typed():
+            self._tar = tarfile.open(fileobj=cast(BinaryIO, self._stream), mode="r|", bufsize=PIECE_BYTES)  # noqa: SIM115
+            self._members = iter(self._tar)
+        self._top, manifest_data = self._first()
+        seal_data = self._document(places.CHECKSUMS)
+        self.head = head(manifest_data, seal_data, SavepointId(self._top))
+        self._stream.allow(self.head.bytes + len(self.head.manifest.files) * OVERHEAD_BYTES + 2 * (DOCUMENT_BYTES + OVERHEAD_BYTES))
+
+    def files(self, advance: Advance) -> Iterator[tuple[str, int, Checked]]:
+        """Path in the savepoint, size and content of each other file. The content is checked when the next one is asked for.
+
+        Raises Corrupt at the first thing that is not as the manifest and the seal say, at the latest at the end.
+        """
+        sizes = self.head.sizes
+        missing = dict(sizes)
+        optional = {places.VERIFIED, places.PROGRESS}
+        for info in self._each():
+            path = self._inner(info)
+            if path in optional:
+                optional.remove(path)
+                expected = min(info.size, DOCUMENT_BYTES)
+            else:
+                expected = missing.pop(path, -1)
+            self._refuse(info, path, expected)
+            told = advance if path in sizes else unwatched
+            content = Checked(self._content(info), self.head.seal.files.get(path, ""), told)
+            yield path, info.size, content
+            with _typed():
+                content.check(path)
+        for path in missing:
+            raise damaged(path, "is missing in the archive")
+        self._ended()
+
+    def _first(self) -> tuple[str, bytes]:
+        info = next(self._each(), None)
+        top, _, rest = (info.name if info else "").partition("/")
+        if info is None or rest != places.MANIFEST or not top:
+            raise Corrupt("import.not_a_savepoint", "The archive does not begin with a savepoint's manifest", "Name an exported savepoint.")
+        self._refuse(info, rest, min(info.size, DOCUMENT_BYTES))
+        return top, self._whole(info)
+
+    def _document(self, name: str) -> bytes:
+        info = next(self._each(), None)
+        if info is None or self._inner(info) != name:
+            raise damaged(name, "is not the archive's second file")
+        self._refuse(info, name, min(info.size, DOCUMENT_BYTES))
+        return self._whole(info)
+
+    def _each(self) -> Iterator[tarfile.TarInfo]:
+        while True:
+            with _typed():
+                info = next(self._members, None)
+            if info is None:
+                return
+            yield info
+
+    def _inner(self, info: tarfile.TarInfo) -> str:
+        """The path of a member in the savepoint; one outside of its folder keeps its name, which no manifest has."""
+        return info.name.removeprefix(f"{self._top}/") if info.name.startswith(f"{self._top}/") else f"/{info.name}"
+
+    def _refuse(self, info: tarfile.TarInfo, path: str, expected: int) -> None:
+        if not info.isreg() or info.issparse():
+            raise damaged(info.name, "is no plain file: links, devices and folders have no place in an exported savepoint")
+        if expected < 0:
+            raise damaged(info.name, "is in the archive twice, or its manifest does not name it")
+        if info.size != expected:
+            raise damaged(path, f"has {info.size} bytes in the archive, should have {expected}")
+
+    def _content(self, info: tarfile.TarInfo) -> Content:
+        with _typed():
+            stream = self._tar.extractfile(info)
+        assert stream is not None, "a plain file has content"
+        return _Typed(stream)
+
+    def _whole(self, info: tarfile.TarInfo) -> bytes:
+        return self._content(info).read()
+
+    def _ended(self) -> None:
+        """Behind the last file is nothing but filling, and the compressed stream ends where it should."""
+        while rest := self._stream.read(PIECE_BYTES):
+            if rest.strip(b"\0"):
+                raise damaged("The archive", "goes on after its end")
+
+
+class _Typed:
+    """A member's content; what tarfile finds wrong with it is Corrupt."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        with _typed():
+            return cast(bytes, self._stream.read(size))
+
+
+@contextmanager
+def _typed() -> Iterator[None]:
+    try:
+        yield
+    except BROKEN as error:
+        raise damaged("The archive", f"cannot be read: {error}") from error

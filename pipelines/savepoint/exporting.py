@@ -1,0 +1,223 @@
+"""Export a savepoint: the directory that it is, or one `.tar.zst`, at any address; published at the end, read back where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import ExportPlan, Manifest, StoredFile
+from pipelines.savepoint import archive, completeness, leases, makers, manifests, places, sealing
+from pipelines.savepoint.addresses import Address, Open, address
+from pipelines.savepoint.sealing import Seal
+from pipelines.savepoint.watching import Unwatched, Watch
+from pipelines.storage import copying, documents, folders, paths
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Clone, Storage
+
+LATER = (places.PROGRESS, places.VERIFIED)
+"""What a savepoint may hold beside its files, its seal and its manifest, and takes along."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where an export goes. On a local disk it is built in the folder `staging` beside it and renamed; elsewhere in its place,
+    where the manifest, or the end of the one upload, publishes it."""
+
+    url: str
+    name: str
+    archive: bool
+    staging: str
+    """Name of the folder beside it; empty where it is built in its place."""
+
+
+def target(at: Address, as_archive: bool | None, unique: str) -> Target:
+    """The target at an address; without `as_archive` its ending decides. `unique` tells this export's leftovers from others'."""
+    packed = at.name.endswith(archive.ENDINGS) if as_archive is None else as_archive
+    return Target(at.url, at.name, packed, f".{at.name}.exporting-{unique}" if folders.local(at.parent) else "")
+
+
+def plan(library: Storage, savepoint: SavepointId, to: Target, disposes: bool, open_at: Open = open_storage) -> ExportPlan:
+    """What `export` would do; raises what it would refuse."""
+    parent = address(to.url, open_at).parent
+    manifest = _refused(library, savepoint, parent, to)
+    how = "archive" if to.archive else folders.expected_how(library, parent).value
+    return ExportPlan(savepoint, to.url, to.archive, len(manifest.files), _bytes(manifest), how, disposes)
+
+
+def export(
+    library: Storage,
+    savepoint: SavepointId,
+    to: Target,
+    now_ms: int,
+    watch: Watch | None = None,
+    *,
+    read_back: bool = False,
+    open_at: Open = open_storage,
+    lives: makers.Lives = makers.lives,
+) -> None:
+    """The savepoint at `to`, whole or not at all; with `read_back` also found intact there.
+
+    Raises NotFound, AlreadyExists (`export.exists`), Corrupt (`savepoint.damaged`, `export.damaged` for a copy that is not what was
+    exported), Conflict (`savepoint.disposing`), Unavailable for a target that cannot be written.
+    """
+    watch = watch or Unwatched()
+    parent = address(to.url, open_at).parent
+    with leases.lease(library, savepoint, f"export to {to.url}", now_ms, lives):
+        manifest = _refused(library, savepoint, parent, to)
+        watch.step("computing checksums", _bytes(manifest))
+        seal = sealing.seal(library, savepoint, now_ms, watch.advance)
+        with _undone(parent, to):
+            watch.step("compressing" if to.archive else "copying", _bytes(manifest))
+            (_pack if to.archive else _copy)(library, manifest, seal, parent, to, watch)
+        if read_back:
+            with _withdrawn(parent, to):
+                watch.step("reading back", _bytes(manifest))
+                check(parent, to, manifest, seal, watch)
+
+
+def check(parent: Storage, to: Target, manifest: Manifest, seal: Seal, watch: Watch) -> None:
+    """Reads an exported savepoint from its first byte to its last; Corrupt (`export.damaged`) where it is not what was sealed."""
+    try:
+        if to.archive:
+            with copying.opened(parent, to.name) as stream:
+                packed = archive.Packed(stream)
+                for _, _, content in packed.files(watch.advance):
+                    while content.read(archive.PIECE_BYTES):
+                        pass
+            found = packed.head.seal
+        else:
+            found = _checked_folder(parent, to, manifest, seal, watch)
+    except (Corrupt, NotFound) as error:
+        raise _damaged(to, error.message) from error
+    if found != seal:
+        raise _damaged(to, "it is another savepoint's")
+
+
+def clean(left: Target, open_at: Open = open_storage) -> None:
+    """Removes what an export to `left` that died halfway left there; one that was published stays."""
+    _remove(address(left.url, open_at).parent, left)
+
+
+def _refused(library: Storage, savepoint: SavepointId, parent: Storage, to: Target) -> Manifest:
+    manifest = manifests.load(library, savepoint)
+    found = manifests.last_verification(library, savepoint)
+    completeness.refuse(savepoint, [*completeness.damages(library, savepoint, manifest.files), *(found.damages if found else ())])
+    if folders.taken(parent, to.name):
+        raise AlreadyExists("export.exists", f"There is something at {to.url} already", "Name a place that does not exist yet.")
+    return manifest
+
+
+def _copy(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to: Target, watch: Watch) -> None:
+    """The order is the correctness: nothing before 4 is a savepoint to anybody.
+
+    1. the files, by the cheapest way;
+    2. what belongs to them: checksums, verification, progress;
+    3. all on disk, with its size;
+    4. the manifest;
+    5. the name.
+    """
+    inside = to.staging or to.name
+    clones = [Clone(places.inside(manifest.id, file.path), paths.join(inside, file.path)) for file in manifest.files]
+    list(parent.clone(library, clones, watch.advance))  # 1
+    beside = {paths.join(inside, name): data for name, data in _documents(library, manifest, seal)}
+    manifest_data = beside.pop(paths.join(inside, places.MANIFEST))
+    folders.put(parent, beside)  # 2
+    folders.flush(parent, [clone.target for clone in clones], beside)
+    _whole(parent, inside, [*manifest.files, *(StoredFile(path.removeprefix(f"{inside}/"), len(beside[path])) for path in beside)])  # 3
+    parent.write(paths.join(inside, places.MANIFEST), manifest_data)  # 4
+    if to.staging:
+        folders.rename(parent, to.staging, to.name)  # 5
+
+
+def _pack(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to: Target, watch: Watch) -> None:
+    """Written as one stream; published by its end, or by its name."""
+    built = paths.join(to.staging, to.name)
+    with copying.writing(parent, built) as file, archive.packing(file) as tar:
+        for name, data in _documents(library, manifest, seal):
+            archive.put_bytes(tar, places.inside(manifest.id, name), data, manifest.created_ms)
+        for stored in manifest.files:
+            with copying.opened(library, places.inside(manifest.id, stored.path)) as stream:
+                content = archive.Checked(stream, seal.files[stored.path], watch.advance)
+                archive.put(tar, places.inside(manifest.id, stored.path), stored.bytes, manifest.created_ms, content)
+    if to.staging:
+        folders.rename(parent, built, to.name)
+        folders.remove(parent, to.staging)
+
+
+def _documents(library: Storage, manifest: Manifest, seal: Seal) -> Iterator[tuple[str, bytes]]:
+    """Name -> content: the manifest and the seal first, as archives have them."""
+    yield places.MANIFEST, library.read(places.inside(manifest.id, places.MANIFEST))
+    yield places.CHECKSUMS, documents.encode(seal)
+    for name in LATER:
+        try:
+            yield name, library.read(places.inside(manifest.id, name))
+        except NotFound:
+            continue
+
+
+def _whole(parent: Storage, inside: str, files: list[StoredFile]) -> None:
+    for damage in completeness.damages(parent, SavepointId(inside), files):
+        raise Unavailable(
+            "export.incomplete",
+            f"{damage.path} did not arrive whole: {damage.message}",
+            "Look at the storage that it was exported to, then export again.",
+        )
+
+
+def _checked_folder(parent: Storage, to: Target, manifest: Manifest, seal: Seal, watch: Watch) -> Seal:
+    there = SavepointId(to.name)
+    manifest_data, seal_data = (parent.read(paths.join(to.name, name)) for name in (places.MANIFEST, places.CHECKSUMS))
+    head = archive.head(manifest_data, seal_data, manifest.id)
+    files = sealing.sealed_files(manifest, seal)
+    now = sealing.checksums(parent, there, files, watch.advance)
+    for path in files:
+        if now[path] != seal.files[path]:
+            raise archive.damaged(path, "is not what it was when it was sealed")
+    return head.seal
+
+
+@contextmanager
+def _undone(parent: Storage, to: Target) -> Iterator[None]:
+    """Removes what was built when the block raises; what cannot be removed now is left to the next start, and the error says so."""
+    try:
+        yield
+    except BaseException as error:
+        try:
+            _remove(parent, to)
+        except TidemarkError as left:
+            error.add_note(f"What was built at {to.url} could not be removed ({left}); the next start cleans it.")
+        raise
+
+
+@contextmanager
+def _withdrawn(parent: Storage, to: Target) -> Iterator[None]:
+    """Removes what this very export has published when the block raises: a copy that nobody may rely on."""
+    try:
+        yield
+    except BaseException as error:
+        try:
+            parent.delete([to.name if to.archive else paths.join(to.name, places.MANIFEST)])
+            folders.remove(parent, to.name)
+        except TidemarkError as left:
+            error.add_note(f"{to.url} could not be removed ({left}): remove it by hand.")
+        raise
+
+
+def _remove(parent: Storage, to: Target) -> None:
+    """What is not published at `to`: all of the staging folder, or a folder that got no manifest."""
+    if to.staging:
+        folders.remove(parent, to.staging)
+    elif not to.archive and not folders.taken(parent, paths.join(to.name, places.MANIFEST)):
+        folders.remove(parent, to.name)
+
+
+def _damaged(to: Target, why: str) -> Corrupt:
+    hint = "Look at that storage, then export again; the savepoint here is untouched, and the copy was removed."
+    return Corrupt("export.damaged", f"What was written to {to.url} is not what was exported: {why}", hint)
+
+
+def _bytes(manifest: Manifest) -> int:
+    return sum(file.bytes for file in manifest.files)

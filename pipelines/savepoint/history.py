@@ -1,0 +1,132 @@
+"""The history of a file sink: where the data files that a savepoint's sink log names are now, and what is gone of them.
+
+The log names its files by absolute paths. A workspace that was moved, or a savepoint that came from another one, has them elsewhere:
+at the same place below the parent job's output, or nowhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from pipelines.checkpoint import compact_log, sink_log
+from pipelines.domain.ids import JobName
+from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.savepoint import places
+from pipelines.savepoint.sinks import plain
+from pipelines.storage import paths
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Storage
+
+SPARKS_INTERVAL = 10
+"""`spark.sql.streaming.fileSink.log.compactInterval` unless a job says otherwise."""
+
+
+@dataclass(frozen=True)
+class History:
+    """What a sink log names: `files` in all, `gone` of them not at `root` (path or URL), where the others are."""
+
+    root: str
+    files: int
+    gone: int
+    moved: bool
+    """Whether entries name another place than `root`: they must be written anew to be found there."""
+
+
+@dataclass(frozen=True)
+class _Named:
+    """One live file of the log, as the log says it."""
+
+    path: str
+    bytes: int
+
+
+def log_names(manifest: Manifest, image: QueryImage) -> list[str]:
+    """File names of the sink log that the savepoint holds for this query, without checksums; empty where it holds none."""
+    home = places.sink_log(image.query)
+    inner = [paths.name(path) for path in places.below([file.path for file in manifest.files], home)]
+    return [name for name in inner if not name.startswith(".")]
+
+
+def find(library: Storage, manifest: Manifest, image: QueryImage, parent_output: str) -> History | None:
+    """Where the history is: below the job's output in this workspace, else where the sink wrote; the place with most of it.
+
+    None where neither is a folder of this machine: files elsewhere cannot be linked.
+    """
+    log = sink_log.read(library, image.batch, _home(manifest, image))
+    named = [_Named(file.path, file.bytes) for file in sink_log.live_files(log, image.batch)]
+    here = below_output(image.sink_path, manifest.job)
+    candidates = [*([_child(parent_output, here)] if here is not None and parent_output else []), image.sink_path]
+    roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root]
+    found = [_at(root, named, image.sink_path, manifest.job) for root in roots]
+    return min(found, key=lambda history: history.gone, default=None)
+
+
+def log_at(library: Storage, manifest: Manifest, image: QueryImage, root: str) -> dict[str, bytes]:
+    """The savepoint's sink log with every entry naming its file below `root`, a local directory: file name -> bytes."""
+    made: dict[str, bytes] = {}
+    for name in log_names(manifest, image):
+        lines = library.read(paths.join(_home(manifest, image), name)).decode().splitlines()
+        made[name] = "\n".join(_moved(line, root, image.sink_path, manifest.job) for line in lines).encode()
+    return made
+
+
+def empty_log(names: Iterable[str], batch: int) -> Mapping[str, bytes]:
+    """The log of a sink that wrote nothing up to `batch`: the same files, none of them with an entry.
+
+    Spark's next compaction reads the compact file before it and every single file since, and takes its interval from the compact
+    ones (CompactibleFileStreamLog). Where there is no log (`names` empty), the one that Spark's own interval would have left.
+    """
+    return compact_log.files(dict.fromkeys(names or _names_up_to(batch), ()))
+
+
+def _names_up_to(batch: int) -> Iterator[str]:
+    newest = (batch + 1) // SPARKS_INTERVAL * SPARKS_INTERVAL - 1
+    yield from (compact_log.name(compact, True) for compact in (newest - SPARKS_INTERVAL, newest) if compact >= 0)
+    yield from (compact_log.name(single, False) for single in range(newest + 1, batch + 1))
+
+
+def _home(manifest: Manifest, image: QueryImage) -> str:
+    return places.inside(manifest.id, places.sink_log(image.query))
+
+
+def _at(root: str, named: Iterable[_Named], sink_path: str, job: JobName) -> History:
+    there = {entry.path: entry.bytes for entry in open_storage(root).list()}
+    wanted = [(one, inner(one.path, sink_path, job)) for one in named]
+    gone = sum(place is None or there.get(place) != one.bytes for one, place in wanted)
+    moved = any(place is not None and plain(one.path) != _child(plain(root), place) for one, place in wanted)
+    return History(root, len(wanted), gone, moved)
+
+
+def inner(path: str, sink_path: str, job: JobName) -> str | None:
+    """`path`, an entry's, relative to the sink's directory wherever the workspace was when Spark wrote it; None for one outside of it."""
+    mine, root = plain(path), plain(sink_path)
+    if mine.startswith(root + "/"):
+        return mine[len(root) + 1 :]
+    below, wanted = below_output(mine, job), below_output(root, job)
+    if below is None or wanted is None:
+        return None
+    head = f"{wanted}/" if wanted else ""
+    return below.removeprefix(head) if below.startswith(head) else None
+
+
+def below_output(path: str, job: JobName) -> str | None:
+    """What of `path` is below the output directory that a workspace gives `job`; None where it is in none."""
+    _, marker, after = f"{plain(path)}/".rpartition(f"/jobs/{job}/output/")
+    return after.rstrip("/") if marker else None
+
+
+def _moved(line: str, root: str, sink_path: str, job: JobName) -> str:
+    if not line.startswith("{"):
+        return line
+    entry = json.loads(line)
+    place = inner(entry["path"], sink_path, job)
+    if place is None:
+        return line
+    return json.dumps(entry | {"path": PurePosixPath(plain(root), place).as_uri()}, separators=(",", ":"))
+
+
+def _child(folder: str, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}" if name else folder

@@ -1,0 +1,217 @@
+"""Import an exported savepoint, directory or archive, under its own id; every byte is compared with its seal before it is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import Protocol
+
+from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import Savepoint, StoredFile
+from pipelines.domain.trust import Trust, Verification
+from pipelines.savepoint import archive, completeness, library, makers, places, progress_file, sealing, verify
+from pipelines.savepoint.addresses import Address, Open, address
+from pipelines.savepoint.archive import Head
+from pipelines.savepoint.discarding import discard
+from pipelines.savepoint.watching import Unwatched, Watch
+from pipelines.storage import copying, documents, folders, paths
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Clone, Storage
+
+SMALL_BYTES = 4 * 1024 * 1024
+"""Files up to this size are held in memory on their way; larger ones are streamed."""
+NOTHING = {"storage.not_found", "storage.not_a_file"}
+"""What asking for a document answers where there is none, or no directory."""
+Claim = Callable[[Head], AbstractContextManager[None]]
+"""Told the head before anything is written; while the block lasts nobody else imports that savepoint here."""
+
+
+class Source(Protocol):
+    """An exported savepoint, opened: its head is read and checked."""
+
+    @property
+    def head(self) -> Head: ...
+
+    def bring(self, shelf: Storage, watch: Watch) -> None:
+        """Everything but the manifest and the seal into the folder of the savepoint in `shelf`; Corrupt where it differs from the seal."""
+        ...
+
+
+def bring(
+    url: str, shelf: Storage, now_ms: int, watch: Watch | None = None, *, claim: Claim | None = None, open_at: Open = open_storage
+) -> Savepoint:
+    """The savepoint at `url` in `shelf` (the storage of all savepoints), published and found intact when this returns.
+
+    Raises NotFound (`import.nothing`), Corrupt (`import.damaged`, `import.not_a_savepoint`), Unsupported for a newer format,
+    AlreadyExists (`savepoint.exists`); nothing is left of it then.
+    """
+    watch = watch or Unwatched()
+    with opened(address(url, open_at)) as source, claim(source.head) if claim else _unclaimed():
+        savepoint = source.head.manifest.id
+        if next(iter(shelf.list(savepoint)), None) is not None:
+            raise AlreadyExists("savepoint.exists", f"Savepoint {savepoint} is here already", "Dispose of it first to import it again.")
+        _make(source, shelf, now_ms, watch)
+    return library.load(shelf, savepoint)
+
+
+@contextmanager
+def opened(at: Address) -> Iterator[Source]:
+    """What is at an address: a directory with a manifest, or an archive."""
+    if (manifest := _document(at, places.MANIFEST)) is not None:
+        yield Folder(at, manifest)
+        return
+    if next(iter(at.parent.list(at.name)), None) is not None:  # some storages open a folder like an empty file
+        raise _nothing(at)
+    with ExitStack() as stack:
+        try:
+            stream = stack.enter_context(copying.opened(at.parent, at.name))
+        except TidemarkError as error:
+            if error.code not in NOTHING:
+                raise
+            raise _nothing(at) from error
+        yield Archive(archive.Packed(stream))
+
+
+def _nothing(at: Address) -> NotFound:
+    hint = "Name the directory that holds manifest.json, or the .tar.zst file, of an exported savepoint."
+    return NotFound("import.nothing", f"There is no savepoint at {at.url}", hint)
+
+
+def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch) -> None:
+    """The order of the steps is the correctness: all before 5 is invisible to readers, and undone on an error.
+
+    1. say who makes it, so that cleaners leave it alone;
+    2. bring the files, and what belongs to them, each compared with its checksum;
+    3. write the seal; get all on disk; check that everything is there with its size;
+    4. record that it is intact;
+    5. write the manifest, byte for byte as it was exported, which publishes;
+    6. take the maker's mark away.
+    """
+    head = source.head
+    savepoint = head.manifest.id
+    mark = places.inside(savepoint, places.MAKING)
+    try:
+        folders.put(shelf, {mark: documents.encode(makers.this_process(now_ms, "import"))})  # 1
+        source.bring(shelf, watch)  # 2
+        seal = places.inside(savepoint, places.CHECKSUMS)
+        folders.put(shelf, {seal: head.documents[places.CHECKSUMS]})  # 3
+        written = [places.inside(savepoint, file.path) for file in head.manifest.files]
+        folders.flush(shelf, written, [*written, seal])
+        _whole(shelf, savepoint, head.manifest.files)
+        _record(shelf, head, now_ms)  # 4
+        shelf.write(places.inside(savepoint, places.MANIFEST), head.documents[places.MANIFEST])  # 5
+    except BaseException as error:
+        _undo(shelf, savepoint, error)
+        raise
+    with suppress(TidemarkError):  # 6: published all the same; a mark that stays is taken away by `library.clean`
+        shelf.delete([mark])
+
+
+class Folder:
+    """An exported directory: cloned by the cheapest way, then read where it arrived."""
+
+    def __init__(self, at: Address, manifest: bytes) -> None:
+        self._at = at
+        seal = _document(at, places.CHECKSUMS)
+        if seal is None:
+            hint = "Export it (which computes them), or verify it in the workspace that it is in, then import it again."
+            raise Corrupt("import.no_checksums", f"{at.url} has no {places.CHECKSUMS}: nothing can be compared", hint)
+        self.head = archive.head(manifest, seal, None)
+
+    def bring(self, shelf: Storage, watch: Watch) -> None:
+        head, at, savepoint = self.head, self._at, self.head.manifest.id
+        for damage in completeness.damages(at.parent, SavepointId(at.name), head.manifest.files):
+            raise archive.damaged(damage.path, damage.message)
+        for path in folders.irregular(at.parent, [paths.join(at.name, file.path) for file in head.manifest.files]):
+            raise archive.damaged(path, "is no plain file: links and devices have no place in an exported savepoint")
+        watch.step("copying", head.bytes)
+        clones = [Clone(paths.join(at.name, file.path), places.inside(savepoint, file.path)) for file in head.manifest.files]
+        list(shelf.clone(at.parent, clones, watch.advance))
+        for name in (places.PROGRESS, places.VERIFIED):
+            if (data := _document(at, name)) is not None:
+                _put_document(shelf, head, name, data)
+        watch.step("comparing checksums", head.bytes)
+        files = [path for path in sealing.sealed_files(head.manifest, head.seal) if path != places.MANIFEST]
+        now = sealing.checksums(shelf, savepoint, files, watch.advance)
+        for path in files:
+            if now[path] != head.seal.files[path]:
+                raise archive.damaged(path, "is not what it was when it was sealed")
+
+
+class Archive:
+    """A `.tar.zst`, read once from beginning to end."""
+
+    def __init__(self, packed: archive.Packed) -> None:
+        self._packed = packed
+        self.head = packed.head
+
+    def bring(self, shelf: Storage, watch: Watch) -> None:
+        watch.step("unpacking", self.head.bytes)
+        for path, size, content in self._packed.files(watch.advance):
+            if path in (places.PROGRESS, places.VERIFIED):
+                _put_document(shelf, self.head, path, content.read())
+            elif size <= SMALL_BYTES:
+                folders.put(shelf, {places.inside(self.head.manifest.id, path): _all(content)})
+            else:
+                with copying.writing(shelf, places.inside(self.head.manifest.id, path)) as file:
+                    while piece := content.read(archive.PIECE_BYTES):
+                        file.write(piece)
+
+
+def _all(content: archive.Checked) -> bytes:
+    return b"".join(iter(lambda: content.read(archive.PIECE_BYTES), b""))
+
+
+def _put_document(shelf: Storage, head: Head, name: str, data: bytes) -> None:
+    """What came along beside the files: kept if it is what it says, and the seal covers what proofs will rely on."""
+    savepoint = head.manifest.id
+    if name == places.PROGRESS:
+        progress_file.decode(data, savepoint)
+        if name not in head.seal.files:
+            raise archive.damaged(name, "has no checksum")
+    elif documents.decode(Verification, data, f"{name} of savepoint {savepoint}").savepoint != savepoint:
+        raise archive.damaged(name, "is that of another savepoint")
+    folders.put(shelf, {places.inside(savepoint, name): data})
+
+
+def _record(shelf: Storage, head: Head, now_ms: int) -> None:
+    """What was just seen: every file there, every checksum equal. What was proved elsewhere was proved of these very bytes, and stays."""
+    seen = Verification(
+        savepoint=head.manifest.id,
+        asked=Trust.INTACT,
+        reached=Trust.INTACT,
+        at_ms=now_ms,
+        files=len(head.manifest.files),
+        bytes=head.bytes,
+        sealed_ms=head.seal.sealed_ms,
+    )
+    _, data = verify.joined(shelf, seen)
+    shelf.write(places.inside(head.manifest.id, places.VERIFIED), data)
+
+
+def _whole(shelf: Storage, savepoint: SavepointId, files: tuple[StoredFile, ...]) -> None:
+    for damage in completeness.damages(shelf, savepoint, files):
+        said = f"{damage.path} did not arrive whole: {damage.message}"
+        raise Unavailable("import.incomplete", said, "Look at this disk, then import again.")
+
+
+def _document(at: Address, name: str) -> bytes | None:
+    try:
+        return at.parent.read(paths.join(at.name, name))
+    except TidemarkError as error:
+        if error.code in NOTHING:
+            return None
+        raise
+
+
+@contextmanager
+def _unclaimed() -> Iterator[None]:
+    yield
+
+
+def _undo(shelf: Storage, savepoint: SavepointId, error: BaseException) -> None:
+    try:
+        discard(shelf, savepoint)
+    except TidemarkError as left:
+        error.add_note(f"What was made of savepoint {savepoint} could not be removed ({left}); the next start cleans it.")

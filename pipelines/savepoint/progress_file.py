@@ -1,0 +1,50 @@
+"""`progress.json` of a savepoint: what the job itself said of the saved batches, kept so that a proof elsewhere can compare with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.domain.errors import NotFound, Unsupported
+from pipelines.domain.ids import QueryName, SavepointId
+from pipelines.savepoint import manifests, places
+from pipelines.storage import documents
+from pipelines.storage.protocol import Storage
+
+PROGRESS_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Said:
+    """The document: query -> Spark's own progress event of the batch that the savepoint holds, unchanged."""
+
+    format: int
+    savepoint: SavepointId
+    queries: Mapping[QueryName, dict[str, Any]]
+
+
+def read(library: Storage, savepoint: SavepointId) -> Mapping[QueryName, dict[str, Any]]:
+    """Query -> Spark's progress event (`StreamingQueryProgress.json`); empty where none was kept. Raises Corrupt, Unsupported."""
+    try:
+        data = library.read(places.inside(savepoint, places.PROGRESS))
+    except NotFound:
+        return {}
+    return decode(data, savepoint).queries
+
+
+def decode(data: bytes, savepoint: SavepointId) -> Said:
+    """The document in `data`; raises Corrupt, or Unsupported for a newer format."""
+    name = f"{places.PROGRESS} of savepoint {savepoint}"
+    found = documents.decode(Said, data, name)
+    if found.format > PROGRESS_FORMAT:
+        said = f"{name} has format {found.format}, the newest known is {PROGRESS_FORMAT}"
+        raise Unsupported("savepoint.newer_format", said, "Update Tidemark to read it.")
+    return found
+
+
+def write(library: Storage, savepoint: SavepointId, events: Mapping[QueryName, dict[str, Any]]) -> None:
+    """Keeps `events`; written once, before the savepoint is sealed, so that the seal covers it. Nothing is written of no events."""
+    if events:
+        said = Said(PROGRESS_FORMAT, savepoint, events)
+        manifests.write_beside(library, savepoint, places.PROGRESS, documents.encode(said))

@@ -1,0 +1,57 @@
+"""What savepoints take on disk, exact to the hard link. Reflinked files count as files of their own: no system call tells whose blocks
+they share, so on such a file system what is freed is an upper bound, and what is shared a lower one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.space import SavepointSpace, Space
+from pipelines.storage.nodes import Node, nodes
+from pipelines.storage.protocol import Storage
+
+
+@dataclass(frozen=True)
+class Held:
+    """The files that some folders hold: each once, with how many of its names are in them."""
+
+    names: Counter[Node]
+
+    @property
+    def full_bytes(self) -> int:
+        """What copies of all the names would take."""
+        return sum(node.bytes * names for node, names in self.names.items())
+
+    @property
+    def frees_bytes(self) -> int:
+        """What deleting all of them gives back: the files that have no name anywhere else."""
+        return sum(node.bytes for node, names in self.names.items() if names >= node.links)
+
+
+def held(library: Storage, savepoint: SavepointId) -> Held:
+    """What one savepoint holds, with its manifest and all that lies beside."""
+    return Held(Counter(nodes(library, savepoint)))
+
+
+def space(library: Storage, savepoints: Sequence[SavepointId]) -> Space:
+    """Of `savepoints`, in their order: each by itself, and all together. One that is disposed of meanwhile counts as nothing."""
+    each = [held(library, savepoint) for savepoint in savepoints]
+    together = _together(each)
+    holders = Counter(node for one in each for node in one.names)
+    return Space(
+        savepoints=tuple(SavepointSpace(one, its.full_bytes, its.frees_bytes) for one, its in zip(savepoints, each, strict=True)),
+        full_bytes=sum(one.full_bytes for one in each),
+        disk_bytes=sum(node.bytes for node in together.names),
+        frees_bytes=together.frees_bytes,
+        shared_bytes=sum(node.bytes for node, count in holders.items() if count > 1),
+    )
+
+
+def _together(each: Iterable[Held]) -> Held:
+    names: Counter[Node] = Counter()
+    for one in each:
+        names.update(one.names)
+    return Held(names)

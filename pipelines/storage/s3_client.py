@@ -1,0 +1,73 @@
+"""The client of S3: s3fs, with requests that the asking thread makes itself, and less patient with a server that is gone.
+
+Credentials, endpoint and region come from the environment, as boto and fsspec read them (AWS_*, FSSPEC_S3_*); nothing keeps them.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from s3fs import S3FileSystem
+
+SCHEMES = ("s3", "s3a")
+STREAMS = 16
+"""Files under way at once, and parts of files."""
+STREAM_TRIES = 2
+"""Of s3fs, each with the tries of its client."""
+PATIENCE: dict[str, Any] = {
+    "connect_timeout": 5,
+    "read_timeout": 15,
+    "max_pool_connections": 2 * STREAMS,
+    "retries": {"mode": "standard", "total_max_attempts": 3},
+}
+"""A store that is gone is told within a minute. While a request is sent, `connect_timeout` is how long the server may take nothing."""
+
+
+class Client(S3FileSystem):  # type: ignore[misc]  # s3fs has no types
+    """s3fs reads streams; all else is asked by `call`: s3fs would hand each request over to its one event loop, which takes longer."""
+
+    retries = STREAM_TRIES
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._making = threading.Lock()
+        self._made: Any = None
+
+    def call(self, method: str, **arguments: Any) -> Any:
+        """The answer of S3 to one request (`put_object`, …), by any thread. Raises botocore's errors."""
+        from s3fs.utils import ParamKwargsHelper
+
+        with self._making:
+            if self._made is None:
+                self._made = self._client()
+        allowed = ParamKwargsHelper(self._made).filter_dict(method, self.s3_additional_kwargs | self.req_kw)
+        return getattr(self._made, method)(**allowed, **arguments)
+
+    def _client(self) -> Any:
+        """botocore's client with the options of this file system."""
+        from botocore import UNSIGNED
+        from botocore.config import Config
+        from botocore.session import Session
+
+        credentials = {"aws_access_key_id": self.key, "aws_secret_access_key": self.secret, "aws_session_token": self.token}
+        options = ({} if self.anon else credentials) | {"endpoint_url": self.endpoint_url, "use_ssl": self.use_ssl}
+        config = Config(**self.config_kwargs, **({"signature_version": UNSIGNED} if self.anon else {}))
+        made = Session(**self.kwargs).create_client("s3", config=config, **(options | self.client_kwargs))
+        made.meta.events.register("request-created.s3", _at_once)
+        return made
+
+
+def client() -> Client:
+    """The client for what the environment says; how patient it is can be said there too (FSSPEC_S3_CONFIG_KWARGS)."""
+    from fsspec.config import conf
+
+    asked: dict[str, Any] = {}
+    for scheme in SCHEMES:
+        asked |= conf.get(scheme, {}).get("config_kwargs", {})
+    return Client(config_kwargs=PATIENCE | asked, use_listings_cache=False)
+
+
+def _at_once(request: Any, **_: Any) -> None:
+    """Sends an object with its request instead of asking first whether the server wants it: one round trip less."""
+    del request.headers["Expect"]

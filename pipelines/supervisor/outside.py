@@ -1,0 +1,202 @@
+"""A query seen from outside: what the logs of its checkpoint tell of its batches, in the shape of Spark's own progress events.
+
+The shape is that of `StreamingQueryProgress.json`, so tails, catalog and pages take these lines like a driver's. What only the query
+itself knows (phases, state rows, late rows, event times) is absent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipelines.checkpoint import commits, logs, metadata, offsets
+from pipelines.checkpoint.offsets import Offsets
+from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.ids import QueryName
+from pipelines.domain.runs import PROGRESS_FILE, QueryStarted
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Storage
+
+SPARK_RUN_ID = "00000000-0000-0000-0000-000000000000"
+"""Which of Spark's runs did a batch, the logs do not say."""
+READERS = 8
+BLOCK_BYTES = 65_536
+
+
+@dataclass(frozen=True)
+class Batches:
+    """What a look at one query found: progress lines of the batches that are new, and the newest committed batch."""
+
+    query: QueryName
+    lines: tuple[str, ...]
+    newest: int | None
+
+
+def look(started: QueryStarted, seen: int) -> Batches:
+    """The batches of the query committed after batch `seen` (-1: all that are retained), oldest first.
+
+    Where its newest batch is before `seen` it went back in time, and what it does from there on is new. Raises NotFound
+    (`checkpoint.not_found`) where the checkpoint is gone, Conflict (`checkpoint.replaced`) where it is another query's.
+    """
+    storage = open_storage(started.checkpoint)
+    _refuse_another(storage, started)
+    committed = _committed_ms(storage)
+    newest = max(committed, default=None)
+    new = sorted(batch for batch in committed if batch > seen)
+    with ThreadPoolExecutor(READERS) as pool:
+        lines = pool.map(lambda batch: _line(storage, started, batch, committed[batch]), new)
+        return Batches(started.query, tuple(line for line in lines if line), newest)
+
+
+def last_batches(folder: Path, queries: Iterable[QueryName]) -> dict[QueryName, int]:
+    """The last batch of each query in the run's `progress.jsonl`, -1 without one; read from its end, as far as is needed."""
+    found: dict[QueryName, int] = {}
+    wanted = set(queries)
+    for line in _lines_backwards(folder / PROGRESS_FILE):
+        said = _said(line)
+        if said is not None and said[0] in wanted:
+            found.setdefault(said[0], said[1])
+        if len(found) == len(wanted):
+            break
+    return {query: found.get(query, -1) for query in wanted}
+
+
+def input_rows(begun: str | None, ended: str | None) -> int | None:
+    """Rows between two offsets (Spark's JSON), where offsets are counts of rows: Kafka's and rate-per-micro-batch's. None elsewhere,
+    unless the source stands still."""
+    if begun == ended:
+        return 0
+    start, end = _json(begun), _json(ended)
+    if _is_micro_rate(end) and (start is None or _is_micro_rate(start)):
+        return int(end["offset"] - (start["offset"] if start else 0))
+    if _is_kafka(start) and _is_kafka(end):
+        pairs = [(start.get(topic, {}).get(partition), last) for topic, parts in end.items() for partition, last in parts.items()]
+        return None if any(first is None for first, _ in pairs) else sum(last - first for first, last in pairs)
+    return None
+
+
+def _refuse_another(storage: Storage, started: QueryStarted) -> None:
+    found = metadata.read(storage)
+    if found.query_id != started.query_id:
+        raise Conflict(
+            "checkpoint.replaced",
+            f"{storage.url} belongs to another query now: its id is {found.query_id}, not {started.query_id}",
+            "It began anew on this checkpoint. Forget this job and attach the checkpoint again.",
+        )
+
+
+def _committed_ms(storage: Storage) -> dict[int, int]:
+    """Committed batch -> when its entry of the commit log was written."""
+    written = {entry.path.removeprefix(f"{commits.FOLDER}/"): entry.modified_ms for entry in storage.list(commits.FOLDER)}
+    return {batch: written[str(batch)] for batch in logs.batch_ids(written)}
+
+
+def _line(storage: Storage, started: QueryStarted, batch: int, committed_ms: int) -> str | None:
+    """None for a batch that Spark purged meanwhile."""
+    try:
+        entry = offsets.read(storage, batch)
+    except NotFound:
+        return None
+    return json.dumps(_progress(started, entry, _before(storage, batch), committed_ms), separators=(",", ":"))
+
+
+def _before(storage: Storage, batch: int) -> Offsets | None:
+    """The entry before, None for the first batch, and where Spark purged it or left a gap."""
+    try:
+        return offsets.read(storage, batch - 1) if batch else None
+    except NotFound:
+        return None
+
+
+def _progress(started: QueryStarted, entry: Offsets, before: Offsets | None, committed_ms: int) -> dict[str, Any]:
+    begun_ms = entry.batch_timestamp_ms
+    took_ms = max(0, committed_ms - begun_ms)
+    sources = [_source(name, entry, before) for name in entry.offsets]
+    known = [source["numInputRows"] for source in sources if "numInputRows" in source]
+    rows = sum(known)
+    told = {"numInputRows": rows, **_rates(rows, begun_ms, took_ms, before)} if len(known) == len(sources) else {}
+    return {
+        "id": started.query_id,
+        "runId": SPARK_RUN_ID,
+        "name": started.query,
+        "timestamp": _iso(begun_ms),
+        "batchId": entry.batch,
+        "batchDuration": took_ms,
+        **told,
+        "durationMs": {"triggerExecution": took_ms},
+        "eventTime": {"watermark": _iso(entry.batch_watermark_ms)} if entry.batch_watermark_ms else {},
+        "stateOperators": [],
+        "sources": sources,
+        "sink": {"description": started.sink, "numOutputRows": -1},
+    }
+
+
+def _rates(rows: int, begun_ms: int, took_ms: int, before: Offsets | None) -> dict[str, float]:
+    """Rows a second as Spark counts them: read ones since the trigger before, processed ones over the batch."""
+    since_ms = begun_ms - before.batch_timestamp_ms if before else 0
+    found = {"inputRowsPerSecond": since_ms, "processedRowsPerSecond": took_ms}
+    return {name: rows * 1000 / ms for name, ms in found.items() if ms > 0}
+
+
+def _source(name: str, entry: Offsets, before: Offsets | None) -> dict[str, Any]:
+    start, end = (before.offsets.get(name) if before else None), entry.offsets[name]
+    told: dict[str, Any] = {"description": f"source {name}", "startOffset": _json(start), "endOffset": _json(end)}
+    rows = input_rows(start, end) if before or not entry.batch else None
+    return told if rows is None else {**told, "numInputRows": rows}
+
+
+def _is_micro_rate(offset: Any) -> bool:
+    """`{"offset":N,"timestamp":T}` (RatePerMicroBatchStreamOffset): the rows up to there."""
+    return isinstance(offset, dict) and set(offset) == {"offset", "timestamp"} and all(type(value) is int for value in offset.values())
+
+
+def _is_kafka(offset: Any) -> bool:
+    """`{"topic":{"0":N}}` (KafkaSourceOffset): the next offset of each partition."""
+    return isinstance(offset, dict) and all(
+        isinstance(parts, dict) and parts and all(logs.is_number(key) and type(value) is int for key, value in parts.items())
+        for parts in offset.values()
+    )
+
+
+def _json(text: str | None) -> Any:
+    """An offset as JSON; text that is none as it stands."""
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError:
+        return text
+
+
+def _iso(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _said(line: bytes) -> tuple[QueryName, int] | None:
+    """(query, batch) of a progress line, None for one that is torn."""
+    try:
+        raw = json.loads(line)
+        return QueryName(raw["name"]), int(raw["batchId"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _lines_backwards(path: Path) -> Iterable[bytes]:
+    """Whole lines, the last first; what follows the last end of a line is none."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        at, rest, ended = file.seek(0, 2), b"", False
+        while at > 0:
+            block = min(BLOCK_BYTES, at)
+            at = file.seek(at - block)
+            first, *pieces = (file.read(block) + rest).split(b"\n")
+            if pieces and not ended:
+                pieces[-1], ended = b"", True
+            yield from filter(None, reversed(pieces))
+            rest = first
+        if rest and ended:
+            yield rest

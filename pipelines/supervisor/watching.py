@@ -1,0 +1,208 @@
+"""Attached jobs, looked at from outside: new batches and sizes into their run's files, trouble into events.
+
+A look only reads; what it found is written by the supervisor's own thread. A remote storage is read in a thread beside it, so that a
+slow one delays nobody; its next look begins when this one has answered.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from pipelines.catalog import jobs as job_rows
+from pipelines.catalog import runs as run_rows
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.ids import QueryName, RunId
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import PROGRESS_FILE, Exit, QueryStarted, RunState
+from pipelines.supervisor import outside
+from pipelines.supervisor.outside import Batches
+from pipelines.supervisor.sizes import Sampler, append, measure_each
+from pipelines.workspace import events, images, runs, tails
+from pipelines.workspace.parts import Parts
+
+LOST = {"checkpoint.not_found", "checkpoint.replaced"}
+"""Errors after which there is nothing left to watch."""
+log = logging.getLogger("tidemark.supervisor")
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often what is done, in ms."""
+
+    listing_ms: int = 1_000
+    local_ms: int = 2_000
+    remote_ms: int = 10_000
+    local_sizes_ms: int = 10_000
+    remote_sizes_ms: int = 120_000
+    stalled_ms: int = 60_000
+    """How long a look may take before it is told."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a look at all queries of a job brought."""
+
+    batches: tuple[Batches, ...]
+    errors: tuple[Exception, ...]
+    sizes: dict[str, int] | None
+
+
+@dataclass
+class Watch:
+    """An attached job under watch."""
+
+    run: Run
+    queries: tuple[QueryStarted, ...]
+    seen: dict[QueryName, int]
+    """The last batch of each query that is in `progress.jsonl`."""
+    looked_ms: int = 0
+    answer: Future[Found] | None = None
+    complaint: str = ""
+    """What was told last: the same is told once."""
+    remote: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.remote = any("://" in started.checkpoint for started in self.queries)
+
+
+class Watcher:
+    """Watches the attached jobs of one workspace; `tick` does what is due and never waits for a remote storage."""
+
+    def __init__(self, parts: Parts, sampler: Sampler, pace: Pace | None = None) -> None:
+        self._parts = parts
+        self._sampler = sampler
+        self._pace = pace or Pace()
+        self._watches: dict[RunId, Watch] = {}
+        self._listed_ms = 0
+
+    def tick(self) -> None:
+        now_ms = self._parts.now_ms()
+        if now_ms - self._listed_ms >= self._pace.listing_ms:
+            self._listed_ms = now_ms
+            self._list()
+        for watch in self._watches.values():
+            try:
+                self._attend(watch, now_ms)
+            except Exception as error:  # noqa: BLE001  whatever it is, the other jobs are looked at
+                self._complain(watch, error)
+
+    def _list(self) -> None:
+        with self._parts.catalog.reading() as reader:
+            attached = [run_rows.newest(reader, job.name) for job in job_rows.listed(reader) if job.attached]
+        there = {run.id: run for run in attached if run is not None}
+        for gone in self._watches.keys() - there.keys():
+            self._sampler.drop(self._watches.pop(gone).run)
+        for run in there.values():
+            if run.id not in self._watches:
+                self._watches[run.id] = self._watch(run)
+
+    def _watch(self, run: Run) -> Watch:
+        queries = tuple(images.started_queries(self._parts, run.job, run.id))
+        seen = outside.last_batches(self._parts.layout.run(run.job, run.id), [started.query for started in queries])
+        return Watch(run, queries, seen)
+
+    def _attend(self, watch: Watch, now_ms: int) -> None:
+        every_ms = self._pace.remote_ms if watch.remote else self._pace.local_ms
+        if watch.answer is None and now_ms - watch.looked_ms >= every_ms:
+            watch.looked_ms = now_ms
+            watch.answer = self._ask(watch)
+        if watch.answer is None:
+            return
+        if not watch.answer.done():
+            self._tell_stalled(watch, now_ms)
+            return
+        with self._parts.trying(watch.run.job) as mine:
+            if mine:
+                found, watch.answer = watch.answer, None
+                self._take_in(watch, found.result())
+
+    def _ask(self, watch: Watch) -> Future[Found]:
+        sizes_ms = self._pace.remote_sizes_ms if watch.remote else self._pace.local_sizes_ms
+        queries, seen, sizes = watch.queries, dict(watch.seen), self._sampler.due(watch.run, sizes_ms)
+        answer: Future[Found] = Future()
+        if watch.remote:
+            name = f"watch {watch.run.job}"
+            threading.Thread(target=_answer, args=(answer, lambda: look(queries, seen, sizes)), name=name, daemon=True).start()
+        else:
+            _answer(answer, lambda: look(queries, seen, sizes))
+        return answer
+
+    def _take_in(self, watch: Watch, found: Found) -> None:
+        """What was found into the run's files and the catalog; nothing of a job that was forgotten meanwhile."""
+        run = runs.find(self._parts, watch.run.id)
+        if run is None:
+            return
+        for batches in found.batches:
+            self._write(watch, batches)
+        if found.sizes is not None:
+            self._sampler.note(run, found.sizes)
+        tails.follow(self._parts, tails.of_run(self._parts, run.job, run.id))
+        self._judge(watch, run, found.errors)
+
+    def _write(self, watch: Watch, batches: Batches) -> None:
+        """New lines; a query that stands before what was seen was taken back, and is followed from there."""
+        newest, seen = -1 if batches.newest is None else batches.newest, watch.seen[batches.query]
+        if batches.lines:
+            append(self._parts.layout.run(watch.run.job, watch.run.id) / PROGRESS_FILE, batches.lines)
+        elif newest < seen:
+            said = f"{batches.query}: its newest committed batch is {newest}, after {seen} was seen: it was taken back from outside"
+            events.say(self._parts, "watch.rewound", watch.run.job, watch.run.id, said)
+        watch.seen[batches.query] = newest
+
+    def _judge(self, watch: Watch, run: Run, errors: Sequence[Exception]) -> None:
+        """The job is failed while a checkpoint of it is lost, and watched again when it is back; other trouble is only told."""
+        lost = next((error for error in errors if isinstance(error, TidemarkError) and error.code in LOST), None)
+        if lost is not None:
+            self._lose(run, lost)
+        elif errors:
+            self._complain(watch, errors[0])
+        else:
+            watch.complaint = ""
+            if run.state is RunState.FAILED:
+                runs.update(self._parts, run.id, state=RunState.WATCHED, exit=None, ended_ms=None)
+                events.say(self._parts, "watch.back", run.job, run.id, f"the checkpoint of {run.job} is there again")
+
+    def _lose(self, run: Run, lost: TidemarkError) -> None:
+        said = f"{lost.message}. {lost.hint}"
+        if run.state is RunState.FAILED and run.exit is not None and run.exit.message == said:
+            return
+        now_ms = self._parts.now_ms()
+        ended = Exit("failed", None, lost.code, said, now_ms)
+        runs.update(self._parts, run.id, state=RunState.FAILED, exit=ended, ended_ms=now_ms)
+        events.say(self._parts, "watch.lost", run.job, run.id, said)
+
+    def _tell_stalled(self, watch: Watch, now_ms: int) -> None:
+        if now_ms - watch.looked_ms >= self._pace.stalled_ms:
+            where = ", ".join(started.checkpoint for started in watch.queries)
+            self._complain(watch, TimeoutError(f"{where} has not answered for {self._pace.stalled_ms // 1000} s"))
+
+    def _complain(self, watch: Watch, error: Exception) -> None:
+        said = f"{error.message}. {error.hint}" if isinstance(error, TidemarkError) else f"{type(error).__name__}: {error}"
+        if watch.complaint != said:
+            watch.complaint = said
+            log.error("watching %s", watch.run.job, exc_info=error)
+            events.say(self._parts, "watch.failed", watch.run.job, watch.run.id, said)
+
+
+def look(queries: Sequence[QueryStarted], seen: dict[QueryName, int], sizes: bool) -> Found:
+    """Looks at every query; one that cannot be read does not keep the others from being read."""
+    batches: list[Batches] = []
+    errors: list[Exception] = []
+    for started in queries:
+        try:
+            batches.append(outside.look(started, seen[started.query]))
+        except Exception as error:  # noqa: BLE001  the watcher tells it
+            errors.append(error)
+    measured = measure_each(started.checkpoint for started in queries) if sizes and not errors else None
+    return Found(tuple(batches), tuple(errors), measured)
+
+
+def _answer(answer: Future[Found], look_now: Callable[[], Found]) -> None:
+    try:
+        answer.set_result(look_now())
+    except Exception as error:  # noqa: BLE001  whoever asks for the answer gets it
+        answer.set_exception(error)

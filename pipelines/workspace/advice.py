@@ -1,0 +1,95 @@
+"""What a diagnosis advises: the next step in plain words, with the command that takes it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.ids import JobName, SavepointId
+
+RUN = "python -m pipelines"
+NAMED = 3
+"""How many savepoints an advice names at most."""
+
+
+@dataclass(frozen=True)
+class Good:
+    """Another savepoint of the job that is whole."""
+
+    id: SavepointId
+    batch: int
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a diagnosis of one query found, as far as advice depends on it."""
+
+    findings: int
+    needed: bool
+    """Whether a retained batch needs one of the damaged files."""
+    newest_committed: int | None
+    restorable: tuple[int, ...]
+
+
+def of_job(job: JobName, queries: int, seen: Outlook, good: Sequence[Good], *, attached: bool = False) -> str:
+    """For a live checkpoint of a job with this many queries; an attached one cannot be resumed from here, only forked."""
+    start = f"{RUN} fork {{}} --name NAME" if attached else f"{RUN} resume {job} --from {{}}"
+    if seen.newest_committed is None and not seen.findings:
+        return "No batch has committed yet: there is no state to lose."
+    if not seen.findings:
+        return f"Nothing is damaged: batches {_span(seen.restorable)} can be restored."
+    if not seen.needed:
+        return f"No retained batch needs what is damaged: batches {_span(seen.restorable)} can be restored."
+    if not seen.restorable:
+        return f"No retained batch can be restored. {_others(good, start)}"
+    newest = seen.restorable[-1]
+    if newest == seen.newest_committed:
+        return f"The newest batch, {newest}, can be restored: save it now with `{RUN} savepoint {job}`, before more is lost."
+    if queries > 1:
+        return f"Batch {newest} is this query's newest that can be restored. {_others(good, start)}"
+    keep = f"`{RUN} savepoint {job} --batch {newest}` and fork that"
+    if attached:
+        return f"Batch {newest} is the newest that can be restored: keep it with {keep}."
+    return (
+        f"Batch {newest} is the newest that can be restored: go back to it with `{RUN} resume {job} --batch {newest}`, "
+        f"or keep it with {keep}."
+    )
+
+
+def of_savepoint(savepoint: SavepointId, job: JobName, damaged: bool, good: Sequence[Good], live: Sequence[int]) -> str:
+    """For a savepoint; `live` are the batches that the job's own checkpoint can still restore."""
+    if not damaged:
+        return f"Nothing is damaged: start from it with `{RUN} fork {savepoint} --name NAME` or `{RUN} resume {job} --from {savepoint}`."
+    also = f" The job's own checkpoint can still restore batch {live[-1]}: `{RUN} savepoint {job} --batch {live[-1]}`." if live else ""
+    return f"Do not start from it; put the damaged files back from a copy. {_others(good, f'{RUN} fork {{}} --name NAME')}{also}"
+
+
+def of_checkpoint(place: str, seen: Outlook) -> str:
+    """For a checkpoint that no job of this workspace has."""
+    if not seen.findings:
+        return f"Nothing is damaged: batches {_span(seen.restorable)} can be restored. Watch it with `{RUN} attach`."
+    if not seen.restorable:
+        return "No retained batch can be restored: put the damaged files back from a copy."
+    if not seen.needed:
+        return f"No retained batch needs what is damaged: batches {_span(seen.restorable)} can be restored."
+    return (
+        f"Batch {seen.restorable[-1]} is the newest that can be restored: `{RUN} attach NAME {place}`, "
+        f"then `{RUN} savepoint NAME --batch {seen.restorable[-1]}` and fork that."
+    )
+
+
+def _others(good: Sequence[Good], command: str) -> str:
+    if not good:
+        return "The job has no other savepoint that is whole: put the damaged files back from a copy."
+    named = ", ".join(f"{one.id} (batch {one.batch})" for one in good[:NAMED])
+    return f"Whole savepoints of the job: {named}; the newest: `{command.format(good[0].id)}`."
+
+
+def _span(batches: tuple[int, ...]) -> str:
+    """`3`, `3 to 9`, or `3 to 9 (5 of them)` where some between are not."""
+    if not batches:
+        return "none"
+    first, last = batches[0], batches[-1]
+    if first == last:
+        return str(first)
+    return f"{first} to {last}" if last - first + 1 == len(batches) else f"{first} to {last} ({len(batches)} of them)"

@@ -1,0 +1,151 @@
+"""Attachments: jobs that run elsewhere, known by the checkpoints of their queries.
+
+Such a job has one run, in the state `watched`: no process of ours, never started, never stopped. Its `queries.jsonl` says what a driver
+would have said, so that savepoints, lists and pages find its queries like any other's. The order of a beginning is that of `runs`:
+`wanted.json`, written last, publishes. What belongs to the job that runs elsewhere is only read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pipelines.catalog import jobs as job_rows
+from pipelines.catalog import runs as run_rows
+from pipelines.checkpoint import commits, metadata, sink_log
+from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
+from pipelines.domain.ids import JobName, QueryName, RunId, job_name, query_name
+from pipelines.domain.jobs import Job, Run, Wanted
+from pipelines.domain.requests import AttachRequest
+from pipelines.domain.runs import QUERIES_FILE, SPEC_FILE, QueryStarted, RunState
+from pipelines.domain.versions import Version, version
+from pipelines.savepoint.sinks import FILE_SINKS
+from pipelines.storage.opening import open_storage
+from pipelines.workspace import events, runs, tails, versions
+from pipelines.workspace.parts import Parts
+
+UNKNOWN_SCRIPT = "unknown.py"
+"""Name of a script that nobody gave us."""
+ATTACHING = JobName(".attaching")
+"""Held while a checkpoint is attached: of two that attach the same one, the second finds it attached."""
+
+
+def attach(parts: Parts, request: AttachRequest) -> Run:
+    """The job `request.name`, watched from now on.
+
+    Raises NotFound (`checkpoint.not_found`, `attach.no_sink_log`), AlreadyExists (`job.exists`, `attach.attached`), Conflict
+    (`attach.own`: a job of this workspace writes it), Invalid.
+    """
+    name = job_name(request.name)
+    places = {query: _resolved(url) for query, url in _named(request).items()}
+    sink_path = _sink_path(request, places)
+    with parts.holding(ATTACHING), parts.holding(name):
+        runs.free(parts, name)
+        for url in places.values():
+            _refuse_known(parts, url)
+        query_ids = {query: metadata.read(open_storage(url)).query_id for query, url in places.items()}
+        frozen = versions.freeze(parts, _version(request, parts.now_ms()))
+        at_ms = parts.now_ms()
+        started = [
+            QueryStarted(query, query_ids[query], "", places[query], request.sink, sink_path, "", request.spark_version, at_ms)
+            for query in places
+        ]
+        return _publish(parts, name, frozen, started)
+
+
+def refuse(parts: Parts, job: JobName, what: str) -> None:
+    """Raises Conflict (`job.attached`) where `job` runs elsewhere: it cannot be `what` (stopped, resumed) from here."""
+    known = parts.files.job(job)
+    if known is not None and known.attached:
+        hint = "Do that where it runs; or take a savepoint of it and fork that: the fork runs here."
+        raise Conflict("job.attached", f"Job {job} runs elsewhere and is only watched: it cannot be {what} from here", hint)
+
+
+def _named(request: AttachRequest) -> Mapping[QueryName, str]:
+    """Query -> address as it was given."""
+    found = {query_name(query): url for query, url in request.checkpoints.items()}
+    if not found or not all(url.strip() for url in found.values()):
+        raise Invalid("attach.no_checkpoint", "No checkpoint was named", "Give the checkpoint location of each query of the job.")
+    if len(found) < len(request.checkpoints):
+        raise Invalid("attach.names", "Two queries have one name", "Give each its own: letters, digits, '_', '-' and '.'.")
+    if len({_resolved(url) for url in found.values()}) < len(found):
+        raise Invalid("attach.twice", "Two queries have one checkpoint", "Give each query the checkpoint location that is its own.")
+    return found
+
+
+def _resolved(url: str) -> str:
+    """Absolute: a local path without symbolic links, a URL without a slash at its end."""
+    text = url.strip()
+    local = "://" not in text or text.startswith("file:")
+    return os.path.realpath(os.path.expanduser(open_storage(text).url if text.startswith("file:") else text)) if local else text.rstrip("/")
+
+
+def _sink_path(request: AttachRequest, places: Mapping[QueryName, str]) -> str:
+    """Where the file sink writes, empty for other sinks; checked, because a fork that misses its history would say nothing."""
+    if request.sink.lower() not in FILE_SINKS:
+        return _resolved(request.sink_path) if request.sink_path else ""
+    if not request.sink_path or len(places) > 1:
+        why = "A file sink is that of one query, and has an output directory"
+        raise Invalid("attach.sink", why, "Attach that query alone, with its sink_path; or name no sink.")
+    path, (checkpoint,) = _resolved(request.sink_path), places.values()
+    committed = any(open_storage(checkpoint).list(commits.FOLDER))
+    if committed and not any(open_storage(path).list(sink_log.FOLDER)):
+        why = f"{path} is no output of a streaming file sink: it has no {sink_log.FOLDER}"
+        raise NotFound("attach.no_sink_log", why, "Give the directory that the query's start() or path option names.")
+    return path
+
+
+def _refuse_known(parts: Parts, url: str) -> None:
+    root = os.path.realpath(parts.layout.root)
+    if url == root or url.startswith(root + os.sep):
+        raise Conflict("attach.own", f"{url} is in this workspace", "Its job is here already: take a savepoint of that job, and fork it.")
+    with parts.catalog.reading() as reader:
+        known = next((job for job, checkpoint in run_rows.checkpoints(reader) if _same(url, checkpoint)), None)
+        job = job_rows.find(reader, known) if known else None
+    if job is not None and job.attached:
+        raise AlreadyExists("attach.attached", f"{url} is attached already, as job {job.name}", "Use that job, or forget it first.")
+    if job is not None:
+        raise Conflict("attach.own", f"{url} is a checkpoint of job {job.name} here", "Take a savepoint of that job, and fork it.")
+
+
+def _same(url: str, known: str) -> bool:
+    """Whether one lies in the other, or they are the same."""
+    a, b = (posixpath.normpath(one) if "://" not in one else one.rstrip("/") for one in (url, known))
+    return a == b or a.startswith(b + "/") or b.startswith(a + "/")
+
+
+def _version(request: AttachRequest, now_ms: int) -> Version:
+    """What is known of the code. Without any it cannot be run, but a fork with code goes by its arguments and confs."""
+    script = versions.script_name(request.script) if request.script else UNKNOWN_SCRIPT
+    return version(
+        script, request.code, args=request.args, conf=request.conf, master=request.master, source=request.script, created_ms=now_ms
+    )
+
+
+def _publish(parts: Parts, name: JobName, frozen: Version, started: list[QueryStarted]) -> Run:
+    """The job's files, `wanted.json` last, then the catalog. Leaves nothing behind on an error."""
+    runs.claim(parts, name)
+    run, job = RunId(parts.new_id("r")), Job(name, parts.now_ms(), attached=True)
+    spec = runs.make_spec(parts, name, run, frozen, str(parts.layout.checkpoints(name, run)), {}, "")
+    queries = "".join(json.dumps(one.as_json(), separators=(",", ":")) + "\n" for one in started)
+    try:
+        parts.files.write(parts.layout.run(name, run) / SPEC_FILE, spec)
+        parts.files.write_bytes(parts.layout.run(name, run) / QUERIES_FILE, queries.encode())
+        parts.files.write(parts.layout.job_file(name), job)
+        parts.files.write(parts.layout.wanted_file(name), Wanted(run))
+    except BaseException:
+        shutil.rmtree(parts.layout.job(name))
+        raise
+    watched = replace(runs.wanted_run(spec), state=RunState.WATCHED)
+    with parts.catalog.writing() as writer:
+        job_rows.save(writer, [job])
+        run_rows.save(writer, [watched])
+    tails.follow(parts, tails.of_run(parts, name, run))
+    where = ", ".join(one.checkpoint for one in started)
+    events.say(parts, "job.attached", name, run, f"{name} runs elsewhere and is watched from here: {where}")
+    parts.changed.set()
+    return watched

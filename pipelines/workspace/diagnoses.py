@@ -1,0 +1,186 @@
+"""Diagnoses: the doctor on whatever is named: a job, a savepoint, or a checkpoint anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pipelines.checkpoint import commits, doctor, doctor_parts, logs, metadata, offsets, sink_log
+from pipelines.checkpoint.doctor import Examined, Subject
+from pipelines.domain.diagnosis import Diagnosis, Finding
+from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
+from pipelines.domain.ids import JobName, QueryName, SavepointId, query_name
+from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
+from pipelines.domain.trust import Damage, Trust
+from pipelines.savepoint import completeness, manifests, places, sealing, verify
+from pipelines.savepoint.image import QueryPlace
+from pipelines.savepoint.sinks import FILE_SINKS
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Storage
+from pipelines.workspace import advice, images, runs, savepoints
+from pipelines.workspace.advice import Good, Outlook
+from pipelines.workspace.parts import Parts
+
+
+def diagnose(parts: Parts, subject: str) -> Sequence[Diagnosis]:
+    """One diagnosis a query. NotFound (`diagnose.nothing`) where `subject` is neither a job, a savepoint nor a checkpoint's place."""
+    try:
+        return _job(parts, runs.known(parts, subject))
+    except NotFound as error:
+        if error.code != "job.not_found":
+            raise
+    try:
+        savepoint = savepoints.get(parts, subject)
+    except NotFound:
+        return [_checkpoint(subject)]
+    return _savepoint(parts, savepoint)
+
+
+def _job(parts: Parts, job: JobName) -> list[Diagnosis]:
+    image = images.image(parts, job)
+    good = list(_good(parts, job, ""))
+    known = parts.files.job(job)
+    attached = known is not None and known.attached
+    found: list[Diagnosis] = []
+    for place in image.queries:
+        seen = _live(place)
+        said = advice.of_job(job, len(image.queries), _outlook(seen), good, attached=attached)
+        found.append(_diagnosis(job, place.query, place.checkpoint, seen, seen.findings, said))
+    return found
+
+
+def _live(place: QueryPlace) -> Examined:
+    return doctor.examine(Subject(open_storage(place.checkpoint), _sink_log(place)))
+
+
+def _sink_log(place: QueryPlace) -> Storage | None:
+    if place.sink.lower() not in FILE_SINKS or not place.sink_path:
+        return None
+    return open_storage(f"{place.sink_path.rstrip('/')}/{sink_log.FOLDER}")
+
+
+def _checkpoint(place: str) -> Diagnosis:
+    try:
+        storage = open_storage(place)
+        known = any(_is_a_checkpoints(entry.path) for entry in storage.list())
+    except (Invalid, Unsupported) as error:
+        raise _nothing(place, f" ({error.message})") from error
+    if not place or not known:
+        raise _nothing(place, "")
+    seen = doctor.examine(Subject(storage))
+    name = query_name(place.rstrip("/").rpartition("/")[2])
+    return _diagnosis(place, name, storage.url, seen, seen.findings, advice.of_checkpoint(storage.url, _outlook(seen)))
+
+
+def _is_a_checkpoints(path: str) -> bool:
+    """Whether a file is where only checkpoints have one: a damaged checkpoint may lack any of them."""
+    folder, _, name = path.rpartition("/")
+    return path == metadata.FILE or (folder in (offsets.FOLDER, commits.FOLDER) and logs.is_number(name))
+
+
+def _nothing(subject: str, why: str) -> NotFound:
+    return NotFound(
+        "diagnose.nothing",
+        f"{subject!r} is no job, no savepoint and no checkpoint{why}",
+        "Give a job's name, a savepoint's id, or the directory or URL that holds offsets/ and commits/.",
+    )
+
+
+def _savepoint(parts: Parts, savepoint: Savepoint) -> list[Diagnosis]:
+    """Its files by the manifest and the seal, and the checkpoints within as Spark would read them."""
+    good, live = list(_good(parts, savepoint.job, savepoint.id)), _restorable_live(parts, savepoint.job)
+    try:
+        manifest = manifests.load(parts.library, savepoint.id)
+    except (Corrupt, Unsupported) as error:
+        broken = Finding(Damage(places.MANIFEST, "unreadable", error.message), (savepoint.batch,), "manifest")
+        said = advice.of_savepoint(savepoint.id, savepoint.job, True, good, live)
+        nothing = Examined(0, 0, (), None, ())
+        return [_diagnosis(savepoint.id, image.query, savepoint.path, nothing, (broken,), said) for image in savepoint.queries]
+    damages = _by_files(parts, manifest)
+    return [_image(parts, manifest, image, damages, good, live) for image in manifest.queries]
+
+
+def _by_files(parts: Parts, manifest: Manifest) -> list[Damage]:
+    """What is missing, and, where the savepoint is sealed, what is not what it was."""
+    try:
+        sealed = sealing.read(parts.library, manifest.id) is not None
+    except Corrupt as error:
+        return [Damage(places.CHECKSUMS, "unreadable", error.message), *completeness.damages(parts.library, manifest.id, manifest.files)]
+    return list(verify.check(parts.library, manifest.id, Trust.INTACT if sealed else Trust.COMPLETE, parts.now_ms()).damages)
+
+
+def _image(
+    parts: Parts, manifest: Manifest, image: QueryImage, damages: Sequence[Damage], good: Sequence[Good], live: Sequence[int]
+) -> Diagnosis:
+    home, sink = (f"{parts.library.url}/{manifest.id}/{folder(image.query)}" for folder in (places.checkpoint, places.sink_log))
+    has_log = bool(places.below([file.path for file in manifest.files], places.sink_log(image.query)))
+    seen = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, (image.batch,)))
+    findings = _merged(manifest, image, damages, seen)
+    if any(finding.batches for finding in findings):
+        seen = Examined(seen.files, seen.bytes, seen.findings, seen.newest_committed, ())
+    said = advice.of_savepoint(manifest.id, manifest.job, bool(findings), good, live)
+    return _diagnosis(manifest.id, image.query, home, seen, findings, said)
+
+
+def _merged(manifest: Manifest, image: QueryImage, damages: Iterable[Damage], seen: Examined) -> tuple[Finding, ...]:
+    """Both looks at the same files: what the checkpoint's form tells goes before what only the manifest or the seal does."""
+    found = {_below(image.query, finding.damage.path): finding for finding in seen.findings}
+    for damage in damages:
+        if damage.path not in found and _concerns(manifest, image, damage.path):
+            inner = damage.path.removeprefix(places.checkpoint(image.query) + "/")
+            found[damage.path] = Finding(damage, (image.batch,), _part(image.query, inner))
+    return tuple(found[path] for path in sorted(found))
+
+
+def _part(query: QueryName, path: str) -> str:
+    if path.startswith(places.sink_log(query)):
+        return "log of the file sink"
+    if path.startswith("code/"):
+        return "code of the version"
+    return path.partition(".")[0] if path in (places.MANIFEST, places.CHECKSUMS) else doctor_parts.part(path)
+
+
+def _below(query: QueryName, path: str) -> str:
+    """A finding's path as a path of the savepoint."""
+    prefix = f"{sink_log.FOLDER}/"
+    if path.startswith(prefix):
+        return f"{places.sink_log(query)}/{path.removeprefix(prefix)}"
+    return f"{places.checkpoint(query)}/{path}"
+
+
+def _concerns(manifest: Manifest, image: QueryImage, path: str) -> bool:
+    """What is of no query (the code, the manifest) is said once, with the first."""
+    if path.startswith("queries/"):
+        return path.startswith(f"queries/{image.query}/")
+    return image.query == manifest.queries[0].query
+
+
+def _good(parts: Parts, job: str, other_than: SavepointId | str) -> Iterator[Good]:
+    """Savepoints of the job whose files are all there and of which no verification found any damaged, newest first."""
+    for one in savepoints.newest_first(parts, job):
+        if one.id != other_than and not one.damaged_files and _complete(parts, one.id):
+            yield Good(one.id, one.batch)
+
+
+def _complete(parts: Parts, savepoint: SavepointId) -> bool:
+    try:
+        manifest = manifests.load(parts.library, savepoint)
+    except (Corrupt, Unsupported, NotFound):
+        return False
+    return not completeness.damages(parts.library, savepoint, manifest.files)
+
+
+def _restorable_live(parts: Parts, job: JobName) -> Sequence[int]:
+    """What the job's own checkpoint can restore, of a job with one query; nothing where the job or its checkpoint is gone."""
+    try:
+        image = images.image(parts, runs.known(parts, job))
+        return _live(image.queries[0]).restorable if len(image.queries) == 1 else ()
+    except TidemarkError:
+        return ()
+
+
+def _outlook(seen: Examined) -> Outlook:
+    return Outlook(len(seen.findings), any(one.batches for one in seen.findings), seen.newest_committed, seen.restorable)
+
+
+def _diagnosis(subject: str, query: QueryName, checkpoint: str, seen: Examined, findings: tuple[Finding, ...], said: str) -> Diagnosis:
+    return Diagnosis(subject, query, checkpoint, seen.files, seen.bytes, findings, seen.newest_committed, seen.restorable, said)

@@ -1,0 +1,195 @@
+"""Exports and imports: savepoints on their way out of the workspace and back, as operations.
+
+Where an export writes to is noted in `exports/` first: the next opening removes what a dead one left there.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from pipelines.domain.errors import Conflict, Corrupt, Invalid, TidemarkError
+from pipelines.domain.ids import JobName, OperationId, SavepointId
+from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.requests import ExportRequest, ImportRequest, TakeRequest
+from pipelines.domain.savepoints import ExportPlan, Reason, Savepoint, TakePlan
+from pipelines.domain.versions import version
+from pipelines.savepoint import exporting, importing, library
+from pipelines.savepoint.addresses import Address, address
+from pipelines.savepoint.archive import Head
+from pipelines.savepoint.exporting import Target
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Storage
+from pipelines.workspace import events, operations, progress, runs, savepoints, versions
+from pipelines.workspace.operations import Ticket
+from pipelines.workspace.parts import Parts
+
+
+def export(parts: Parts, named: str, request: ExportRequest) -> Operation | ExportPlan:
+    """Copies a savepoint out; raises at once what can be said at once (AlreadyExists, Invalid, Corrupt), the rest fails the operation."""
+    savepoint = savepoints.get(parts, named)
+    operation = OperationId(parts.new_id("o"))
+    to = exporting.target(_outside(parts, request.url), request.archive, operation)
+    plan = exporting.plan(parts.library, savepoint.id, to, request.then_dispose)
+    if request.dry_run:
+        return plan
+
+    def work(ticket: Ticket) -> str:
+        _export(parts, parts.library, savepoint.id, to, operation, ticket, read_back=request.then_dispose)
+        events.say(parts, "savepoint.exported", savepoint.job, savepoint.id, f"savepoint {savepoint.id} was exported to {to.url}")
+        if request.then_dispose:
+            _dispose(parts, savepoint.id, to)
+        return to.url
+
+    return operations.begin(parts, _operation(parts, operation, "export", savepoint.job, savepoint.id), work)
+
+
+def import_savepoint(parts: Parts, request: ImportRequest) -> Operation:
+    """Brings a savepoint in; Invalid for what is no address. Everything else that can be wrong fails the operation."""
+    at = address(request.url)
+    operation = OperationId(parts.new_id("o"))
+
+    def work(ticket: Ticket) -> str:
+        ticket.step("reading the manifest")
+        brought = importing.bring(at.url, parts.library, parts.now_ms(), ticket, claim=lambda head: _claimed(parts, ticket, head))
+        savepoints.record(parts, brought)
+        said = f"savepoint {brought.id} of job {brought.job} was imported from {at.url}"
+        events.say(parts, "savepoint.imported", brought.job, brought.id, said)
+        return brought.id
+
+    return operations.begin(parts, _operation(parts, operation, "import", JobName(""), at.url), work)
+
+
+def take_to(parts: Parts, job: str, request: TakeRequest) -> Savepoint | TakePlan:
+    """A savepoint taken to `request.to`: taken here (the job's files may vanish during an upload), exported, removed here.
+
+    It is `<to>/<id>`, a directory. The catalog does not know it; `import` brings it in. Answers when it is there and was read back.
+    """
+    name = runs.known(parts, job)
+    home = open_storage(request.to).url.rstrip("/")
+    _outside(parts, f"{home}/any")
+    operation = OperationId(parts.new_id("o"))
+    shelf = open_storage(str(parts.layout.export_library(operation)))
+    if request.dry_run:
+        plan = savepoints.take_into(parts, shelf, name, request, Reason.MANUAL)
+        return replace(plan, new_bytes=plan.bytes) if isinstance(plan, TakePlan) else plan
+    ended: list[Savepoint | BaseException] = []
+    operations.begin(
+        parts,
+        _operation(parts, operation, "export", name, home),
+        _kept(ended, lambda ticket: _take(parts, shelf, name, request, home, operation, ticket)),
+    )
+    operations.wait(parts, operation)
+    if isinstance(ended[0], BaseException):
+        raise ended[0]
+    return ended[0]
+
+
+def clean(parts: Parts) -> None:
+    """What dead exports left, there and here. One whose target is away now is left to the next start, with an event that says so."""
+    if not parts.layout.exports.is_dir():
+        return
+    for path in sorted(parts.layout.exports.iterdir()):
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.suffix == ".json":
+            _clean(parts, path)
+
+
+def _clean(parts: Parts, path: Path) -> None:
+    try:
+        exporting.clean(parts.files.read(Target, path))
+    except Corrupt:
+        path.unlink()
+    except TidemarkError as error:
+        said = f"what a broken export left could not be removed: {error.message}; the next start tries again"
+        events.say(parts, "export.left", None, path.stem, said)
+    else:
+        path.unlink()
+
+
+def _operation(parts: Parts, operation: OperationId, kind: str, job: JobName, subject: str) -> Operation:
+    return Operation(operation, kind, job, OperationState.RUNNING, parts.now_ms(), subject=subject, can_cancel=True)
+
+
+def _outside(parts: Parts, url: str) -> Address:
+    """`url` as an address; Invalid (`export.inside`) for one in this workspace, which only Tidemark writes to."""
+    at = address(url)
+    if "://" not in at.url and Path(at.url).resolve().is_relative_to(parts.layout.root):
+        hint = "Choose a directory outside of it, or another storage."
+        raise Invalid("export.inside", f"{at.url} is inside of the workspace {parts.layout.root}", hint)
+    return at
+
+
+def _export(
+    parts: Parts, shelf: Storage, savepoint: SavepointId, to: Target, operation: OperationId, ticket: Ticket, *, read_back: bool
+) -> None:
+    note = parts.layout.export_file(operation)
+    parts.layout.exports.mkdir(exist_ok=True)
+    with parts.claiming(to.url):
+        parts.files.write(note, to)
+        progress.keep(parts, shelf, library.manifest(shelf, savepoint))
+        try:
+            exporting.export(shelf, savepoint, to, parts.now_ms(), ticket, read_back=read_back)
+        except BaseException as error:
+            if not getattr(error, "__notes__", ()):  # else something is left, for the next start to remove
+                note.unlink()
+            raise
+        note.unlink()
+
+
+def _dispose(parts: Parts, savepoint: SavepointId, to: Target) -> None:
+    try:
+        savepoints.dispose(parts, savepoint, dry_run=False)
+    except Conflict as error:
+        raise Conflict(error.code, f"It was exported to {to.url}, and not disposed of here: {error.message}", error.hint) from error
+
+
+def _take(parts: Parts, shelf: Storage, job: JobName, request: TakeRequest, home: str, operation: OperationId, ticket: Ticket) -> Savepoint:
+    try:
+        ticket.step("taking")
+        taken = savepoints.take_into(parts, shelf, job, request, Reason.MANUAL)
+        assert isinstance(taken, Savepoint), "a dry run ended before"
+        to = exporting.target(address(f"{home}/{taken.id}"), False, operation)
+        _export(parts, shelf, taken.id, to, operation, ticket, read_back=True)
+    finally:
+        shutil.rmtree(parts.layout.export_library(operation), ignore_errors=True)  # the next opening removes what stays
+    events.say(parts, "savepoint.exported", job, taken.id, f"savepoint {taken.id} was taken to {to.url}")
+    return replace(taken, path=to.url, new_bytes=taken.bytes)
+
+
+def _kept(ended: list[Savepoint | BaseException], work: Callable[[Ticket], Savepoint]) -> operations.Work:
+    """`work` whose outcome, or error, is kept for the caller that waits for it."""
+
+    def working(ticket: Ticket) -> str:
+        try:
+            ended.append(work(ticket))
+        except BaseException as error:
+            ended.append(error)
+            raise
+        taken = ended[0]
+        return taken.path if isinstance(taken, Savepoint) else ""
+
+    return working
+
+
+@contextmanager
+def _claimed(parts: Parts, ticket: Ticket, head: Head) -> Iterator[None]:
+    """One import of a savepoint at a time; its version is known here from then on. The operation shows the job that it is of."""
+    ticket.job = head.manifest.job
+    _refuse_false(head)
+    with parts.claiming(head.manifest.id):
+        versions.keep(parts, head.manifest.version)
+        yield
+
+
+def _refuse_false(head: Head) -> None:
+    """A version's id comes from its content: one that says otherwise would pass for another version."""
+    said = head.manifest.version
+    true = version(said.script, said.code, args=said.args, conf=said.conf, master=said.master, python=said.python)
+    if true.id != said.id:
+        message = f"Version {said.id} in the savepoint is not what its id says"
+        raise Corrupt("import.version", message, "Do not use it: its code was changed.")

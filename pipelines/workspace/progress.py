@@ -1,0 +1,92 @@
+"""What a job said of the batches that a savepoint holds: found in its runs, kept in the savepoint, before the savepoint is sealed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.ids import QueryName
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import PROGRESS_FILE
+from pipelines.domain.savepoints import Manifest
+from pipelines.savepoint import progress_file, sealing
+from pipelines.storage.protocol import Storage
+from pipelines.workspace import runs
+from pipelines.workspace.parts import Parts
+
+PATIENCE_S = 2.0
+"""A savepoint can be there before Spark has told its listener of the batch."""
+PAUSE_S = 0.05
+CHUNK_BYTES = 1024 * 1024
+
+
+def keep(parts: Parts, shelf: Storage, manifest: Manifest, patience_s: float = PATIENCE_S) -> None:
+    """Writes `progress.json` of a savepoint that is not sealed yet; one that is sealed stays as it is."""
+    if sealing.read(shelf, manifest.id) is None and not progress_file.read(shelf, manifest.id):
+        progress_file.write(shelf, manifest.id, find(parts, manifest, patience_s))
+
+
+def find(parts: Parts, manifest: Manifest, patience_s: float = 0) -> Mapping[QueryName, dict[str, Any]]:
+    """Query -> Spark's progress event of the saved batch; a query of which none is known is left out.
+
+    While the run still runs, waits up to `patience_s` seconds for events that are on their way.
+    """
+    ran = _runs(parts, manifest)
+    deadline = time.monotonic() + patience_s
+    while True:
+        found = {image.query: event for image in manifest.queries if (event := _event(parts, ran, image.query, image.batch))}
+        coming = len(found) < len(manifest.queries) and any(run.state.live for run in ran)
+        if not coming or time.monotonic() >= deadline:
+            return found
+        time.sleep(PAUSE_S)
+
+
+def _runs(parts: Parts, manifest: Manifest) -> list[Run]:
+    """The savepoint's run, then those that worked on the same checkpoint before it: the batch may be theirs."""
+    ran = list(runs.of_job(parts, manifest.job))
+    own = next((run for run in ran if run.id == manifest.run), None)
+    return [run for run in ran if own and run.checkpoints == own.checkpoints and run.created_ms <= own.created_ms]
+
+
+def _event(parts: Parts, newest_first: list[Run], query: QueryName, batch: int) -> dict[str, Any] | None:
+    for run in newest_first:
+        for event in _backwards(parts.layout.run(run.job, run.id) / PROGRESS_FILE, query):
+            if event["batchId"] == batch and _ran(event):
+                return event
+            if event["batchId"] < batch:
+                break
+    return None
+
+
+def _ran(event: Mapping[str, Any]) -> bool:
+    """Whether the event is of a batch that was run: a query without new data reports the batch to come, which did nothing yet."""
+    return "addBatch" in event.get("durationMs", {"addBatch": 0})
+
+
+def _backwards(path: Path, query: QueryName) -> Iterator[dict[str, Any]]:
+    """The query's progress events in the file, newest first; lines that hold none (torn, damaged) are passed over."""
+    for line in _lines_backwards(path):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict) and event.get("name") == query and isinstance(event.get("batchId"), int):
+            yield event
+
+
+def _lines_backwards(path: Path) -> Iterator[bytes]:
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        at, rest = file.seek(0, 2), b""
+        while at:
+            size = min(CHUNK_BYTES, at)
+            at -= size
+            file.seek(at)
+            first, *lines = (file.read(size) + rest).split(b"\n")
+            yield from reversed(lines)
+            rest = first
+        yield rest

@@ -1,0 +1,135 @@
+"""Proofs: Spark restores a savepoint in a scratch folder, reads all of its state, and runs a batch from it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain import proofs
+from pipelines.domain.ids import OperationId, QueryName, SavepointId
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.trust import Damage, Proof, StateCount, Trust, Verification
+from pipelines.sandbox import processes, states
+from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store, StoreRows
+from pipelines.sandbox.states import Counted
+from pipelines.savepoint import leases, library, progress_file, restore, verify
+from pipelines.workspace import progress, rehearsals
+from pipelines.workspace.operations import Ticket
+from pipelines.workspace.parts import Parts
+from pipelines.workspace.rehearsals import Rehearsed
+
+
+def prove(parts: Parts, savepoint: SavepointId, operation: OperationId, ticket: Ticket) -> Verification:
+    """The outcome, not recorded yet; the savepoint cannot be disposed of meanwhile, and no file or process is left of it.
+
+    1. files and checksums; 2. the scratch restore; 3. its state, store by store; 4. a batch. What damage a step finds ends it there.
+    """
+    manifest = library.manifest(parts.library, savepoint)
+    folder = parts.layout.sandbox_folder(operation)
+    with leases.lease(parts.library, savepoint, str(folder), parts.now_ms()):
+        ticket.step("checking", sum(file.bytes for file in manifest.files))
+        intact = verify.check(parts.library, savepoint, Trust.PROVED, parts.now_ms(), ticket.advance)  # 1
+        if intact.reached is None:
+            return intact
+        folder.mkdir(parents=True)
+        try:
+            return _in_sandbox(parts, manifest, folder, ticket, intact)
+        finally:
+            shutil.rmtree(folder)
+
+
+def clean(parts: Parts) -> None:
+    """What proofs that died with the server left: processes that still run, folders."""
+    if parts.layout.sandbox.is_dir():
+        processes.end(parts.layout.sandbox)
+        shutil.rmtree(parts.layout.sandbox)
+
+
+def _in_sandbox(parts: Parts, manifest: Manifest, folder: Path, ticket: Ticket, intact: Verification) -> Verification:
+    began = time.monotonic()
+    checkpoints = folder / "checkpoints"
+    ticket.step("restoring")
+    restore.restore(parts.library, manifest.id, _target(parts, manifest, checkpoints), parts.now_ms())  # 2
+    counted = _count(manifest, folder, checkpoints, ticket)  # 3
+    counts, unread = _counts(parts, manifest, counted)
+    damages = (*(_damage(one) for one in unread if one.damaged), *proofs.damages(counts))
+    ran = Rehearsed(()) if damages else rehearsals.rehearse(manifest, folder, checkpoints, ticket)  # 4
+    note = " ".join(filter(None, (*map(_unreadable, unread), ran.note)))
+    took_ms = (time.monotonic() - began) * 1000
+    proof = Proof(counted.spark_version, counts, ran.batches, took_ms, note)
+    return _concluded(intact, proof, (*damages, *ran.damages), len(manifest.queries), bool(unread))
+
+
+def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], queries: int, unread: bool) -> Verification:
+    proved = len(proof.batches) == queries and not unread
+    reached = None if damages else Trust.PROVED if proved else Trust.INTACT
+    return replace(intact, reached=reached, damages=damages, proof=proof)
+
+
+def _target(parts: Parts, manifest: Manifest, checkpoints: Path) -> restore.Scratch:
+    return restore.Scratch(manifest.job, str(checkpoints), parts.new_query_id)
+
+
+def _count(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Counted:
+    """Rows of every store. A savepoint of stateless queries has none, and needs no Spark for that."""
+    stores = tuple(_stores(manifest, checkpoints))
+    ticket.step("reading state", len(stores), "stores")
+    if not stores:
+        return Counted(manifest.spark_version, ())
+    seen = 0
+
+    def watch(done: int) -> None:
+        nonlocal seen
+        ticket.advance(done - seen)
+        seen = done
+
+    home = folder / "count"
+    home.mkdir()
+    version = manifest.version
+    task = CountTask(TASK_FORMAT, f"{manifest.job} (proof)", version.master, version.conf, stores)
+    return states.count(home, task, version.python, watch)
+
+
+def _stores(manifest: Manifest, checkpoints: Path) -> Iterator[Store]:
+    for image in manifest.queries:
+        for one in image.operators:
+            for store in one.stores:
+                at = str(checkpoints / image.query)
+                yield Store(image.query, at, image.batch, image.provider, image.state_format, one.id, one.name, store)
+
+
+def _counts(parts: Parts, manifest: Manifest, counted: Counted) -> tuple[tuple[StateCount, ...], list[StoreRows]]:
+    """One count an operator that was read whole, and the stores that were not read."""
+    unread = [one for one in counted.rows if one.error_class]
+    partly = {(one.store.query, one.store.operator) for one in unread}
+    said = _said(parts, manifest)
+    found: list[StateCount] = []
+    for image in manifest.queries:
+        rows = dict.fromkeys((one.id for one in image.operators), 0)
+        for one in counted.rows:
+            if one.store.query == image.query and not one.store.is_index:
+                rows[one.store.operator] += one.rows
+        counts = proofs.state_counts(image, rows, said.get(image.query), {**image.conf, **manifest.version.conf})
+        found += [count for count in counts if (count.query, count.operator) not in partly]
+    return tuple(found), unread
+
+
+def _said(parts: Parts, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
+    """What the job said of the batches: as its runs have it, else as the savepoint kept it."""
+    return {**progress_file.read(parts.library, manifest.id), **progress.find(parts, manifest)}
+
+
+def _damage(one: StoreRows) -> Damage:
+    store = one.store
+    path = f"queries/{store.query}/checkpoint/state/{store.operator}"
+    return Damage(path, "state", f"store {store.store} cannot be read: {one.error_class}: {one.message}")
+
+
+def _unreadable(one: StoreRows) -> str:
+    if one.damaged:
+        return ""
+    return f"This Spark cannot read store {one.store.store} of operator {one.store.operator}: {one.error_class}: {one.message}."

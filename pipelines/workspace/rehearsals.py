@@ -1,0 +1,139 @@
+"""Rehearsals: the savepoint's own code run by the driver for one batch from a restored checkpoint, into a scratch output."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.ids import RunId
+from pipelines.domain.progress import Progress, read_progress
+from pipelines.domain.rehearsals import NO_DATA, RehearsedBatch, batch_file
+from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
+from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.domain.trust import Damage, ScratchBatch
+from pipelines.sandbox import environment, processes
+from pipelines.sandbox.states import timeout_s
+from pipelines.workspace.operations import Ticket
+from pipelines.workspace.runs import OUTPUT
+
+RUN = "run"
+REHEARSAL = "rehearsal"
+PATIENCE_VARIABLE = "TIDEMARK_REHEARSAL_PATIENCE_S"
+PATIENCE_S = 60.0
+QUIET = {"spark.ui.enabled": "false"}
+NO_CODE = "The state was read; the job's code, which runs elsewhere, is not known here, so no batch was run."
+OF_THE_STATE = ("CANNOT_LOAD_STATE_STORE", "STATE_STORE_")
+OF_THE_CODE = ("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE")
+"""Error classes of the state that the code brings about: it is not what it was, or is not the same in each run."""
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What came of it: the batches that were run, what Spark could not load, and why a batch is missing."""
+
+    batches: tuple[ScratchBatch, ...]
+    damages: tuple[Damage, ...] = ()
+    note: str = ""
+
+
+def rehearse(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
+    """Runs one batch of each query from `checkpoints`; all below `folder`. Raises Unavailable, and what `ticket` raises."""
+    if not manifest.version.code:
+        return Rehearsed((), note=NO_CODE)
+    home = folder / RUN
+    home.mkdir()
+    spec = _spec(manifest, folder, checkpoints)
+    (home / SPEC_FILE).write_text(json.dumps(spec.as_json()))
+    ticket.step("running a batch", len(manifest.queries), "batches")
+    seen = 0
+
+    def watch() -> None:
+        nonlocal seen
+        done = sum((folder / REHEARSAL / batch_file(image.query)).exists() for image in manifest.queries)
+        ticket.advance(done - seen)
+        seen = done
+
+    command = environment.command(manifest.version.python, "pipelines.driver")
+    processes.run(command, home, environment.environ(manifest.version.master), LOG_FILE, watch, timeout_s())
+    return _outcome(manifest, folder, checkpoints)
+
+
+def _spec(manifest: Manifest, folder: Path, checkpoints: Path) -> RunSpec:
+    version, output = manifest.version, str(folder / "output")
+    script = folder / "code" / version.script
+    script.parent.mkdir()
+    script.write_text(version.code)
+    return RunSpec(
+        format=SPEC_FORMAT,
+        run=RunId(RUN),
+        job=manifest.job,
+        version=version.id,
+        script=str(script),
+        args=tuple(argument.replace(OUTPUT, output) for argument in version.args),
+        conf={**version.conf, **QUIET},
+        master=version.master,
+        checkpoints=str(checkpoints),
+        output=output,
+        from_savepoint=manifest.id,
+        expected=tuple(image.query for image in manifest.queries),
+        rehearsal=str(folder / REHEARSAL),
+        rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
+    )
+
+
+def _outcome(manifest: Manifest, folder: Path, checkpoints: Path) -> Rehearsed:
+    home = folder / RUN
+    progress = [read_progress(raw) for raw in _lines(home / PROGRESS_FILE)]
+    batches = tuple(batch for image in manifest.queries if (batch := _batch(image, folder / REHEARSAL, checkpoints, progress)))
+    exit_file = home / EXIT_FILE
+    ending = Exit.from_json(json.loads(exit_file.read_text())) if exit_file.is_file() else None
+    if ending is not None and ending.reason == "failed" and _blames_state(ending.error_class):
+        return Rehearsed(batches, (Damage(_place(manifest, ending.message), "state", f"{ending.error_class}: {ending.message}"),))
+    missing = [image.query for image in manifest.queries if image.query not in {batch.query for batch in batches}]
+    return Rehearsed(batches, note=_note(home, ending, missing))
+
+
+def _batch(image: QueryImage, rehearsal: Path, checkpoints: Path, progress: list[Progress]) -> ScratchBatch | None:
+    """The query's batch, where it was written and committed."""
+    said = rehearsal / batch_file(image.query)
+    if not said.is_file():
+        return None
+    written = RehearsedBatch.from_json(json.loads(said.read_text()))
+    ran = next((one for one in progress if one.query == image.query and one.batch == written.batch), None)
+    if ran is None or not (checkpoints / image.query / "commits" / str(written.batch)).is_file():
+        return None
+    return ScratchBatch(image.query, written.batch, ran.input_rows or 0, written.output_rows, ran.batch_ms)
+
+
+def _blames_state(error_class: str) -> bool:
+    return error_class.startswith(OF_THE_STATE) and not error_class.startswith(OF_THE_CODE)
+
+
+def _place(manifest: Manifest, message: str) -> str:
+    """The state of the query that the message begins with."""
+    named = [image.query for image in manifest.queries if message.startswith(f"query {image.query}:")]
+    return f"queries/{(named or [manifest.queries[0].query])[0]}/checkpoint/state"
+
+
+def _note(home: Path, ending: Exit | None, missing: list[Any]) -> str:
+    """Why not every query ran a batch, and what to do; empty where all did."""
+    if ending is None:
+        return f"The job's code ended without a word. Its last lines:\n{processes.tail(home / LOG_FILE)}"
+    if ending.reason == "failed":
+        return f"The state was read, but the job's code failed before its batch was done: {ending.error_class}: {ending.message}"
+    waiting = {event["query"] for event in _lines(home / EVENTS_FILE) if event["kind"] == NO_DATA}
+    idle = [query for query in missing if query in waiting]
+    absent = [query for query in missing if query not in waiting]
+    said = [f"The sources of {', '.join(idle)} had nothing new to run a batch with: prove it again when they have."] if idle else []
+    said += [f"The job's code ended before {', '.join(absent)} ran a batch."] if absent else []
+    return " ".join(said)
+
+
+def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Whole JSON lines of a file of the run."""
+    text = path.read_text() if path.is_file() else ""
+    return (json.loads(line) for line in text.split("\n")[:-1])

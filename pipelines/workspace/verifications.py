@@ -1,0 +1,119 @@
+"""Verifications: of files and checksums, and the proof by the sandbox; as operations with progress, their outcome kept in the savepoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pipelines.domain.ids import OperationId
+from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Trust, Verification
+from pipelines.savepoint import library, manifests
+from pipelines.savepoint import verify as verifying
+from pipelines.storage.protocol import Advance, unwatched
+from pipelines.workspace import events, operations, progress, proving, savepoints
+from pipelines.workspace.operations import Ticket
+from pipelines.workspace.parts import Parts
+
+TURN_S = 0.5
+DAMAGED = "damaged"
+"""The result of an operation whose verification found damage."""
+
+
+def verify(parts: Parts, named: str, level: Trust) -> Verification:
+    """Checks a savepoint and answers when it is done; damage is in the answer, not raised.
+
+    A proof is an operation here too, so that it is ended with the server.
+    """
+    savepoint = savepoints.get(parts, named)
+    if level is not Trust.PROVED:
+        return _files(parts, savepoint, level)
+    outcome: list[Verification | BaseException] = []
+    operations.wait(parts, _begin(parts, savepoint, level, outcome).id)
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def start(parts: Parts, named: str, level: Trust) -> Operation:
+    """The same as an operation; its result is the level reached, or `damaged`."""
+    return _begin(parts, savepoints.get(parts, named), level, [])
+
+
+def last(parts: Parts, named: str) -> Verification | None:
+    return manifests.last_verification(parts.library, savepoints.get(parts, named).id)
+
+
+def _begin(parts: Parts, savepoint: Savepoint, level: Trust, outcome: list[Verification | BaseException]) -> Operation:
+    operation = OperationId(parts.new_id("o"))
+    kind = "prove" if level is Trust.PROVED else "verify"
+
+    def work(ticket: Ticket) -> str:
+        try:
+            found = _prove(parts, savepoint, operation, ticket) if level is Trust.PROVED else _watched(parts, savepoint, level, ticket)
+        except BaseException as error:
+            outcome.append(error)
+            raise
+        outcome.append(found)
+        return found.reached or DAMAGED
+
+    wanted = Operation(operation, kind, savepoint.job, OperationState.RUNNING, parts.now_ms(), subject=savepoint.id, can_cancel=True)
+    return operations.begin(parts, wanted, work)
+
+
+def _watched(parts: Parts, savepoint: Savepoint, level: Trust, ticket: Ticket) -> Verification:
+    ticket.step("checking", savepoint.bytes if level is not Trust.COMPLETE else 0)
+    return _files(parts, savepoint, level, ticket.advance)
+
+
+def _files(parts: Parts, savepoint: Savepoint, level: Trust, advance: Advance = unwatched) -> Verification:
+    _keep_progress(parts, savepoint, level)
+    return _recorded(parts, savepoint, verifying.check(parts.library, savepoint.id, level, parts.now_ms(), advance))
+
+
+def _prove(parts: Parts, savepoint: Savepoint, operation: OperationId, ticket: Ticket) -> Verification:
+    _keep_progress(parts, savepoint, Trust.PROVED)
+    with _turn(parts, ticket):
+        answer = _recorded(parts, savepoint, proving.prove(parts, savepoint.id, operation, ticket))
+    if answer.reached is Trust.PROVED and answer.proof is not None:
+        events.say(parts, "savepoint.proved", savepoint.job, savepoint.id, _proved(savepoint, answer))
+    return answer
+
+
+@contextmanager
+def _turn(parts: Parts, ticket: Ticket) -> Iterator[None]:
+    """One proof at a time: each starts two Sparks, and many asked for at once would take the machine from the jobs."""
+    while not parts.proving.acquire(timeout=TURN_S):
+        ticket.step("waiting for another proof")
+    try:
+        yield
+    finally:
+        parts.proving.release()
+
+
+def _keep_progress(parts: Parts, savepoint: Savepoint, level: Trust) -> None:
+    """Before the savepoint is sealed, so that the seal covers what the job said of it."""
+    if level is not Trust.COMPLETE:
+        progress.keep(parts, parts.library, library.manifest(parts.library, savepoint.id))
+
+
+def _recorded(parts: Parts, savepoint: Savepoint, found: Verification) -> Verification:
+    """`found` with what earlier verifications add, kept in the savepoint and in the catalog."""
+    answer = verifying.record(parts.library, found)
+    savepoints.refresh(parts, savepoint.id)
+    if answer.damages:
+        worst = answer.damages[0]
+        message = f"{len(answer.damages)} damages in {savepoint.id}, the first: {worst.path}: {worst.message}"
+        events.say(parts, "savepoint.damaged", savepoint.job, savepoint.id, message)
+    return answer
+
+
+def _proved(savepoint: Savepoint, answer: Verification) -> str:
+    proof = answer.proof
+    assert proof is not None
+    compared = [one for one in proof.states if one.expected is not None]
+    rows = sum(one.rows for one in proof.states)
+    counts = f"{rows} rows in {len(proof.states)} stateful operators, {len(compared)} of them compared with what the job had counted"
+    batches = ", ".join(f"batch {one.batch} of {one.query} ({one.input_rows} rows in, {one.output_rows} out)" for one in proof.batches)
+    return f"savepoint {savepoint.id} is proved: Spark {proof.spark_version} read {counts}, and ran {batches}"

@@ -1,0 +1,59 @@
+"""What a savepoint of 50,000 small state files costs, beside `cp -r` of the same checkpoint in the same minutes.
+
+The checkpoint is a golden one whose operator has been given 1,780 partitions without snapshots: each needs all of its 14 deltas.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import time
+from pathlib import Path
+
+import pytest
+
+from pipelines.savepoint import restore
+from tests.bench.test_savepoints import copy_seconds
+from tests.savepoint.golden import NOW_MS, Bench, bench
+
+PARTITIONS = 1_780
+ROUNDS = 5
+pytestmark = [pytest.mark.bench, pytest.mark.timeout(900)]
+
+
+def test_a_savepoint_of_fifty_thousand_files(tmp_path: Path) -> None:
+    job = widened(bench(tmp_path / "job", "hdfs"))
+    took, copied, restored = [], [], []
+    for number in range(ROUNDS):
+        savepoint = job.take(f"sp-{number}")
+        took.append(savepoint.took_ms / 1_000)
+        copied.append(copy_seconds(job.checkpoint, tmp_path / "copy"))
+        began = time.perf_counter()
+        restore.restore(job.library, savepoint.id, job.fork(f"fork-{number}"), NOW_MS)
+        restored.append(time.perf_counter() - began)
+        assert savepoint.files >= 50_000
+    seconds, whole = statistics.median(took), statistics.median(copied)
+    print(f"\n{savepoint.files:,} files, {savepoint.bytes:,} bytes, {savepoint.new_bytes / savepoint.bytes:.2%} of them new")
+    print(f"savepoint median {seconds:.2f} s, worst {max(took):.2f} s, {seconds / savepoint.files * 1e6:.0f} µs a file")
+    print(f"cp -r     median {whole:.2f} s = {whole / seconds:.1f} x")
+    print(f"restore   median {statistics.median(restored):.2f} s")
+
+
+def widened(job: Bench) -> Bench:
+    """The job with `PARTITIONS` partitions, each a copy of the first one, and no snapshot."""
+    operator = job.checkpoint / "state" / "0"
+    first = operator / "0"
+    for snapshot in first.glob("*.snapshot"):
+        snapshot.unlink()
+        snapshot.with_name(f".{snapshot.name}.crc").unlink()
+    shutil.rmtree(operator / "1")
+    for partition in range(1, PARTITIONS):
+        shutil.copytree(first, operator / str(partition))
+    for path in (operator / "_metadata" / "metadata", *(job.checkpoint / "offsets").glob("[0-9]*")):
+        text = path.read_text()
+        path.write_text(
+            text.replace('"numPartitions":2', f'"numPartitions":{PARTITIONS}').replace(
+                '"spark.sql.shuffle.partitions":"2"', f'"spark.sql.shuffle.partitions":"{PARTITIONS}"'
+            )
+        )
+    return job

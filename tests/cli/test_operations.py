@@ -1,0 +1,239 @@
+"""Operations on the command line: exports and imports, followed, listed, cancelled."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.requests import ExportRequest, ImportRequest, TakeRequest
+from pipelines.domain.savepoints import Savepoint, TakePlan
+from pipelines.storage.documents import plain
+from tests import samples
+from tests.cli.doors import Door
+from tests.faces import NOW_MS, FakeFace
+
+FIRST = "sp-000000000002"
+PROVED = "sp-000000000007"
+ARCHIVED = "sp-000000000008"
+ARCHIVE = "s3://lake/archive/clicks.tar.zst"
+
+
+@pytest.fixture
+def tidemark() -> Door:
+    return Door(FakeFace.busy())
+
+
+def test_export_prints_the_url(tidemark: Door) -> None:
+    done = tidemark("export", FIRST, "s3://lake/one")
+    assert (done.exit_code, done.stdout) == (0, "s3://lake/one\n")
+    assert tidemark.face.calls == [("export", ExportRequest("s3://lake/one"))]
+    assert tidemark.json("export", FIRST, "s3://lake/two")["state"] == "done"
+
+
+def test_export_to_a_path_from_here(tidemark: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = tidemark("export", FIRST, "one", "--archive", "--then-dispose")
+    assert done.stdout == f"{tmp_path / 'one'}\n"
+    assert tidemark.face.calls == [("export", ExportRequest(str(tmp_path / "one"), True, True))]
+    assert FIRST not in tidemark.face.savepoints_by_id
+
+
+def test_export_dry_run_prints_the_plan(tidemark: Door) -> None:
+    lines = [line.split("  ", 1) for line in tidemark("export", FIRST, "s3://lake/one.tar.zst", "--dry-run").stdout.splitlines()]
+    said = {name: value.strip() for name, value in lines}
+    assert (said["as"], said["size"], said["then disposes of it here"]) == ("one .tar.zst file", "2.0 MB", "no")
+    assert tidemark.json("export", FIRST, "s3://lake/one", "--directory", "--dry-run")["archive"] is False
+    assert len(tidemark.face.exported) == 1
+
+
+def test_import_prints_the_id(tidemark: Door) -> None:
+    done = tidemark("import", ARCHIVE)
+    assert (done.exit_code, done.stdout) == (0, f"{ARCHIVED}\n")
+    assert tidemark.face.calls == [("import_savepoint", ImportRequest(ARCHIVE))]
+    assert "2.0 MB in 12 files" in done.stderr
+
+
+def test_an_import_that_fails_on_its_way_ends_with_the_code_of_its_error(tidemark: Door) -> None:
+    assert tidemark.json("import", ARCHIVE)["id"] == ARCHIVED
+    again = tidemark("import", ARCHIVE)
+    assert (again.exit_code, again.stdout) == (4, "")
+    assert again.stderr == f"error: {ARCHIVED} is here already\nhint: Dispose of it first.\n"
+
+
+def test_a_refusal_before_it_begins(tidemark: Door) -> None:
+    assert tidemark("export", FIRST, ARCHIVE).exit_code == 4
+    assert tidemark("import", "s3://lake/none").exit_code == 3
+
+
+def test_progress_is_said_now_and_then(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tidemark, "sleep", lambda seconds: Door.sleep(tidemark, 3))
+    narration = tidemark("export", FIRST, "s3://lake/one").stderr.splitlines()
+    assert narration == ["copying: 1.5 MB of 2.0 MB, 166.7 kB/s, 3.0 s left", f"{FIRST} exported in 0 ms"]
+    assert tidemark("export", FIRST, "s3://lake/two", "--json").stderr == f"{FIRST} exported in 0 ms\n"
+
+
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+FOLLOWED = [(("export", FIRST, "s3://lake/one"), "export"), (("import", ARCHIVE), "import"), (("verify", FIRST, "--json"), "verify")]
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+@pytest.mark.parametrize(("words", "kind"), FOLLOWED)
+def test_who_leaves_cancels(
+    tidemark: Door, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int, words: tuple[str, ...], kind: str
+) -> None:
+    usual = signal.getsignal(number)
+    monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(number))
+    done = tidemark(*words)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert f"the {kind} was cancelled\n" in done.stderr
+    assert tidemark.face.operations()[0].state is OperationState.CANCELLED
+    assert tidemark.face.exported.keys() == {ARCHIVE} and ARCHIVED not in tidemark.face.savepoints_by_id
+    assert signal.getsignal(number) is usual
+
+
+def test_a_second_signal_ends_it_as_ever(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = tidemark.face.cancel
+
+    def cancel(named: str) -> Operation:
+        asked(named)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the second signal did nothing")
+
+    monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(tidemark.face, "cancel", cancel)
+    assert tidemark("export", FIRST, "s3://lake/one").exit_code == 130
+
+
+def test_who_leaves_too_late_has_what_was_done(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = tidemark.face.cancel
+
+    def cancel(named: str) -> Operation:
+        while tidemark.face.operation(named).state is OperationState.RUNNING:
+            pass
+        return asked(named)
+
+    monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(tidemark.face, "cancel", cancel)
+    done = tidemark("export", FIRST, "s3://lake/one")
+    assert (done.exit_code, done.stdout) == (0, "s3://lake/one\n")
+
+
+class Copying(FakeFace):
+    """Takes savepoints to a URL at its leisure: until somebody cancels that, or the copy was looked at often enough."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin_again(busy=True)
+        self.ended = threading.Event()
+        self.looks = 0
+
+    def operations(self, *, running: bool = False) -> Sequence[Operation]:
+        self.looks += "op-copying" in self.operations_by_id
+        return super().operations(running=running)
+
+    def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
+        self.copy = self._keep(samples.begun("op-copying", "export", job, request.to))
+        self.ended.wait()
+        if self.operations_by_id[self.copy.id].state is OperationState.CANCELLED:
+            raise Conflict("operation.cancelled", "The operation was cancelled", "Begin it again.")
+        return super().take(job, request)
+
+    def cancel(self, operation: str) -> Operation:
+        cancelled = super().cancel(operation)
+        self.ended.set()
+        return cancelled
+
+
+def test_a_savepoint_on_its_way_to_a_url_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    tidemark = Door(Copying())
+    pauses = iter([lambda seconds: signal.raise_signal(signal.SIGTERM)])
+    monkeypatch.setattr(tidemark, "sleep", lambda seconds: next(pauses, time.sleep)(seconds))
+    done = tidemark("savepoint", "clicks", "--to", "s3://lake/one")
+    assert (done.exit_code, done.stdout) == (143, "")
+    assert done.stderr == "cancelling the export; what it made is being removed\nthe export was cancelled\n"
+    assert tidemark.face.operation("op-exporting").state is OperationState.RUNNING
+
+
+def test_a_savepoint_on_its_way_to_a_url_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    face = Copying()
+    tidemark = Door(face)
+
+    def sleep(seconds: float) -> None:
+        Door.sleep(tidemark, 6)
+        if face.looks == 3:
+            face.ended.set()
+        time.sleep(0.01)
+
+    monkeypatch.setattr(tidemark, "sleep", sleep)
+    done = tidemark("savepoint", "clicks", "--to", "s3://lake/one")
+    assert (done.exit_code, done.stdout) == (0, "s3://lake/one\n")
+    assert "copying: 0 B of 2.0 MB\n" in done.stderr
+
+
+def test_what_cannot_be_called_back_is_a_conflict(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = tidemark.face.export
+
+    def export(savepoint: str, request: ExportRequest) -> Operation:
+        made = begun(savepoint, request)
+        assert isinstance(made, Operation)
+        return tidemark.face._keep(replace(made, can_cancel=False))
+
+    monkeypatch.setattr(tidemark.face, "export", export)
+    monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
+    done = tidemark("export", FIRST, "s3://lake/one")
+    assert done.exit_code == 5 and "cannot be called back" in done.stderr
+
+
+def test_somebody_else_cancels(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tidemark, "sleep", lambda seconds: tidemark.face.cancel(tidemark.face.operations(running=True)[0].id))
+    done = tidemark("export", FIRST, "s3://lake/one")
+    assert (done.exit_code, done.stdout) == (5, "")
+    assert "cancelled by somebody else" in done.stderr
+
+
+def test_operations(tidemark: Door) -> None:
+    head, *rows = tidemark("operations").stdout.splitlines()
+    assert head.split()[:3] == ["OPERATION", "KIND", "STATE"]
+    assert [row.split()[:3] for row in rows] == [
+        ["op-exporting", "export", "running"],
+        ["op-failed", "import", "failed"],
+        ["op-verified", "prove", "done"],
+    ]
+    assert "copying: 500.0 kB of 2.0 MB" in rows[0] and f"{PROVED} is here already" in rows[1]
+    assert [one["id"] for one in tidemark.json("operations", "--running")] == ["op-exporting"]
+    assert tidemark.json("operations") == plain(tidemark.face.operations())
+
+
+def test_cancel_operation(tidemark: Door) -> None:
+    done = tidemark("cancel-operation", "op-exporting")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "the export was cancelled\n")
+    assert tidemark("operations", "--running").stdout == ""
+    again = tidemark("cancel-operation", "op-exporting")
+    assert (again.exit_code, again.stderr) == (5, "error: operation op-exporting has ended: cancelled\nhint: Nothing is left to cancel.\n")
+    assert tidemark("cancel-operation", "none").exit_code == 3
+
+
+@pytest.mark.parametrize(("state", "code"), [(OperationState.DONE, 5), (OperationState.FAILED, 9)])
+def test_cancel_operation_waits_and_says_how_it_ended(
+    tidemark: Door, monkeypatch: pytest.MonkeyPatch, state: OperationState, code: int
+) -> None:
+    asked = tidemark.face.operation("op-exporting")
+
+    def seen(named: str) -> Operation:
+        if tidemark.ticks < 3:
+            return asked
+        failed = samples.failed(asked, Unavailable("storage.away", "the store is away", "Wait."))
+        return failed if state is OperationState.FAILED else replace(asked, state=state, ended_ms=NOW_MS)
+
+    monkeypatch.setattr(tidemark.face, "cancel", lambda named: asked)
+    monkeypatch.setattr(tidemark.face, "operation", seen)
+    assert tidemark("cancel-operation", "op-exporting").exit_code == code
+    assert tidemark.ticks == 3

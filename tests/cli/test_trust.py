@@ -1,0 +1,161 @@
+"""Trust on the command line: verify, the doctor, levels and sizes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Corrupt
+from pipelines.domain.trust import Trust
+from pipelines.storage.documents import plain
+from tests import samples
+from tests.cli.doors import Door
+from tests.faces import NOW_MS, ROOT, FakeFace
+
+FIRST = "sp-000000000002"
+PROVED = "sp-000000000007"
+JOB = "post_engagement"
+
+
+@pytest.fixture
+def busy() -> Door:
+    return Door(FakeFace.busy())
+
+
+@pytest.mark.parametrize(("words", "level"), [([], Trust.INTACT), (["--level", "complete"], Trust.COMPLETE)])
+def test_verify_a_savepoint(tidemark: Door, words: list[str], level: Trust) -> None:
+    done = tidemark("verify", FIRST, *words)
+    assert (done.exit_code, tidemark.face.calls) == (0, [("start_verify", level)])
+    assert f"reached    {level}\n" in done.stdout
+
+
+def test_verify_to_a_proof_prints_its_counts(tidemark: Door) -> None:
+    lines = [line.split() for line in tidemark("verify", FIRST, "--level", "proved").stdout.splitlines()]
+    assert ["reached", "proved"] in lines
+    assert ["counts", "0", "stateStoreSave", "116", "116"] in lines
+    assert ["counts", "10", "40", "12", "812", "ms"] in lines
+
+
+def test_verify_by_the_path_of_a_savepoint(tidemark: Door) -> None:
+    said = tidemark.json("verify", f"{ROOT}/{FIRST}")
+    assert (said["savepoint"], said["reached"], said["diagnosis"]) == (FIRST, "intact", [])
+
+
+def test_verify_of_a_damaged_one_has_the_doctors_word(tidemark: Door) -> None:
+    tidemark.face.damaged.add(FIRST)
+    done = tidemark("verify", FIRST)
+    assert done.exit_code == 7
+    assert "missing    queries/counts/checkpoint/metadata: the file is gone" in done.stdout
+    assert "newest restorable batch  8" in done.stdout and "state of operator 0, partition 3" in done.stdout
+    advice = tidemark.face.diagnose(FIRST)[0].advice
+    assert done.stderr == f"error: {FIRST} has 1 damaged file, first queries/counts/checkpoint/metadata\nhint: {advice}\n"
+
+
+def test_verify_of_a_damaged_one_as_json(tidemark: Door) -> None:
+    tidemark.face.damaged.add(FIRST)
+    done = tidemark("verify", FIRST, "--json")
+    said = json.loads(done.stdout)
+    assert (done.exit_code, said["damages"][0]["kind"]) == (7, "missing")
+    assert said["diagnosis"] == plain(tidemark.face.diagnose(FIRST))
+    assert json.loads(done.stderr)["error"]["code"] == "savepoint.damaged"
+
+
+def test_a_doctor_who_cannot_look_takes_nothing_away(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(subject: str) -> None:
+        raise Corrupt("manifest.damaged", "the manifest is no JSON", "Restore it.")
+
+    tidemark.face.damaged.add(FIRST)
+    monkeypatch.setattr(tidemark.face, "diagnose", refuse)
+    done = tidemark("verify", FIRST)
+    assert (done.exit_code, done.stderr) == (7, "error: the manifest is no JSON\nhint: Restore it.\n")
+    assert "missing    queries/counts/checkpoint/metadata" in done.stdout
+
+
+def test_a_level_that_is_not_reached_without_damage_is_a_conflict(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = "the sources had nothing new to run a batch with"
+    savepoint = tidemark.face.savepoint(FIRST)
+    found = replace(samples.verification(savepoint, Trust.INTACT), asked=Trust.PROVED, proof=replace(samples.proof(), note=note))
+    monkeypatch.setattr(tidemark.face, "verification", lambda named: found)
+    done = tidemark("verify", FIRST, "--level", "proved")
+    assert done.exit_code == 5
+    assert "reached    intact" in done.stdout
+    assert done.stderr == f"error: {FIRST} is intact, not proved\nhint: {note}\n"
+
+
+SUBJECTS = [(JOB, JOB), ("/lake/counts", "/lake/counts"), ("live", "{here}/live"), ("./gone/../live", "{here}/gone/../live")]
+
+
+@pytest.mark.parametrize(("typed", "subject"), SUBJECTS)
+def test_the_doctor_on_a_job_and_on_a_checkpoint(
+    tidemark: Door, typed: str, subject: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "live").mkdir()
+    monkeypatch.chdir(tmp_path)
+    subject = subject.format(here=tmp_path)
+    assert tidemark.json("verify", typed) == plain(tidemark.face.diagnose(subject))
+    shown = tidemark("verify", typed).stdout
+    assert "restorable batches       7-9" in shown and "damaged                  nothing" in shown
+    tidemark.face.damaged.add(subject)
+    damaged = tidemark("verify", typed)
+    assert damaged.exit_code == 7
+    assert damaged.stderr.startswith(f"error: {subject} has 1 damaged file\nhint: Batch 8 is whole")
+    assert "restorable batches       7-8" in damaged.stdout and "state/0/3/9.delta" in damaged.stdout
+
+
+def test_the_doctor_on_an_attached_job(busy: Door) -> None:
+    assert busy.json("verify", "clicks")[0]["checkpoint"] == "s3://lake/clicks/checkpoint"
+
+
+def test_the_doctor_on_nothing(tidemark: Door) -> None:
+    assert tidemark("verify", "nobody").exit_code == 3
+    assert tidemark("verify", "/lake/gone").exit_code == 3
+
+
+@pytest.mark.parametrize("subject", [JOB, "/lake/counts"])
+def test_only_a_savepoint_has_levels(tidemark: Door, subject: str) -> None:
+    done = tidemark("verify", subject, "--level", "intact")
+    assert done.exit_code == 2 and "only a savepoint has levels" in done.stderr
+
+
+def test_show_has_each_level_with_its_time_and_the_proof(busy: Door) -> None:
+    lines = [line.split() for line in busy("show", PROVED).stdout.splitlines()]
+    assert ["trust", "proved"] in lines
+    reached = {line[0]: " ".join(line[3:]) for line in lines if line and line[0] in ("complete", "intact", "proved")}
+    assert reached == {"complete": "(1 min 00 s ago)", "intact": "(1 min 00 s ago)", "proved": "(0 ms ago)"}
+    assert ["counts", "0", "stateStoreSave", "116", "116"] in lines
+    assert busy.json("show", PROVED)["verification"] == plain(busy.face.verification(PROVED))
+
+
+def test_show_of_one_that_was_never_verified(tidemark: Door) -> None:
+    lines = [line.split() for line in tidemark("show", FIRST).stdout.splitlines()]
+    assert ["trust", "complete"] in lines and ["proved", "-"] in lines
+    assert tidemark.json("show", FIRST)["verification"] is None
+
+
+def test_savepoints_show_the_best_level_or_the_damage(busy: Door) -> None:
+    damaged = replace(busy.face.savepoint(FIRST), damaged_files=2, verified_ms=NOW_MS)
+    busy.face.savepoints_by_id[damaged.id] = damaged
+    rows = {line.split()[0]: line.split() for line in busy("savepoints").stdout.splitlines()}
+    assert "proved" in rows[PROVED] and "damaged" in rows[FIRST] and "complete" in rows["sp-000000000003"]
+    assert "2 damaged files, found" in busy("show", FIRST).stdout
+
+
+def test_the_best_level_is_not_the_last_one_asked_for(busy: Door) -> None:
+    busy("verify", PROVED, "--level", "complete")
+    assert busy.json("show", PROVED)["trust"] == "complete"
+    assert ["trust", "proved"] in [line.split() for line in busy("show", PROVED).stdout.splitlines()]
+
+
+def test_sizes(tidemark: Door) -> None:
+    lines = [" ".join(line.split()) for line in tidemark("savepoints", "--sizes").stdout.splitlines()]
+    assert lines == [
+        "SAVEPOINT JOB FULL FREES SHARED",
+        "sp-000000000003 post_engagement 2.0 MB 4.1 kB 2.0 MB",
+        "sp-000000000002 post_engagement 2.0 MB 4.1 kB 2.0 MB",
+        "together on disk 2.0 MB 8.2 kB 2.0 MB",
+    ]
+    assert tidemark.json("savepoints", "--sizes") == plain(tidemark.face.space())
+    assert tidemark("savepoints", "post_events", "--sizes").stdout == ""

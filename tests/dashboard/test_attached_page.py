@@ -1,0 +1,155 @@
+"""Jobs that run elsewhere: attached from the page, watched, forked with code of one's own, forgotten."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard.views import new_job_attach
+from dashboard.views.new_job import ATTACH
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.requests import AttachRequest
+from tests.dashboard.opening import Opener, clicked, said, selected
+from tests.faces import FakeFace
+
+CHECKPOINT = "/data/clicks/checkpoint"
+
+
+def form(opened: Opener, face: FakeFace, **typed: str) -> AppTest:
+    """The form with these fields (by key, without `attach_`) filled in."""
+    app = opened(face, "new_job", source=ATTACH)
+    for key, value in typed.items():
+        app.text_input(key=f"attach_{key}").set_value(value)
+    return app.run()
+
+
+def test_one_query_is_attached(opened: Opener) -> None:
+    face = FakeFace()
+    app = clicked(form(opened, face, name="clicks", checkpoint_0=CHECKPOINT), "attach_start")
+    assert face.calls == [("attach", AttachRequest("clicks", {"query-0": CHECKPOINT}))]
+    assert selected(app, "job") == "clicks"
+
+
+def test_several_queries_with_their_sink_and_code(opened: Opener, tmp_path: Path) -> None:
+    script = tmp_path / "clicks.py"
+    script.write_text("print('clicks')\n")
+    face = FakeFace()
+    app = clicked(form(opened, face, name="clicks", query_0="counts", checkpoint_0=CHECKPOINT), "attach_more")
+    app.text_input(key="attach_query_1").set_value("late")
+    app.text_input(key="attach_checkpoint_1").set_value("s3://lake/late")
+    app.text_input(key="attach_sink_path").set_value("s3://lake/out")
+    app.selectbox(key="attach_sink").set_value("parquet")
+    app.text_input(key="attach_script").set_value(str(script)).run()
+    app.text_input(key="attach_args").set_value("--out '{output}'").run()
+    clicked(app, "attach_start")
+    _, request = face.calls[0]
+    assert request == AttachRequest(
+        "clicks", {"counts": CHECKPOINT, "late": "s3://lake/late"}, "parquet", "s3://lake/out", "clicks.py", "print('clicks')\n",
+        ("--out", "{output}"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ({}, "Give it a name"),
+        ({"name": "clicks"}, "Give each query a name and its checkpoint"),
+        ({"name": "clicks", "checkpoint_0": CHECKPOINT, "query_0": ""}, "Give each query"),
+    ],
+)
+def test_what_is_missing_is_said(opened: Opener, typed: dict[str, str], why: str) -> None:
+    app = form(opened, FakeFace(), **typed)
+    assert app.button(key="attach_start").disabled
+    assert app.button(key="attach_start").help.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"name": "post_events", "checkpoint_0": CHECKPOINT}, "a job &#x27;post_events&#x27; exists. Choose another name."),
+        ({"name": "clicks", "checkpoint_0": "/data/gone"}, "query-0: there is no checkpoint at /data/gone. Give the checkpoint location"),
+        ({"name": "no/name", "checkpoint_0": CHECKPOINT}, "is not a job name"),
+    ],
+)
+def test_a_refusal_stands_beside_its_field_until_something_changes(opened: Opener, typed: dict[str, str], words: str) -> None:
+    app = clicked(form(opened, FakeFace.sample(), **typed), "attach_start")
+    assert re.search(rf'<p class="tm-error" role="alert">[^<]*{re.escape(words)}', said(app))
+    assert app.text_input(key="attach_name").value == typed["name"]
+    app.text_input(key="attach_name").set_value("another").run()
+    assert 'class="tm-error"' not in said(app)
+
+
+@pytest.mark.parametrize(
+    ("code", "field"),
+    [
+        ("job.exists", "name"),
+        ("attach.attached", "checkpoint"),
+        ("checkpoint.not_found", "checkpoint"),
+        ("attach.no_sink_log", "sink"),
+        ("x.y", ""),
+    ],
+)
+def test_an_error_is_about_a_field(code: str, field: str) -> None:
+    assert new_job_attach._field(TidemarkError(code, "")) == field
+
+
+def test_a_script_that_cannot_be_read_is_said_beside_its_field(opened: Opener) -> None:
+    app = form(opened, FakeFace(), name="clicks", checkpoint_0=CHECKPOINT, script="/no/such.py")
+    assert 'class="tm-error"' in said(app)
+
+
+def test_it_is_watched_and_neither_stopped_nor_started(opened: Opener) -> None:
+    app = opened(FakeFace.busy(), "job", job="clicks")
+    words = said(app)
+    for part in ("Watched", "s3://lake/clicks/checkpoint", "s3://lake/clicks/out", "Nobody has said what code"):
+        assert part in words
+    keys = {one.key for one in app.button}
+    assert {"take", "fork", "forget"} <= keys
+    assert not {"stop", "resume", "upgrade", "cancel"} & keys
+    assert [tab.label for tab in app.tabs] == ["Metrics", "Batches", "Savepoints", "Configuration", "Events"]
+
+
+def test_only_what_a_checkpoint_says_is_shown_of_it(opened: Opener) -> None:
+    words = said(opened(FakeFace.busy(), "job", job="clicks"))
+    assert "Newest batch" in words
+    for unknown in ("Late rows dropped", "rows/s"):
+        assert unknown not in words
+
+
+@pytest.mark.parametrize("tab", ["Metrics", "Batches", "Savepoints", "Configuration", "Events"])
+def test_each_of_its_tabs_is_drawn(opened: Opener, tab: str) -> None:
+    assert "<h1>clicks</h1>" in said(opened(FakeFace.busy(), "job", job="clicks", tab=tab))
+
+
+def test_it_is_not_rewound(opened: Opener) -> None:
+    app = opened(FakeFace.busy(), "job", job="clicks", tab="Savepoints", point="counts:8")
+    assert "runs elsewhere" in app.button(key="point_rewind").help
+
+
+def test_forgetting_it_touches_nothing_of_it(opened: Opener) -> None:
+    app = opened(FakeFace.busy(), "job", job="clicks")
+    words = said(app.button(key="forget").click().run())
+    assert "its checkpoint and its output are not touched" in words
+    assert "This deletes" not in words
+
+
+def test_a_fork_of_it_needs_code(opened: Opener, tmp_path: Path) -> None:
+    face = FakeFace.busy()
+    taken = face.savepoints("clicks")[0]
+    app = opened(face, "fork", savepoint=taken.id)
+    assert "clicks runs elsewhere" in said(app)
+    assert app.button(key="fork_start").disabled
+    assert "does not say what code" in app.button(key="fork_start").help
+    script = tmp_path / "clicks.py"
+    script.write_text("print('clicks')\n")
+    app.text_input(key="fork_path").set_value(str(script)).run()
+    assert not clicked(app, "fork_load_now").button(key="fork_start").disabled
+
+
+def test_its_savepoint_is_not_resumed_here(opened: Opener) -> None:
+    face = FakeFace.busy()
+    app = opened(face, "savepoints", savepoint=face.savepoints("clicks")[0].id)
+    assert "runs elsewhere" in app.button(key="resume_catalog").help

@@ -1,0 +1,86 @@
+"""Work under way on the pages: it is shown where it was begun, survives a reload, can be cancelled, and ends with what came of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.domain.errors import Conflict
+from pipelines.domain.operations import OperationState
+from pipelines.domain.trust import Trust
+from tests.dashboard.opening import Opener, answered, asked, clicked, said
+from tests.faces import FakeFace
+
+SAVEPOINT = "sp-000000000002"
+EXPORTING = "op-exporting"
+
+
+def test_a_proof_is_followed_to_its_badge(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "savepoints", savepoint=SAVEPOINT), "prove_catalog")
+    assert ("start_verify", Trust.PROVED) in face.calls
+    assert "Proving sp-00000000 of post_engagement" in said(app)
+    assert "reading state" in said(app)
+    while face.operations(running=True):
+        app.run()
+    words = said(app.run())
+    assert "Proved sp-00000000 of post_engagement: proved" in words
+    assert "Spark 4.3.0 restored it in 9.50 s" in words
+    assert any({"Rows read", "Rows the job said"} <= set(one.value.columns) for one in app.dataframe)
+
+
+def test_what_runs_is_there_after_a_reload_and_on_every_page(opened: Opener) -> None:
+    face = FakeFace.busy()
+    assert "Exporting" in said(opened(face, "savepoints"))
+    assert "Exporting" in said(opened(face, "overview"))
+    assert "500 kB of 2.0 MB" in said(opened(face, "job", job="clicks"))
+
+
+def test_nothing_is_shown_while_nothing_runs(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "savepoints")
+    assert "progressbar" not in said(app)
+
+
+def test_of_another_job_nothing_is_said_on_a_job_s_page_itself(opened: Opener) -> None:
+    app = opened(FakeFace.busy(), "job", job="post_events")
+    assert [one.key for one in app.button if one.key and one.key.startswith("cancel_")] == [f"cancel_top_{EXPORTING}"]
+
+
+def test_cancelling_ends_it_and_says_so_until_it_is_put_away(opened: Opener) -> None:
+    face = FakeFace.busy()
+    app = clicked(opened(face, "savepoints"), f"cancel_savepoints_{EXPORTING}")
+    assert face.operation(EXPORTING).state is OperationState.CANCELLED
+    assert "was cancelled" in said(app)
+    assert "What it had made was removed" in said(app)
+    assert "was cancelled" not in said(clicked(app, f"away_savepoints_{EXPORTING}"))
+
+
+def test_a_cancel_that_is_refused_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(operation: str) -> None:
+        raise Conflict("operation.not_cancellable", "It cannot be called back", "Wait.")
+
+    face = FakeFace.busy()
+    app = opened(face, "savepoints")
+    monkeypatch.setattr(face, "cancel", refuse)
+    assert "operation.not_cancellable" in said(clicked(app, f"cancel_savepoints_{EXPORTING}"))
+
+
+def test_an_import_that_fails_says_what_why_and_what_to_do(opened: Opener) -> None:
+    face = FakeFace.busy()
+    url = "s3://lake/archive/clicks.tar.zst"
+    brought = face.exported[url]
+    face.savepoints_by_id[brought.id] = brought
+    app = answered(asked(opened(face, "savepoints"), "import", import_url=url), "import", "import_yes")
+    for _ in range(5):
+        app.run()
+    words = said(app)
+    for part in ("failed", f"{brought.id} is here already", "Dispose of it first", "savepoint.exists"):
+        assert part in words
+
+
+def test_what_came_of_earlier_work_gives_way_to_new_work(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "savepoints", savepoint=SAVEPOINT), "prove_catalog")
+    while face.operations(running=True):
+        app.run()
+    assert "ended-prove" in said(app.run())
+    assert "ended-prove" not in said(clicked(app, "prove_catalog"))

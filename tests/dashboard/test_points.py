@@ -1,0 +1,133 @@
+"""The batches that Spark still keeps: found by click, number, time and event time; savepoint, fork and rewind from there."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.retention import Axis, batches_chart, newest_until, of_batch
+from dashboard.views.job import resuming
+from pipelines.domain.requests import ResumeRequest, TakeRequest
+from pipelines.domain.savepoints import RetainedBatch
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.faces import NOW_MS, QUERY, FakeFace
+
+JOB, STOPPED = "post_engagement", "post_events"
+KEPT = [
+    RetainedBatch(QUERY, 3, 1_000, 0),
+    RetainedBatch(QUERY, 4, 2_000, 500),
+    RetainedBatch(QUERY, 5, 3_000, 500),
+    RetainedBatch(QUERY, 6, 4_000, 900),
+]
+
+
+@pytest.mark.parametrize(
+    ("axis", "at_ms", "batch"),
+    [
+        (Axis.CLOCK, 999, None),
+        (Axis.CLOCK, 1_000, 3),
+        (Axis.CLOCK, 3_999, 5),
+        (Axis.CLOCK, 99_999, 6),
+        (Axis.EVENT, 499, None),
+        (Axis.EVENT, 500, 5),
+        (Axis.EVENT, 10_000, 6),
+    ],
+)
+def test_the_newest_batch_at_or_before_a_moment(axis: Axis, at_ms: int, batch: int | None) -> None:
+    found = newest_until(KEPT, axis, at_ms)
+    assert (found.batch if found else None) == batch
+
+
+def test_a_batch_has_a_number() -> None:
+    assert of_batch(KEPT, 4) == KEPT[1]
+    assert of_batch(KEPT, 7) is None
+
+
+def test_on_event_time_batches_of_one_watermark_are_one_dot() -> None:
+    chart = batches_chart(KEPT, [], f"{QUERY}:4", Axis.EVENT)
+    dots = chart.traces[0]
+    assert dots["x"] == [500, 900]
+    assert dots["customdata"] == [f"{QUERY}:5", f"{QUERY}:6"]
+    assert dots["text"] == ["batch 5, the newest of 4–5", "batch 6"]
+    assert dots["marker"]["size"] == [15, 9]
+    assert "event time: 3–6" in chart.summary
+
+
+def test_without_a_watermark_the_axis_says_so() -> None:
+    assert batches_chart(KEPT[:1], [], "", Axis.EVENT).traces == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "axis", "point"),
+    [
+        ("8", "clock", "counts:8"),
+        ("2027-01-15T07:59:45Z", "clock", "counts:7"),
+        ("2027-01-15T08:00:00Z", "clock", "counts:9"),
+        ("2027-01-15T07:59:00Z", "event", "counts:9"),
+    ],
+)
+def test_a_batch_is_found_by_what_is_typed(opened: Opener, typed: str, axis: str, point: str) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", axis=axis)
+    app.text_input(key="point_typed").set_value(typed).run()
+    assert selected(app, "point") == point
+
+
+@pytest.mark.parametrize(
+    ("typed", "said_of_it"),
+    [
+        ("3", "Batch 3 is not kept"),
+        ("soon", "neither a batch nor a time"),
+        ("2020-01-01", "No batch that is kept was at or before"),
+    ],
+)
+def test_what_cannot_be_found_is_said_and_stays(opened: Opener, typed: str, said_of_it: str) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", point="counts:8")
+    app.text_input(key="point_typed").set_value(typed).run()
+    assert said_of_it in said(app)
+    assert app.text_input(key="point_typed").value == typed
+    assert selected(app, "point") == "counts:8"
+
+
+def test_a_running_job_is_not_rewound(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", point="counts:8")
+    assert app.button(key="point_rewind").disabled
+    assert "stop it first" in app.button(key="point_rewind").help
+
+
+def test_a_stopped_job_is_rewound_after_its_plan(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "job", job=STOPPED, tab="Savepoints", point="counts:8"), "point_rewind")
+    words = said(app)
+    for part in ("begins again after batch 8", "12 files, 2.0 MB", "so nothing is lost", "a warning"):
+        assert part in words
+    assert face.calls[-1] == ("resume", ResumeRequest(batch=8, dry_run=True))
+    app = answered(app, "point_rewind", "rewind_yes")
+    assert face.calls[-1] == ("resume", ResumeRequest(batch=8))
+    assert face.runs[STOPPED][-1].state.live
+
+
+def test_a_fork_from_a_batch_takes_it_first(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:8"), "point_fork")
+    assert face.calls[0] == ("take", TakeRequest(batch=8))
+    assert selected(app, "savepoint") == face.savepoints(JOB)[0].id
+
+
+@pytest.mark.parametrize(
+    ("axis", "request_"),
+    [("clock", TakeRequest(at_ms=NOW_MS - 10_000)), ("event", TakeRequest(event_ms=NOW_MS - 60_000))],
+)
+def test_several_queries_are_taken_at_a_moment(opened: Opener, monkeypatch: pytest.MonkeyPatch, axis: str, request_: TakeRequest) -> None:
+    face = FakeFace.sample()
+    other = [RetainedBatch(one.query, one.batch, one.timestamp_ms, one.watermark_ms) for one in face.retained(JOB)]
+    monkeypatch.setattr(face, "retained", lambda job: [*other, RetainedBatch("late", 2, NOW_MS, NOW_MS)])
+    clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:8", axis=axis), "point_take")
+    assert face.calls == [("take", request_)]
+
+
+def test_several_queries_are_not_rewound_by_number(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    kept = [*face.retained(STOPPED), RetainedBatch("late", 2, NOW_MS, NOW_MS)]
+    monkeypatch.setattr(face, "retained", lambda job: kept)
+    app = opened(face, "job", job=STOPPED, tab="Savepoints", point="counts:8")
+    assert "take a savepoint here" in app.button(key="point_rewind").help
+    assert resuming.BATCH not in asked(app, "resume").radio(key="resume_way").options

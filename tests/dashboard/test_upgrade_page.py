@@ -1,0 +1,107 @@
+"""An upgrade: what has changed is asked for, from which point, and what is refused before it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dashboard import typed
+from dashboard.views import upgrade
+from dashboard.views.fork import drafts
+from pipelines.domain.requests import ResumeRequest, TakeRequest
+from pipelines.domain.versions import version
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.faces import FakeFace
+
+JOB = "post_events"
+ORIGINAL = version("a.py", "x = 1\n", args=("--n", "1"), conf={"spark.x": "1"})
+
+
+def key(face: FakeFace) -> str:
+    return f"upgrade_{JOB}_{face.runs[JOB][-1].version}"
+
+
+def test_only_what_has_changed_is_asked_for() -> None:
+    same = drafts.of_version(ORIGINAL, "new", "a")
+    assert upgrade.changed(ORIGINAL, "", same) == ResumeRequest()
+    other = drafts.Variant("new", "a", "a.py", "x = 2\n", "--n 2", "spark.x=1", "yarn", new_queries=("late",))
+    assert upgrade.changed(ORIGINAL, "sp-1", other) == ResumeRequest(
+        "sp-1", code="x = 2\n", args=("--n", "2"), master="yarn", new_queries=("late",)
+    )
+
+
+def test_no_job_teaches(opened: Opener) -> None:
+    assert "No job is chosen" in said(opened(FakeFace.sample(), "upgrade"))
+
+
+def test_nothing_changed_is_not_started(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "upgrade", job=JOB)
+    assert app.button(key="upgrade_start").disabled
+    assert "Nothing is changed yet" in app.button(key="upgrade_start").help
+
+
+def test_a_running_job_is_not_upgraded(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "upgrade", job="post_engagement")
+    assert "stop it first" in app.button(key="upgrade_start").help
+
+
+def test_changed_arguments_go_on_from_its_own_checkpoint(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    assert "ready to start" in said(app)
+    assert any("resume post_events --arg=--fast" in one.value for one in app.code)
+    clicked(app, "upgrade_start")
+    assert face.calls == [("resume", ResumeRequest(args=("--fast",)))]
+    assert face.runs[JOB][-1].state.live
+
+
+def test_changed_code_from_a_savepoint_shows_its_plan(opened: Opener, tmp_path: Path) -> None:
+    script = tmp_path / "new.py"
+    script.write_text('counts.writeStream.queryName("counts")\nother.writeStream.queryName("late ones")\n')
+    face = FakeFace.sample()
+    taken = face._taken(JOB, TakeRequest())
+    app = opened(face, "upgrade", job=JOB, savepoint=taken.id)
+    app.text_input(key="fork_path").set_value(str(script)).run()
+    app = clicked(app, "fork_load_now")
+    words = said(app)
+    for part in ("+2", "12 files, 2.0 MB", "so nothing is lost", "The code names late_ones, which the savepoint does not hold"):
+        assert part in words
+    app.multiselect(key=f"fork_new_{key(face)}").set_value(["late_ones"]).run()
+    clicked(app, "upgrade_start")
+    assert face.calls[-1] == ("resume", ResumeRequest(taken.id, code=script.read_text(), new_queries=("late_ones",)))
+
+
+def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_confs_{key(face)}").set_value("nonsense").run()
+    assert "fork.confs" in said(app)
+    assert app.button(key="upgrade_start").disabled
+    assert app.text_area(key=f"fork_confs_{key(face)}").value == "nonsense"
+
+
+def test_the_resume_dialog_leads_to_it(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB)
+    app = answered(asked(app, "resume"), "resume", "resume_upgrade")
+    assert selected(app, "job") == JOB
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('a.queryName("x")', ("x",)),
+        ("a.queryName( 'x y' ).start(); b.queryName('x y')", ("x y",)),
+        ("a.queryName(name)", ()),
+        ("a.queryName(\"x')", ()),
+    ],
+)
+def test_names_of_queries_are_a_hint(code: str, found: tuple[str, ...]) -> None:
+    assert typed.query_names(code) == found
+
+
+def test_what_is_unknown_is_as_the_driver_would_call_it() -> None:
+    code = 'a.queryName("counts"); b.queryName("late ones")'
+    assert drafts.unknown_queries(code, {"counts"}) == ("late_ones",)
+    assert drafts.unknown_queries(code, {"counts", "late_ones"}) == ()

@@ -1,0 +1,182 @@
+"""Domain values as a small job would have them: what the workspace in memory (`tests.faces`) answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipelines.domain.diagnosis import Diagnosis, Finding
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.ids import JobName, OperationId, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.operations import Amount, Operation, OperationState
+from pipelines.domain.requests import ExportRequest
+from pipelines.domain.savepoints import (
+    ExportPlan,
+    Manifest,
+    Operator,
+    QueryImage,
+    Reason,
+    RestorePlan,
+    Savepoint,
+    SinkPlan,
+    SourceOffset,
+    StoredFile,
+)
+from pipelines.domain.space import SavepointSpace, Space
+from pipelines.domain.trust import Damage, Proof, ScratchBatch, StateCount, Trust, Verification
+from pipelines.domain.versions import Version
+
+NOW_MS = 1_800_000_000_000
+"""The fake's own time: 2027-01-15 08:00:00 UTC."""
+ROOT = "/fake/savepoints"
+QUERY = QueryName("counts")
+RETAINED = (7, 8, 9)
+"""Batches that a job's checkpoint still holds."""
+STEPS = {"verify": "reading files", "prove": "reading state", "export": "copying", "import": "copying"}
+
+
+def query_image(job: str, batch: int) -> QueryImage:
+    return QueryImage(
+        query=QUERY,
+        query_id="q-1",
+        batch=batch,
+        batch_timestamp_ms=NOW_MS - 20_000,
+        watermark_ms=NOW_MS - 60_000,
+        offsets=(SourceOffset("0", '{"logOffset":9}'),),
+        provider="rocksdb",
+        state_format=2,
+        operators=(Operator(0, "stateStoreSave", 4, ("default",)),),
+        conf={"spark.sql.shuffle.partitions": "4"},
+        sink="parquet",
+        sink_path=f"/fake/jobs/{job}/output",
+        files=12,
+        bytes=2_000_000,
+    )
+
+
+def savepoint(
+    named: str, job: str, *, version: VersionId, run: RunId, batch: int = 9, reason: Reason = Reason.MANUAL, label: str = "", to: str = ""
+) -> Savepoint:
+    return Savepoint(
+        id=SavepointId(named),
+        job=JobName(job),
+        version=version,
+        run=run,
+        created_ms=NOW_MS,
+        reason=reason,
+        label=label,
+        spark_version="4.3.0",
+        queries=(query_image(job, batch),),
+        files=12,
+        bytes=2_000_000,
+        new_bytes=4_096,
+        took_ms=42.5,
+        path=to or f"{ROOT}/{named}",
+    )
+
+
+def manifest(s: Savepoint, version: Version) -> Manifest:
+    files = (StoredFile("queries/counts/checkpoint/metadata", 45),)
+    return Manifest(
+        1,
+        s.id,
+        s.job,
+        version,
+        s.run,
+        s.created_ms,
+        s.reason,
+        s.label,
+        s.spark_version,
+        s.queries,
+        files,
+        s.new_bytes,
+        s.took_ms,
+        {"link": 1},
+    )
+
+
+def proof() -> Proof:
+    state = StateCount(QUERY, 0, "stateStoreSave", 116, 116)
+    return Proof("4.3.0", (state,), (ScratchBatch(QUERY, 10, 40, 12, 812.5),), 9_500.0)
+
+
+def verification(s: Savepoint, level: Trust, *, damaged: bool = False) -> Verification:
+    """What a verify of `s` at `level` finds: it reached that level, and those below it before; or one missing file."""
+    if damaged:
+        return Verification(s.id, level, None, NOW_MS, s.files, s.bytes, (damage(),))
+    reached = {one: NOW_MS - 60_000 for one in Trust if list(Trust).index(one) < list(Trust).index(level)}
+    levels = {**s.levels, **reached, level: NOW_MS}
+    return Verification(
+        s.id, level, level, NOW_MS, s.files, s.bytes, sealed_ms=NOW_MS, levels=levels, proof=proof() if level is Trust.PROVED else None
+    )
+
+
+def damage() -> Damage:
+    return Damage("queries/counts/checkpoint/metadata", "missing", "the file is gone")
+
+
+def diagnosis(subject: str, checkpoint: str, *, query: str = QUERY, damaged: bool = False) -> Diagnosis:
+    """The doctor's word on one checkpoint: all is well, or batch 9 cannot be restored for want of one state file."""
+    finding = Finding(Damage("state/0/3/9.delta", "missing", "the file is gone"), (9,), "state of operator 0, partition 3")
+    return Diagnosis(
+        subject=subject,
+        query=QueryName(query),
+        checkpoint=checkpoint,
+        files=12,
+        bytes=2_000_000,
+        findings=(finding,) if damaged else (),
+        newest_committed=RETAINED[-1],
+        restorable=RETAINED[:-1] if damaged else RETAINED,
+        advice="Batch 8 is whole: go back to it with resume --batch 8." if damaged else "Nothing is damaged.",
+    )
+
+
+def space(savepoints: Sequence[Savepoint]) -> Space:
+    """As hard links make it: one live checkpoint that holds all but what each savepoint wrote itself."""
+    each = tuple(SavepointSpace(s.id, s.bytes, s.new_bytes) for s in savepoints)
+    own = sum(one.frees_bytes for one in each)
+    shared = max((one.shared_bytes for one in each), default=0)
+    return Space(each, sum(one.bytes for one in each), own + shared, own, shared if len(each) > 1 else 0)
+
+
+def export_plan(s: Savepoint, request: ExportRequest) -> ExportPlan:
+    archive = request.url.endswith(".tar.zst") if request.archive is None else request.archive
+    return ExportPlan(s.id, request.url, archive, s.files, s.bytes, "stream" if archive else "copy", request.then_dispose)
+
+
+def restore_plan(named: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
+    sink = SinkPlan(QUERY, "parquet", f"/fake/jobs/{job}/output", "continue", "the sink's log is carried over")
+    return RestorePlan(
+        SavepointId(named),
+        JobName(job),
+        keeps_query_id,
+        f"/fake/jobs/{job}/checkpoints",
+        12,
+        2_000_000,
+        4_096,
+        "link",
+        (sink,),
+        ("a warning",),
+    )
+
+
+def begun(named: str, kind: str, job: str, subject: str) -> Operation:
+    """An operation that has done nothing yet of two million bytes."""
+    amount = Amount(STEPS[kind], 0, 2_000_000)
+    return Operation(
+        OperationId(named), kind, JobName(job), OperationState.RUNNING, NOW_MS, subject=subject, amount=amount, can_cancel=True
+    )
+
+
+def failed(operation: Operation, error: TidemarkError) -> Operation:
+    """The operation as `error` ended it."""
+    return replace(
+        operation,
+        state=OperationState.FAILED,
+        ended_ms=NOW_MS,
+        error_group=error.group,
+        error_code=error.code,
+        error_message=error.message,
+        error_hint=error.hint,
+        can_cancel=False,
+    )

@@ -1,0 +1,92 @@
+"""One-off processes end with all that they started: by themselves, when their time is over, when nobody wants them any more."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipelines.domain.errors import Unavailable
+from pipelines.sandbox import processes
+
+FAMILY = """
+import os, subprocess, sys, time
+from pathlib import Path
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+Path(sys.argv[1], "child").write_text(str(child.pid))
+time.sleep(float(os.environ["LIVES_S"]))
+print("last words")
+sys.exit(3)
+"""
+
+
+class Enough(Exception):
+    """What a watcher says."""
+
+
+def run(folder: Path, lives_s: float, watch: object, timeout_s: float = 60) -> int:
+    script = folder / "family.py"
+    script.write_text(FAMILY)
+    environ = {**os.environ, "LIVES_S": str(lives_s)}
+    return processes.run([sys.executable, str(script)], folder, environ, "log", watch, timeout_s)  # type: ignore[arg-type]
+
+
+def child(folder: Path) -> int:
+    return int((folder / "child").read_text())
+
+
+def gone(pid: int) -> bool:
+    """Ended; where nobody reaps orphans it stays as a zombie."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_the_exit_code_and_nothing_else_is_left(tmp_path: Path) -> None:
+    assert run(tmp_path, 0.2, lambda: None) == 3
+    assert gone(child(tmp_path))
+    assert processes.tail(tmp_path / "log") == "last words"
+
+
+def test_a_watcher_that_raises_ends_the_whole_family(tmp_path: Path) -> None:
+    def watch() -> None:
+        if (tmp_path / "child").exists() and (tmp_path / "child").read_text():
+            raise Enough
+
+    with pytest.raises(Enough):
+        run(tmp_path, 600, watch)
+    assert gone(child(tmp_path))
+
+
+def test_its_time_is_limited(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(Unavailable) as late:
+        run(tmp_path, 600, lambda: None, timeout_s=0)
+    assert late.value.code == "sandbox.timeout"
+    assert time.monotonic() - began < 600
+
+
+def test_what_a_dead_caller_left_is_found_by_its_folder(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "a", tmp_path / "ab"
+    for folder in (inside, outside):
+        folder.mkdir()
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    ours, theirs = (processes._start(command, folder, os.environ, "log") for folder in (inside, outside))
+    try:
+        processes.end(inside)
+        assert ours.wait(10) < 0
+        assert theirs.poll() is None
+    finally:
+        theirs.kill()
+        theirs.wait()
+
+
+def test_an_interpreter_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable) as refused:
+        processes.run(["/no/such/python"], tmp_path, os.environ, "log", lambda: None, 5)
+    assert refused.value.code == "sandbox.start"

@@ -1,0 +1,212 @@
+"""A line of the matrix of exactness: a query run to its end in this process, interrupted, saved while it runs, and forked.
+
+The engine works on checkpoint directories, so no driver is needed: one Spark session runs the reference, the original and the forks.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
+from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.versions import version
+from pipelines.driver import sinks, sources
+from pipelines.driver.records import Records
+from pipelines.savepoint import restore, take
+from pipelines.savepoint.choosing import Newest, Point
+from pipelines.savepoint.image import JobImage, QueryPlace
+from pipelines.storage.local import LocalStorage
+from tests.driver.process import batches
+from tests.savepoint import matrix_sinks, queries
+
+QUERY = QueryName("query")
+PATIENCE_S = 120
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+STATE = "org.apache.spark.sql.execution.streaming.state"
+HDFS = {PROVIDER: f"{STATE}.HDFSBackedStateStoreProvider"}
+ROCKSDB = {PROVIDER: f"{STATE}.RocksDBStateStoreProvider"}
+CHANGELOG = ROCKSDB | {"spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
+FORMAT_2 = CHANGELOG | {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
+SNAPSHOTS_2 = ROCKSDB | {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
+STORES = {"hdfs": HDFS, "rocksdb": ROCKSDB, "changelog": CHANGELOG, "format2": FORMAT_2, "format2 without changelog": SNAPSHOTS_2}
+BASE = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
+    "spark.sql.streaming.stateStore.maintenanceInterval": "200ms",
+    "spark.sql.streaming.fileSource.log.compactInterval": "4",
+    "spark.sql.streaming.fileSink.log.compactInterval": "3",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Logs are compacted and snapshots are made within eight batches; compiling code for ten rows takes longer than to interpret it."""
+CODE = version("job.py", "print('a job')\n", args=("--output", "{output}"))
+
+Query = Callable[[Any, Path], Any]
+Rows = Counter[tuple[int, str]]
+"""(batch, row as JSON) -> how often; the batch is -1 where the sink does not tell."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: the query, the confs that choose its store, where its rows go, and how it is triggered."""
+
+    query: Query
+    conf: Mapping[str, str] = field(default_factory=dict)
+    mode: str = "append"
+    sink: str = "foreachBatch"
+    inputs: tuple[str, ...] = ("events",)
+    last: int | None = None
+    """The batch to stop after, for a source that never ends; None: all that is available, and then the end."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Of the writer."""
+    trigger: Mapping[str, Any] = field(default_factory=dict)
+    """For a line with a last batch; at once where it says nothing."""
+
+
+@dataclass
+class Bench:
+    """One line's inputs, its jobs (a checkpoint and an output each) and its savepoints, in one folder."""
+
+    line: Line
+    folder: Path
+    spark: Any
+    gates: dict[str, matrix_sinks.Gate] = field(default_factory=dict)
+    sessions: dict[str, Any] = field(default_factory=dict)
+    """The session that each job's query started in: a table in memory is known to no other."""
+
+    @property
+    def library(self) -> LocalStorage:
+        return LocalStorage(self.folder / "savepoints")
+
+    def checkpoint(self, job: str) -> Path:
+        return self.folder / "checkpoints" / job / QUERY
+
+    def output(self, job: str) -> Path:
+        return self.folder / "output" / job / QUERY
+
+    def committed(self, job: str) -> int:
+        """The newest committed batch, -1 before the first."""
+        folder = self.checkpoint(job)
+        return max(batches(folder, "commits"), default=-1) if (folder / "commits").is_dir() else -1
+
+    def start(self, job: str) -> Any:
+        """The line's query on the job's own checkpoint and output, both as they are."""
+        session = self.sessions[job] = configured(self.spark, self.line.conf)
+        frame = self.line.query(session, self.folder)
+        writer = frame.writeStream.outputMode(self.line.mode).option("checkpointLocation", str(self.checkpoint(job)))
+        writer = writer.options(**self.line.options)
+        endless = self.line.trigger or {"processingTime": "0 seconds"}
+        writer = writer.trigger(availableNow=True) if self.line.last is None else writer.trigger(**endless)
+        return matrix_sinks.SINKS[self.line.sink](writer, self.output(job), job, self.gates.get(job))
+
+    def finish(self, query: Any, job: str) -> None:
+        """Waits until the query has done all that there is, or the line's last batch."""
+        if self.line.last is None:
+            assert query.awaitTermination(PATIENCE_S), f"{job} is still running"
+        else:
+            await_commit(self, query, job, self.line.last)
+            query.stop()
+
+    def run(self, *jobs: str) -> None:
+        """All of `jobs` to their end, side by side."""
+        started = {job: self.start(job) for job in jobs}
+        for job, query in started.items():
+            self.finish(query, job)
+
+    def image(self, *jobs: str) -> JobImage:
+        """The first of `jobs`, with the query of each as one of its own."""
+        names = [QUERY, *(QueryName(job) for job in jobs[1:])]
+        places = tuple(
+            QueryPlace(name, str(self.checkpoint(job)), self.line.sink, self._sink_path(job)) for name, job in zip(names, jobs, strict=True)
+        )
+        return JobImage(JobName(jobs[0]), RunId("r-1"), CODE, "4.3.0", places)
+
+    def _sink_path(self, job: str) -> str:
+        return str(self.output(job)) if self.line.sink in matrix_sinks.FILES else ""
+
+    def take(self, job: str, savepoint: str, point: Point | None = None) -> Savepoint:
+        return take.take(self.image(job), point or Newest(), self.library, take.Naming(SavepointId(savepoint), 1))
+
+    def fork(self, savepoint: Savepoint, job: str) -> None:
+        """New checkpoints for `job`, and its file sink as a driver gets it ready; nothing starts yet."""
+        checkpoints, output = self.checkpoint(job).parent, self.output(job).parent
+        target = restore.Fork(JobName(job), str(checkpoints), CODE, str(self.output(savepoint.job).parent), lambda: str(uuid.uuid4()))
+        made = restore.restore(self.library, savepoint.id, target, 1)
+        self.prepare(job, made.sink_logs)
+        output.mkdir(parents=True, exist_ok=True)
+
+    def prepare(self, job: str, sink_logs: Mapping[QueryName, str] | None = None) -> list[str]:
+        """What a driver does before it starts the query again, or a fork's for the first time, which `sink_logs` says.
+
+        The kinds of the events that it recorded. A fork's sources are left alone: the savepoint must have cut them itself.
+        """
+        folder = self.folder / "runs" / f"{job}-{uuid.uuid4()}"
+        folder.mkdir(parents=True)
+        records = Records(folder, lambda: 1)
+        output, checkpoint = self.output(job), self.checkpoint(job)
+        logs = {str(query): place for query, place in (sink_logs or {}).items()}
+        spec = RunSpec(
+            SPEC_FORMAT, RunId("r-2"), JobName(job), CODE.id, "job.py", (), {}, "local[2]", str(checkpoint.parent), str(output.parent), logs
+        )
+        if self.line.sink in matrix_sinks.FILES:
+            sinks.prepare(spec, records, QUERY, str(output), str(checkpoint), "file:///")
+        if sink_logs is None:
+            sources.mend(records, QUERY, checkpoint)
+        return matrix_sinks.events(folder)
+
+    def rows(self, job: str, first: int = 0, last: int | None = None) -> Rows:
+        """What the job has put out, of batches `first` to `last` where the sink tells them apart."""
+        return since(matrix_sinks.read(self.line.sink, self.sessions[job], self.output(job), job), first, last)
+
+
+def configured(spark: Any, conf: Mapping[str, str]) -> Any:
+    """A new session of the one Spark, with the confs of every line and these."""
+    session = spark.newSession()
+    for key, value in {**BASE, **conf}.items():
+        session.conf.set(key, value)
+    return session
+
+
+def await_commit(bench: Bench, query: Any, job: str, batch: int) -> None:
+    """Until `batch` of `job` is committed; fails with the query's own error, or when it ends before."""
+    until(lambda: bench.committed(job) >= batch or not query.isActive)
+    if query.exception() is not None:
+        raise query.exception()
+    assert bench.committed(job) >= batch, f"{job} ended after batch {bench.committed(job)}"
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.005)
+
+
+def write_inputs(line: Line, folder: Path, first: int = 0, files: int = queries.FILES) -> None:
+    for seed, name in enumerate(line.inputs):
+        queries.write_events(folder / name, first, files, seed)
+
+
+def since(rows: Rows, first: int, last: int | None = None) -> Rows:
+    """The rows of batches `first` to `last`, and those that do not tell."""
+    return Counter({row: n for row, n in rows.items() if row[0] == -1 or (first <= row[0] and (last is None or row[0] <= last))})
+
+
+def difference(ours: Rows, reference: Rows) -> dict[str, Iterable[object]]:
+    """Rows that one side has more often than the other; empty where both are equal as multisets."""
+    found = {"only ours": sorted((ours - reference).items()), "only reference": sorted((reference - ours).items())}
+    return {side: rows for side, rows in found.items() if rows}
+
+
+def held(batch: int) -> matrix_sinks.Gate:
+    """A gate that holds `batch` after its rows are computed (its state is written, too) and before it commits."""
+    return matrix_sinks.Gate(batch, threading.Event(), threading.Event())

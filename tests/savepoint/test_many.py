@@ -1,0 +1,189 @@
+"""Five hundred savepoints of one running job from eight threads at once, while a ninth disposes of the oldest ones."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+
+from pipelines.checkpoint import sink_log
+from pipelines.domain.errors import NotFound
+from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.requests import RunRequest, StopRequest, TakeRequest
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Trust
+from pipelines.savepoint import library
+from pipelines.storage.local import LocalStorage
+from tests.driver.process import CONF, batches
+from tests.savepoint.streaming import BRISK, ENGAGEMENT, STORES, differences, rows, write_events
+from tests.workspace.test_walk import Server, until
+
+FILES = 40
+"""One a batch."""
+TAKERS, SAVEPOINTS, KEPT = 8, 500, 60
+JOB, REFERENCE = JobName("main"), JobName("reference")
+BATCHES = {
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",  # the batches are the files, however late these come
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.driver.memory": "512m",
+}
+BESIDE = {"manifest.json", "checksums.json", "verified.json", "progress.json"}
+
+
+class Crowd:
+    """The job's input, handed out as savepoints are taken; and who takes and disposes of them."""
+
+    def __init__(self, server: Server, files: list[Path], fed: Path) -> None:
+        self.face, self._files, self._fed = server.face, files, fed
+        self._lock = threading.Lock()
+        self.begun = 0
+        self.taken: list[Savepoint] = []
+        self.disposed: list[SavepointId] = []
+        self._old: SimpleQueue[SavepointId | None] = SimpleQueue()
+
+    def work(self) -> None:
+        """All of them at once; what one of them meets is raised."""
+        with ThreadPoolExecutor(TAKERS + 1) as pool:
+            disposing = pool.submit(self._dispose)
+            try:
+                for done in [pool.submit(self._take, number) for number in range(TAKERS)]:
+                    done.result()
+            finally:
+                self._old.put(None)
+            disposing.result()
+
+    def _take(self, number: int) -> None:
+        chance = random.Random(number)
+        while self._mine():
+            savepoint = self._one(chance)
+            with self._lock:
+                self.taken.append(savepoint)
+                self._feed(len(self.taken))
+            self._old.put(savepoint.id)
+
+    def _mine(self) -> bool:
+        with self._lock:
+            self.begun += 1
+            return self.begun <= SAVEPOINTS
+
+    def _one(self, chance: random.Random) -> Savepoint:
+        """Every other one of the newest batch, the rest of a retained one; Spark may purge that before it is taken."""
+        while True:
+            past = chance.choice(self.face.retained(JOB)).batch if chance.random() < 0.5 else None
+            try:
+                savepoint = self.face.take(JOB, TakeRequest(batch=past))
+            except NotFound as error:
+                assert past is not None and error.code == "savepoint.not_retained"
+                continue
+            assert isinstance(savepoint, Savepoint)
+            assert past in (None, savepoint.batch)
+            return savepoint
+
+    def _feed(self, taken: int) -> None:
+        """The last file comes with the last savepoint, so the job is at work all the time."""
+        while self._files and taken >= SAVEPOINTS - (len(self._files) - 1) * SAVEPOINTS // FILES:
+            feed(self._files, self._fed)
+
+    def _dispose(self) -> None:
+        waiting: list[SavepointId] = []
+        while (savepoint := self._old.get()) is not None:
+            waiting.append(savepoint)
+            if len(waiting) > KEPT:
+                self.disposed.append(waiting.pop(0))
+                self.face.dispose(self.disposed[-1])
+
+
+def feed(files: list[Path], fed: Path) -> None:
+    file = files.pop(0)
+    os.link(file, fed / file.name)
+
+
+def begin(server: Server, job: str, events: Path, *more: str) -> None:
+    args = ("--events", str(events), "--output", "{output}", "--window", "10 seconds", "--delay", "15 seconds", "--trigger", "0 seconds")
+    conf = {**CONF, **BRISK, **STORES["rocksdb_format2"], **BATCHES}
+    server.face.run(RunRequest(job, ENGAGEMENT.name, ENGAGEMENT.read_text(), (*args, *more), conf))
+
+
+def committed(server: Server, job: JobName) -> int:
+    """The newest committed batch; -1 before the first."""
+    assert server.newest(job).state is not RunState.FAILED, server.face.logs(job).text
+    logged = Path(server.newest(job).checkpoints) / "engagement"
+    return max(batches(logged, "commits"), default=-1) if (logged / "commits").is_dir() else -1
+
+
+def output(server: Server, job: JobName) -> list[str]:
+    """The files that a reader of the job's output sees."""
+    storage = LocalStorage(server.face.layout.output(job) / "engagement")
+    log = sink_log.read(storage, FILES - 1, sink_log.FOLDER)
+    return [file.path.removeprefix("file://") for file in sink_log.live_files(log, FILES - 1)]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    running = Server(tmp_path / "ws")
+    yield running
+    for summary in running.face.jobs():
+        if summary.state is not None and summary.state.live:
+            running.face.stop(summary.job.name, StopRequest(at_once=True))
+    until(lambda: not any(one.state is not None and one.state.live for one in running.face.jobs()))
+    running.end()
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_five_hundred_savepoints_of_a_running_job(server: Server, tmp_path: Path) -> None:
+    files = sorted(write_events(tmp_path / "events", FILES).glob("events-*.json"))
+    assert len(files) == FILES
+    fed = tmp_path / "fed"
+    fed.mkdir()
+    feed(files, fed)
+    begin(server, JOB, fed)
+    begin(server, REFERENCE, tmp_path / "events", "--available-now")
+    until(lambda: committed(server, JOB) == 0)
+
+    crowd = Crowd(server, files, fed)
+    crowd.work()
+
+    assert len(crowd.taken) == len({one.id for one in crowd.taken}) == SAVEPOINTS
+    assert len(crowd.disposed) == SAVEPOINTS - KEPT
+    assert len({one.batch for one in crowd.taken}) > 5, "they are of many batches"
+    assert_kept(server, {one.id for one in crowd.taken} - set(crowd.disposed))
+    assert_unharmed(server)
+
+
+def assert_kept(server: Server, kept: set[SavepointId]) -> None:
+    """Catalog, disk and events say the same, each savepoint is intact, and there is nothing else in the library."""
+    shelf = library.shelf(server.face.parts.library)
+    assert {one.id for one in shelf.savepoints} == {one.id for one in server.face.savepoints()} == kept
+    assert shelf.unreadable == ()
+    for savepoint in kept:
+        found = server.face.verify(savepoint, Trust.INTACT)
+        assert (found.reached, found.damages) == (Trust.INTACT, ())
+        assert server.face.savepoint(savepoint).trust is Trust.INTACT
+    server.face.background = False
+    folder = server.face.layout.savepoints
+    assert {path.name for path in folder.iterdir()} == kept
+    for savepoint in kept:
+        files = {str(path.relative_to(folder / savepoint)) for path in (folder / savepoint).rglob("*") if path.is_file()}
+        assert files - BESIDE == {file.path for file in server.face.manifest(savepoint).files}
+    kinds = [event.kind for event in server.face.events(JOB, limit=10 * SAVEPOINTS)]
+    assert kinds.count("savepoint.taken") == SAVEPOINTS
+    assert kinds.count("savepoint.disposed") == SAVEPOINTS - KEPT
+
+
+def assert_unharmed(server: Server) -> None:
+    """The job is the one run that it was, and gave what it gives when nobody takes a savepoint."""
+    until(lambda: committed(server, JOB) == FILES - 1 == committed(server, REFERENCE))
+    until(lambda: server.newest(REFERENCE).state is RunState.FINISHED)
+    assert [run.state for run in server.face.job(JOB).runs] == [RunState.RUNNING]
+    server.stop(JOB, savepoint=False)
+    ours = output(server, JOB)
+    assert rows(ours) > 50
+    assert differences(ours, output(server, REFERENCE)) == []

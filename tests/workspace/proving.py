@@ -1,0 +1,164 @@
+"""A job with an operator of each kind on each store, run by real Spark in a real workspace, to take savepoints of and prove them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+
+from pipelines.domain.operations import Operation
+from pipelines.domain.requests import RunRequest, TakeRequest
+from pipelines.domain.savepoints import Savepoint
+from pipelines.sandbox.processes import MARK
+from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.workspace.opening import open_workspace
+
+PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.log.level": "ERROR",
+    "spark.driver.memory": "700m",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+QUERIES = ("counts_hdfs", "counts_rocks", "joined", "distinct", "totals", "plain")
+CODE = f"""
+import sys
+from pathlib import Path
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StatefulProcessor
+
+events, output = sys.argv[1], Path(sys.argv[2])
+spark = SparkSession.builder.getOrCreate()
+
+class Totals(StatefulProcessor):
+    def init(self, handle):
+        self.total = handle.getValueState("total", "total LONG")
+        self.seen = handle.getListState("seen", "n INT")
+        self.times = handle.getMapState("times", "n INT", "times INT")
+
+    def handleInputRows(self, key, rows, timers):
+        total = self.total.get()[0] if self.total.exists() else 0
+        for row in rows:
+            total += row.n
+            self.seen.appendValue((row.n,))
+            self.times.updateValue((row.n % 3,), (1,))
+        self.total.update((total,))
+        yield Row(post=key[0], total=total)
+
+    def close(self):
+        pass
+
+def read(folder=events, **more):
+    return spark.readStream.schema("post STRING, ts TIMESTAMP, n INT").options(maxFilesPerTrigger=2, **more).json(folder)
+
+def start(frame, name, mode="update"):
+    def mark(batch, number):
+        output.mkdir(parents=True, exist_ok=True)
+        with (output / "marks").open("a") as marks:
+            marks.write(f"{{name}} {{number}}\\n")
+        batch.count()
+    writer = frame.writeStream.queryName(name).outputMode(mode).foreachBatch(mark)
+    return writer.trigger(availableNow=True).start()
+
+late = read().withWatermark("ts", "5 minutes")
+counts = late.groupBy(F.window("ts", "10 minutes"), "post").count()
+started = [start(counts, "counts_hdfs")]
+spark.conf.set("spark.sql.streaming.stateStore.providerClass", "{PROVIDER}")
+spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2")
+views, clicks = late.alias("v"), read().where("n % 2 = 0").withWatermark("ts", "5 minutes").alias("c")
+near = F.expr("v.post = c.post AND c.ts BETWEEN v.ts AND v.ts + INTERVAL 5 MINUTES")
+plain = read(sys.argv[3], cleanSource="delete").writeStream.queryName("plain")
+started += [
+    start(counts, "counts_rocks"),
+    start(views.join(clicks, near).select(F.col("v.post"), F.col("c.n")), "joined", "append"),
+    start(late.dropDuplicates(["post", "ts"]), "distinct", "append"),
+    start(read().groupBy("post").transformWithState(Totals(), "post STRING, total LONG", "update", "none"), "totals"),
+    plain.trigger(availableNow=True).start(str(output / "plain"), "parquet"),
+]
+for query in started:
+    query.awaitTermination()
+"""
+
+
+def until(true: Callable[[], object], seconds: float = 300.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.05)
+
+
+def write_events(folder: Path, first: int, files: int) -> None:
+    """Eight rows a file, a minute apart, their modification times a second apart so that Spark's order is fixed."""
+    folder.mkdir(exist_ok=True)
+    for number in range(first, first + files):
+        rows = [
+            f'{{"post": "p{(number + row) % 5}", "ts": "2026-01-01T09:{number * 4 + row:02d}:00Z", "n": {number * 10 + row}}}'
+            for row in range(8)
+        ]
+        path = folder / f"{number}.json"
+        path.write_text("\n".join(rows) + "\n")
+        os.utime(path, (1_767_225_600 + number,) * 2)
+
+
+class Stage:
+    """The job, run to its end in a workspace, with more savepoints of the same batch whenever one is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.events = folder / "events"
+        self.taken = folder / "taken"
+        self.write(0, 3)
+        self.face = open_workspace(folder / "ws")
+        self.run()
+
+    @property
+    def output(self) -> Path:
+        return self.face.layout.root / "jobs" / "job" / "output"
+
+    def run(self) -> None:
+        self.face.run(RunRequest("job", "job.py", CODE, (str(self.events), "{output}", str(self.taken)), CONF))
+        loop = SupervisorLoop(self.face, interval=0.1)
+        loop.start()
+        try:
+            until(lambda: not self.face.job("job").runs[0].state.live)
+        finally:
+            loop.stop()
+        assert self.face.job("job").runs[0].state.value == "finished", self.face.logs("job").text
+
+    def write(self, first: int, files: int) -> None:
+        """To both sources; the second deletes what it has read, as soon as it reads on."""
+        for folder in (self.events, self.taken):
+            write_events(folder, first, files)
+
+    def take(self) -> Savepoint:
+        taken = self.face.take("job", TakeRequest())
+        assert isinstance(taken, Savepoint)
+        return taken
+
+    def marks(self) -> list[str]:
+        return (self.output / "marks").read_text().splitlines()
+
+    def await_step(self, operation: Operation, step: str) -> None:
+        def there() -> bool:
+            amount = self.face.operation(operation.id).amount
+            return amount is not None and amount.step == step
+
+        until(there)
+
+    def left(self) -> list[object]:
+        """Folders and processes of proofs."""
+        sandbox = self.face.layout.sandbox
+        return [*(sandbox.iterdir() if sandbox.exists() else ()), *self.processes()]
+
+    def processes(self) -> Iterator[int]:
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get(MARK, "").startswith(str(self.face.layout.sandbox)) and process.status() != "zombie":
+                    yield process.pid
+            except psutil.Error:
+                continue

@@ -1,0 +1,323 @@
+"""Jobs that run elsewhere: attached by their checkpoints, saved and forked like any other, and never touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from pipelines.checkpoint import metadata, sink_log
+from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
+from pipelines.domain.jobs import Run
+from pipelines.domain.requests import AttachRequest, ForkRequest, ResumeRequest, StopRequest, TakeRequest
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint, TakePlan
+from pipelines.storage.local import LocalStorage
+from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.workspace.opening import open_workspace
+from pipelines.workspace.workspace import Workspace
+from tests.driver.process import CONF, batches
+from tests.savepoint.streaming import BRISK, ENGAGEMENT, FILES, STORES, differences, rows, write_events
+from tests.workspace.conftest import CODE, GOLDEN, NEWEST, House
+
+FRESH = {"*": "fresh"}
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """The checkpoint and the output of a job that somebody else runs."""
+    shutil.copytree(GOLDEN / "rocksdb_format2" / "checkpoint", tmp_path / "elsewhere" / "checkpoint")
+    shutil.copytree(GOLDEN / "rocksdb_format2" / "sink_log", tmp_path / "elsewhere" / "sink" / "_spark_metadata")
+    return tmp_path / "elsewhere"
+
+
+def request(outside: Path, name: str = "theirs", **more: object) -> AttachRequest:
+    said = {"sink": "parquet", "sink_path": str(outside / "sink"), "spark_version": "4.3.0", **more}
+    return AttachRequest(name, {"counts": str(outside / "checkpoint")}, **said)  # type: ignore[arg-type]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def taken(house: House) -> Savepoint:
+    made = house.face.take("theirs", TakeRequest())
+    assert isinstance(made, Savepoint)
+    return made
+
+
+def test_it_is_a_job_like_any_other_and_nobody_starts_it(house: House, outside: Path) -> None:
+    run = house.face.attach(request(outside))
+    assert (run.state, run.pid, run.started_ms) == (RunState.WATCHED, None, None)
+    detail = house.face.job("theirs")
+    (seen,) = detail.queries
+    assert detail.summary.job.attached and detail.summary.state is RunState.WATCHED
+    assert (seen.query, seen.checkpoint, seen.sink_path) == ("counts", str(outside / "checkpoint"), str(outside / "sink"))
+    assert seen.query_id == metadata.read(LocalStorage(outside / "checkpoint")).query_id
+    assert detail.runs[0].spark_version == "4.3.0"
+    assert [event.kind for event in house.face.events("theirs")] == ["job.attached"]
+    health = house.face.health()
+    assert (health.jobs, health.failed, health.running) == (1, 0, 0)
+    assert house.face.logs("theirs").text == ""
+
+
+def test_savepoints_of_it_and_what_is_retained(house: House, outside: Path) -> None:
+    before = content(outside)
+    house.face.attach(request(outside))
+    assert [one.batch for one in house.face.retained("theirs")][-1] == NEWEST
+    plan = house.face.take("theirs", TakeRequest(dry_run=True))
+    assert isinstance(plan, TakePlan) and plan.batches == {"counts": NEWEST}
+    past = house.face.take("theirs", TakeRequest(batch=NEWEST - 1))
+    assert isinstance(past, Savepoint) and past.batch == NEWEST - 1
+    image = taken(house).queries[0]
+    assert (image.batch, image.sink, image.sink_path) == (NEWEST, "parquet", str(outside / "sink"))
+    assert content(outside) == before, "nothing of theirs was touched"
+
+
+def test_a_fork_needs_code_and_has_its_own_arguments(house: House, outside: Path) -> None:
+    house.face.attach(request(outside))
+    savepoint = taken(house)
+    for dry_run in (True, False):
+        with pytest.raises(Invalid) as refused:
+            house.face.fork(savepoint.id, ForkRequest("b", args=("{output}",), dry_run=dry_run))
+        assert refused.value.code == "fork.code_needed" and "--code" in refused.value.hint
+    with pytest.raises(Conflict) as shared:
+        house.face.fork(savepoint.id, ForkRequest("b", CODE, sinks=FRESH))
+    assert shared.value.code == "restore.sink_shared", "without an output of its own it would write into theirs"
+    own = ForkRequest("b", CODE, "job.py", ("--output", "{output}"), {"spark.a": "b"}, "local[3]", FRESH, ("x",))
+    run = house.face.fork(savepoint.id, own)
+    assert isinstance(run, Run) and run.state is RunState.WANTED
+    spec = house.face.parts.files.spec(run.job, run.id)
+    assert (spec.args, spec.conf, spec.master) == (("--output", str(house.face.layout.output(run.job))), {"spark.a": "b"}, "local[3]")
+    assert (spec.expected, spec.new_queries) == (("counts",), ("x",))
+    assert str(outside / "sink") in spec.taken_paths
+    begun = metadata.read(LocalStorage(Path(spec.checkpoints) / "counts"))
+    assert begun != metadata.read(LocalStorage(outside / "checkpoint")), "the fork has a query id of its own"
+
+
+def test_code_that_is_known_is_what_a_fork_goes_on_with(house: House, outside: Path) -> None:
+    house.face.attach(request(outside, script="/srv/theirs.py", code=CODE, args=("--output", "{output}")))
+    run = house.face.fork(taken(house).id, ForkRequest("b", sinks=FRESH))
+    assert isinstance(run, Run)
+    version = house.face.version(run.version)
+    assert (version.script, version.code) == ("theirs.py", CODE)
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        lambda face: face.stop("theirs", StopRequest()),
+        lambda face: face.stop("theirs", StopRequest(at_once=True)),
+        lambda face: face.resume("theirs", ResumeRequest()),
+        lambda face: face.resume("theirs", ResumeRequest(batch=3)),
+    ],
+    ids=["stop", "cancel", "resume", "rewind"],
+)
+def test_what_belongs_to_whoever_runs_it_is_refused(house: House, outside: Path, deed: Callable[[Workspace], object]) -> None:
+    house.face.attach(request(outside))
+    with pytest.raises(Conflict) as refused:
+        deed(house.face)
+    assert refused.value.code == "job.attached" and "fork" in refused.value.hint
+    assert house.face.operations() == []
+
+
+def test_reopening_and_rebuilding_keep_it(house: House, outside: Path) -> None:
+    run = house.face.attach(request(outside))
+    savepoint = taken(house)
+    house.reopen()
+    assert house.face.job("theirs").runs[0].state is RunState.WATCHED
+    house.face.rebuild_catalog()
+    detail = house.face.job("theirs")
+    assert [(one.id, one.state) for one in detail.runs] == [(run.id, RunState.WATCHED)]
+    assert detail.summary.job.attached and [one.query for one in detail.queries] == ["counts"]
+    assert house.face.savepoint(savepoint.id).job == "theirs"
+    assert taken(house).batch == NEWEST
+
+
+def test_forgetting_it_leaves_what_is_theirs(house: House, outside: Path) -> None:
+    before = content(outside)
+    house.face.attach(request(outside))
+    savepoint = taken(house)
+    house.face.forget("theirs")
+    assert house.face.jobs() == [] and not house.face.layout.jobs.joinpath("theirs").exists()
+    assert content(outside) == before
+    assert house.face.savepoint(savepoint.id).job == "theirs"
+    house.face.attach(request(outside, "again"))
+
+
+def test_a_crash_before_it_was_published_leaves_nothing(house: House, outside: Path) -> None:
+    before = content(outside)
+    house.face.attach(request(outside))
+    house.face.layout.wanted_file(house.face.jobs()[0].job.name).unlink()
+    house.reopen()
+    assert house.face.jobs() == [] and list(house.face.layout.jobs.iterdir()) == []
+    assert content(outside) == before
+
+
+REFUSED: dict[str, tuple[Callable[[Path], AttachRequest], type[TidemarkError], str]] = {
+    "no checkpoint": (lambda at: AttachRequest("x", {}), Invalid, "attach.no_checkpoint"),
+    "an empty address": (lambda at: AttachRequest("x", {"q": " "}), Invalid, "attach.no_checkpoint"),
+    "nothing there": (lambda at: AttachRequest("x", {"q": str(at / "nowhere")}), NotFound, "checkpoint.not_found"),
+    "no checkpoint there": (lambda at: AttachRequest("x", {"q": str(at / "sink")}), NotFound, "checkpoint.not_found"),
+    "a scheme nobody knows": (lambda at: AttachRequest("x", {"q": "nosuch://a/b"}), Invalid, "storage.scheme"),
+    "no job name": (lambda at: request(at, "a b"), Invalid, "job.name"),
+    "names that are one": (
+        lambda at: AttachRequest("x", {"a b": str(at / "checkpoint"), "a_b": str(at / "sink")}),
+        Invalid,
+        "attach.names",
+    ),
+    "one checkpoint twice": (
+        lambda at: AttachRequest("x", {"a": str(at / "checkpoint"), "b": f"file://{at}/checkpoint/"}),
+        Invalid,
+        "attach.twice",
+    ),
+    "a file sink without a place": (lambda at: request(at, sink_path=""), Invalid, "attach.sink"),
+    "an output that is none": (lambda at: request(at, sink_path=str(at)), NotFound, "attach.no_sink_log"),
+    "code that is none": (lambda at: request(at, script="a.py", code="if x"), Invalid, "code.syntax"),
+    "a script that is none": (lambda at: request(at, script="a.jar"), Invalid, "code.script"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_leaves_nothing(house: House, outside: Path, case: str) -> None:
+    make, kind, code = REFUSED[case]
+    with pytest.raises(kind) as refused:
+        house.face.attach(make(outside))
+    assert refused.value.code == code and refused.value.hint
+    assert house.face.jobs() == [] and list(house.face.layout.jobs.iterdir()) == []
+
+
+def test_a_checkpoint_is_attached_once_whatever_it_is_called(house: House, outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (outside / "link").symlink_to(outside / "checkpoint")
+    monkeypatch.chdir(outside)
+    house.face.attach(AttachRequest("theirs", {"counts": "checkpoint"}))
+    for name in (str(outside / "checkpoint"), f"file:{outside}/checkpoint", str(outside / "link"), "../elsewhere/checkpoint/"):
+        with pytest.raises(AlreadyExists) as refused:
+            house.face.attach(AttachRequest("again", {"counts": name}))
+        assert (refused.value.code, "job theirs" in refused.value.message) == ("attach.attached", True)
+    with pytest.raises(AlreadyExists) as taken_name:
+        house.face.attach(request(outside, "Theirs"))
+    assert taken_name.value.code == "job.exists"
+
+
+def test_a_job_of_this_workspace_is_not_attached_to_it(house: House) -> None:
+    run = house.ran("mine")
+    with pytest.raises(Conflict) as refused:
+        house.face.attach(AttachRequest("x", {"counts": f"{run.checkpoints}/counts"}))
+    assert refused.value.code == "attach.own"
+
+
+def test_a_checkpoint_on_another_storage(house: House, outside: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.put(str(outside / "checkpoint"), "/bucket/checkpoint", recursive=True)
+    try:
+        house.face.attach(AttachRequest("theirs", {"counts": "memory://bucket/checkpoint/"}))
+        assert house.face.job("theirs").queries[0].checkpoint == "memory://bucket/checkpoint"
+        assert taken(house).batch == NEWEST
+        with pytest.raises(AlreadyExists):
+            house.face.attach(AttachRequest("again", {"counts": "memory://bucket/checkpoint"}))
+    finally:
+        memory.rm("/bucket", recursive=True)
+
+
+def test_a_resume_with_changed_code_expects_what_has_state_and_the_same_code_what_it_was_told(house: House) -> None:
+    house.ran("mine")
+    unchanged = house.face.resume("mine", ResumeRequest())
+    assert isinstance(unchanged, Run) and house.face.parts.files.spec(unchanged.job, unchanged.id).expected == ()
+    house.see(unchanged, RunState.STOPPED)
+    upgraded = house.face.resume("mine", ResumeRequest(code=CODE + "#\n", new_queries=("more",)))
+    assert isinstance(upgraded, Run)
+    house.see(upgraded, RunState.FAILED)
+    again = house.face.resume("mine", ResumeRequest(new_queries=("one more",)))
+    assert isinstance(again, Run)
+    specs = [house.face.parts.files.spec(run.job, run.id) for run in (upgraded, again)]
+    assert [(spec.expected, spec.new_queries) for spec in specs] == [(("counts",), ("more",)), (("counts",), ("more", "one more"))]
+
+
+# with real Spark
+
+
+def listed(output: Path) -> list[str]:
+    """The data files that a file sink's log lists."""
+    storage = LocalStorage(output)
+    names = [path.name for path in (output / sink_log.FOLDER).iterdir() if path.name[0] != "."]
+    newest = max(int(name.removesuffix(".compact")) for name in names)
+    return [file.path.removeprefix("file://") for file in sink_log.live_files(sink_log.read(storage, newest, sink_log.FOLDER), newest)]
+
+
+@pytest.fixture
+def supervised(tmp_path: Path) -> Iterator[Workspace]:
+    workspace = open_workspace(tmp_path / "ws")
+    loop = SupervisorLoop(workspace)
+    loop.start()
+    yield workspace
+    for job in workspace.jobs():
+        if job.state is not None and job.state.live:
+            workspace.stop(job.job.name, StopRequest(at_once=True))
+    await_that(lambda: not any(job.state is not None and job.state.live for job in workspace.jobs()), 60)
+    loop.stop()
+    workspace.close()
+
+
+def await_that(true: Callable[[], object], seconds: float = 400) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.05)
+
+
+def plain_spark(folder: Path, conf: dict[str, str], *args: str) -> subprocess.Popen[bytes]:
+    """The script in a plain Python with a plain Spark, as spark-submit would run it: nothing of Tidemark is there."""
+    said = " ".join(f"--conf '{key}={value}'" for key, value in conf.items())
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell"}
+    with (folder / "spark.log").open("wb") as log:
+        return subprocess.Popen([sys.executable, str(ENGAGEMENT), *args], cwd=folder, env=environ, stdout=log, stderr=subprocess.STDOUT)
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(1200)
+def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Workspace, tmp_path: Path) -> None:
+    """The job outside goes on undisturbed to its end, so its own output is what an uninterrupted run gives."""
+    events = write_events(tmp_path / "events")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    checkpoint = elsewhere / "checkpoints" / "engagement"
+    args = ("--events", str(events), "--available-now", "--window", "10 seconds", "--delay", "15 seconds", "--output")
+    conf = {**CONF, **BRISK, **STORES["rocksdb_format2"]}
+    theirs = plain_spark(
+        elsewhere, {**conf, "spark.sql.streaming.checkpointLocation": str(checkpoint.parent)}, *args, str(elsewhere / "out")
+    )
+    try:
+        await_that(lambda: theirs.poll() is not None or ((checkpoint / "commits" / "3").exists()))
+        sink = str(elsewhere / "out" / "engagement")
+        supervised.attach(AttachRequest("theirs", {"engagement": str(checkpoint)}, "parquet", sink))
+        await_that(lambda: theirs.poll() is not None or (checkpoint / "commits" / "9").exists())
+        savepoint = supervised.take("theirs", TakeRequest())
+        assert theirs.poll() is None, (elsewhere / "spark.log").read_text()
+        assert isinstance(savepoint, Savepoint) and 9 <= savepoint.batch < FILES - 1
+        assert theirs.wait(400) == 0, (elsewhere / "spark.log").read_text()
+    finally:
+        theirs.kill()
+        theirs.wait()
+    code = ENGAGEMENT.read_text()
+    supervised.fork(savepoint.id, ForkRequest("ours", code, "job.py", (*args, "{output}"), conf))
+    await_that(lambda: supervised.job("ours").summary.state in (RunState.FINISHED, RunState.FAILED))
+    summary = supervised.job("ours").summary
+    assert summary.state is RunState.FINISHED, supervised.logs("ours").text
+    ours, reference = (listed(folder) for folder in (supervised.layout.output(summary.job.name) / "engagement", Path(sink)))
+    assert rows(reference) > 50
+    assert differences(ours, reference) == []
+
+    committed = batches(checkpoint, "commits")
+    await_that(lambda: supervised.job("theirs").summary.batch == committed[-1])
+    watched = supervised.batches("theirs")
+    assert sorted(batch.batch for batch in watched) == list(range(committed[-1] + 1)), "each batch once, from the first"
+    assert all(batch.batch_ms > 0 for batch in watched)
+    assert supervised.job("theirs").summary.state is RunState.WATCHED

@@ -1,0 +1,148 @@
+"""The doctor on whatever is named, and what it advises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.errors import NotFound
+from pipelines.domain.jobs import Run
+from pipelines.domain.requests import TakeRequest
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Trust
+from pipelines.savepoint import verify
+from tests.workspace.conftest import NEWEST, House
+
+
+def one(house: House, subject: str) -> Diagnosis:
+    found = house.face.diagnose(subject)
+    assert len(found) == 1
+    return found[0]
+
+
+def take(house: House, batch: int | None = None) -> Savepoint:
+    taken = house.face.take("a", TakeRequest(batch=batch))
+    assert isinstance(taken, Savepoint)
+    return taken
+
+
+def lose(run: Run, path: str) -> None:
+    (Path(run.checkpoints) / "counts" / path).unlink()
+
+
+def harm(house: House, savepoint: Savepoint, path: str) -> None:
+    """Another content of the same size, in the savepoint alone."""
+    victim = house.face.layout.savepoint(savepoint.id) / path
+    data = victim.read_bytes()
+    victim.unlink()
+    victim.write_bytes(data[:-3] + bytes([data[-3] ^ 0xFF]) + data[-2:])
+
+
+def test_a_sound_job(house: House) -> None:
+    house.ran("a")
+    found = one(house, "a")
+    assert found.sound and found.restorable == tuple(range(NEWEST + 1)) and found.newest_committed == NEWEST
+    assert (found.subject, found.query, found.files > 200) == ("a", "counts", True)
+    assert "batches 0 to 13 can be restored" in found.advice
+
+
+def test_a_job_whose_newest_batch_is_lost_is_sent_back_to_the_newest_whole_one(house: House) -> None:
+    run = house.ran("a", golden="hdfs")
+    lose(run, f"state/0/1/{NEWEST + 1}.delta")
+    found = one(house, "a")
+    assert [(finding.damage.kind, finding.batches, finding.part) for finding in found.findings] == [
+        ("missing", (NEWEST,), "state of operator 0, partition 1")
+    ]
+    assert found.restorable[-1] == NEWEST - 1
+    assert f"resume a --batch {NEWEST - 1}" in found.advice
+    assert take(house, NEWEST - 1).batch == NEWEST - 1, "the advice works"
+
+
+def test_a_job_with_nothing_to_restore_is_sent_to_its_savepoints(house: House) -> None:
+    run = house.ran("a")
+    saved, broken = take(house), take(house, 9)
+    (house.face.layout.savepoint(broken.id) / "queries" / "counts" / "checkpoint" / "commits" / "9").unlink()
+    lose(run, "metadata")
+    found = one(house, "a")
+    assert found.restorable == ()
+    assert f"resume a --from {saved.id}" in found.advice and broken.id not in found.advice
+
+
+def test_the_log_of_a_jobs_file_sink_is_examined_too(house: House) -> None:
+    run = house.ran("a")
+    (house.face.layout.output(run.job) / "counts" / "_spark_metadata" / "12").unlink()
+    found = one(house, "a")
+    assert [(finding.damage.path, finding.batches) for finding in found.findings] == [("_spark_metadata/12", (12, 13))]
+    assert 12 not in [kept.batch for kept in house.face.retained("a")], "what is offered works"
+
+
+def test_a_savepoint_by_id_by_a_beginning_of_it_and_by_its_path(house: House) -> None:
+    house.ran("a")
+    saved = take(house)
+    for named in (saved.id, saved.id[:-1], saved.path):
+        found = one(house, named)
+        assert found.sound and found.restorable == (NEWEST,) and found.subject == saved.id
+        assert f"fork {saved.id}" in found.advice
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_damaged_savepoint_names_what_else_there_is(house: House, sealed: bool) -> None:
+    house.ran("a")
+    other, saved = take(house, 11), take(house)
+    if sealed:
+        verify.verify(house.face.parts.library, saved.id, Trust.INTACT, 1)
+    harm(house, saved, "queries/counts/checkpoint/commits/13")
+    found = one(house, saved.id)
+    assert [(finding.damage.path, finding.batches) for finding in found.findings] == [("commits/13", (NEWEST,))]
+    assert found.restorable == ()
+    assert f"fork {other.id}" in found.advice and f"savepoint a --batch {NEWEST}" in found.advice
+
+
+def test_what_only_the_seal_tells(house: House) -> None:
+    """The code and the rewritten source log have no checksums of Spark's."""
+    house.ran("a")
+    saved = take(house)
+    verify.verify(house.face.parts.library, saved.id, Trust.INTACT, 1)
+    harm(house, saved, "code/job.py")
+    found = one(house, saved.id)
+    assert [(finding.damage.path, finding.damage.kind, finding.part) for finding in found.findings] == [
+        ("code/job.py", "checksum", "code of the version")
+    ]
+    assert found.restorable == ()
+
+
+def test_a_savepoint_without_a_readable_manifest(house: House) -> None:
+    house.ran("a")
+    saved = take(house)
+    (house.face.layout.savepoint(saved.id) / "manifest.json").write_text("{")
+    found = one(house, saved.id)
+    assert [finding.damage.path for finding in found.findings] == ["manifest.json"]
+    assert "Do not start from it" in found.advice
+
+
+def test_a_checkpoint_anywhere(house: House) -> None:
+    run = house.ran("a", golden="hdfs")
+    place = str(Path(run.checkpoints) / "counts")
+    assert one(house, place).restorable == one(house, f"file://{place}").restorable == tuple(range(NEWEST + 1))
+    lose(run, "offsets/5")
+    found = one(house, place)
+    assert [(finding.damage.path, finding.batches) for finding in found.findings] == [("offsets/5", (5, 6))]
+    assert {5, 6}.isdisjoint(kept.batch for kept in house.face.retained("a"))
+
+
+@pytest.mark.parametrize("subject", ["nothing", "", "/nowhere/at/all", "nosuch://scheme/at/all"])
+def test_nothing_of_that_name(house: House, subject: str) -> None:
+    with pytest.raises(NotFound) as refused:
+        house.face.diagnose(subject)
+    assert refused.value.code == "diagnose.nothing"
+    assert "offsets/" in refused.value.hint
+
+
+def test_a_diagnosis_is_json(house: House) -> None:
+    from pipelines.storage import documents
+
+    house.ran("a")
+    assert json.loads(documents.encode(one(house, "a")))["restorable"][-1] == NEWEST

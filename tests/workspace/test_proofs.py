@@ -1,0 +1,62 @@
+"""The rows that a proof expects: what the progress of the batch said, operator by operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.domain import proofs
+from pipelines.domain.ids import QueryName
+from pipelines.domain.savepoints import Operator, QueryImage
+
+SAVE, DEDUPE = Operator(0, "stateStoreSave", 2, ("default",)), Operator(1, "dedupe", 2, ("default",))
+
+
+def image(*operators: Operator, provider: str = "rocksdb") -> QueryImage:
+    return QueryImage(QueryName("q"), "id", 3, 1, 0, (), provider, 2, operators, {}, "noop", "", 1, 1)
+
+
+def event(**rows: int) -> dict[str, Any]:
+    return {"stateOperators": [{"operatorName": name, "numRowsTotal": count} for name, count in rows.items()]}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (event(stateStoreSave=1, dedupe=5), [1, 5]),
+        (event(dedupe=5, stateStoreSave=1), [None, None]),
+        (event(stateStoreSave=1), [None, None]),
+        ({}, [None, None]),
+        (None, [None, None]),
+    ],
+    ids=["in the order of ids", "another plan", "an operator missing", "no state", "no progress"],
+)
+def test_operators_are_matched_by_place_and_name(said: dict[str, Any] | None, expected: list[int | None]) -> None:
+    counts = proofs.state_counts(image(DEDUPE, SAVE), {0: 1, 1: 5}, said, {})
+    assert [one.expected for one in sorted(counts, key=lambda one: one.operator)] == expected
+    assert proofs.damages(counts) == ()
+
+
+def test_other_rows_are_damage_that_says_both_numbers() -> None:
+    counts = proofs.state_counts(image(SAVE), {0: 4}, event(stateStoreSave=5), {})
+    (damage,) = proofs.damages(counts)
+    assert (damage.path, damage.kind) == ("queries/q/checkpoint/state/0", "state")
+    assert damage.message == "has 4 rows (stateStoreSave 0); the job counted 5 at that batch"
+
+
+@pytest.mark.parametrize(
+    ("provider", "conf", "rows", "said", "expected"),
+    [
+        ("rocksdb", {proofs.TRACKING: "false"}, 0, 0, None),
+        ("rocksdb", {}, 7, 0, None),
+        ("rocksdb", {}, 0, 0, 0),
+        ("rocksdb", {}, 0, 7, 7),
+        ("hdfs", {proofs.TRACKING: "false"}, 7, 7, 7),
+        ("hdfs", {}, 7, 0, 0),
+    ],
+    ids=["told not to count", "does not count", "empty", "lost", "hdfs always counts", "hdfs found more"],
+)
+def test_rocksdb_may_not_count(provider: str, conf: dict[str, str], rows: int, said: int, expected: int | None) -> None:
+    (found,) = proofs.state_counts(image(SAVE, provider=provider), {0: rows}, event(stateStoreSave=said), conf)
+    assert found.expected == expected

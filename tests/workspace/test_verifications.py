@@ -1,0 +1,183 @@
+"""Verifications of the workspace: levels add up, and a proof by real Spark holds for every store, harms nothing and leaves nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Conflict
+from pipelines.domain.operations import Amount, OperationState
+from pipelines.domain.requests import TakeRequest
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Trust, Verification
+from tests.workspace.conftest import House
+from tests.workspace.proving import QUERIES, Stage, until
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    made = Stage(tmp_path_factory.mktemp("proving"))
+    yield made
+    made.face.close()
+
+
+def proved(stage: Stage, savepoint: Savepoint) -> Verification:
+    found = stage.face.verify(savepoint.id, Trust.PROVED)
+    assert stage.left() == []
+    assert stage.face.verification(savepoint.id) == found
+    return found
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_without_new_data_state_is_compared_but_nothing_is_proved(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_REHEARSAL_PATIENCE_S", "2")
+    found = proved(stage, stage.take())
+    assert found.reached is Trust.INTACT and found.damages == ()
+    assert found.proof is not None
+    assert "nothing new to run a batch with: prove it again when they have" in found.proof.note
+    assert {state.query for state in found.proof.states} == set(QUERIES) - {"plain"}
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_a_proof_compares_every_store_runs_a_batch_and_touches_nothing(stage: Stage) -> None:
+    savepoint = stage.take()
+    stage.write(3, 1)
+    kept, marks, before = sorted(stage.taken.iterdir()), stage.marks(), sorted(stage.output.rglob("*"))
+    assert [path.name for path in kept] == ["2.json", "3.json"], "the job itself deleted what it had read"
+    found = proved(stage, savepoint)
+    proof = found.proof
+    assert proof is not None and (proof.note, found.damages) == ("", ())
+    assert found.reached is Trust.PROVED
+    assert {state.query: state.name for state in proof.states} == {
+        "counts_hdfs": "stateStoreSave",
+        "counts_rocks": "stateStoreSave",
+        "joined": "symmetricHashJoin",
+        "distinct": "dedupe",
+        "totals": "transformWithStateInPySparkExec",
+    }
+    assert all(state.rows == state.expected and state.rows for state in proof.states), proof.states
+    batches = {batch.query: (batch.batch, batch.input_rows) for batch in proof.batches}
+    assert batches.keys() == set(QUERIES)
+    assert all(batch == image.batch + 1 for image in savepoint.queries for batch in [batches[image.query][0]])
+    assert batches["plain"][1] == batches["totals"][1] == 8
+    assert next(one for one in proof.batches if one.query == "plain").output_rows == 8
+    assert stage.marks() == marks, "the script's own sink saw no row"
+    assert sorted(stage.output.rglob("*")) == before
+    assert sorted(stage.taken.iterdir()) == kept, "a source that deletes what it has read did not"
+    shown = stage.face.savepoint(savepoint.id)
+    assert (shown.trust, set(shown.levels), shown.damaged_files) == (Trust.PROVED, set(Trust), 0)
+    said = [event for event in stage.face.events("job") if event.kind == "savepoint.proved"]
+    assert [event.subject for event in said] == [savepoint.id] and "5 of them compared" in said[0].message
+    assert stage.face.verify(savepoint.id, Trust.INTACT).levels[Trust.PROVED] == found.at_ms
+    assert stage.face.savepoint(savepoint.id).trust is Trust.PROVED
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_other_state_and_unreadable_state_are_damage(stage: Stage) -> None:
+    """Both are there before the savepoint is sealed, so no checksum tells of them."""
+    savepoint = stage.take()
+    folder = Path(savepoint.path)
+    swap_state(folder, "counts_hdfs")
+    flip(next((folder / "queries/counts_rocks/checkpoint/state/0/0").glob("*.changelog")))
+    found = proved(stage, savepoint)
+    assert found.reached is None and found.levels == {}
+    assert {(damage.path, damage.kind) for damage in found.damages} == {
+        ("queries/counts_hdfs/checkpoint/state/0", "state"),
+        ("queries/counts_rocks/checkpoint/state/0", "state"),
+    }
+    assert any("the job counted" in damage.message for damage in found.damages)
+    assert stage.face.verify(savepoint.id, Trust.INTACT).damages == found.damages, "checksums do not make state readable"
+    assert stage.face.savepoint(savepoint.id).damaged_files == 2
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_a_cancelled_proof_leaves_nothing(stage: Stage) -> None:
+    savepoint = stage.take()
+    operation = stage.face.start_verify(savepoint.id, Trust.PROVED)
+    assert (operation.kind, operation.can_cancel, operation.subject) == ("prove", True, savepoint.id)
+    stage.await_step(operation, "reading state")
+    until(lambda: list(stage.processes()))
+    with pytest.raises(Conflict):
+        stage.face.dispose(savepoint.id)
+    stage.face.cancel(operation.id)
+    until(lambda: stage.face.operation(operation.id).state is not OperationState.RUNNING)
+    assert stage.face.operation(operation.id).state is OperationState.CANCELLED
+    assert stage.left() == []
+    assert stage.face.savepoint(savepoint.id).trust is Trust.COMPLETE
+
+
+def swap_state(savepoint: Path, query: str) -> None:
+    """A partition with fewer or more rows in the place of another: valid state of the same version, and a manifest that has its size."""
+    state = savepoint / "queries" / query / "checkpoint" / "state" / "0"
+    sizes = {}
+    for path in sorted((state / "0").iterdir()):
+        if path.suffix in (".delta", ".snapshot"):
+            data = (state / "1" / path.name).read_bytes()
+            path.unlink()
+            path.write_bytes(data)
+            (path.parent / f".{path.name}.crc").unlink(missing_ok=True)
+            sizes[str(path.relative_to(savepoint))] = len(data)
+    manifest = json.loads((savepoint / "manifest.json").read_text())
+    files = [file for file in manifest["files"] if (savepoint / file["path"]).exists()]
+    manifest["files"] = [{**file, "bytes": sizes.get(file["path"], file["bytes"])} for file in files]
+    (savepoint / "manifest.json").write_text(json.dumps(manifest))
+
+
+def flip(path: Path) -> None:
+    """Other bytes of the same number, in a file of the savepoint's own."""
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(bytes(byte ^ 0xFF for byte in data))
+
+
+def test_a_verification_is_an_operation_with_its_level_as_the_result(house: House) -> None:
+    house.ran()
+    taken = house.face.take("a", TakeRequest())
+    assert isinstance(taken, Savepoint)
+    assert house.face.verification(taken.id) is None
+    operation = house.face.start_verify(taken.id)
+    until(lambda: house.face.operation(operation.id).state is not OperationState.RUNNING)
+    done = house.face.operation(operation.id)
+    assert (done.state, done.kind, done.result, done.subject) == (OperationState.DONE, "verify", "intact", taken.id)
+    assert done.amount is not None and done.amount.done >= done.amount.total == taken.bytes
+    found = house.face.verification(taken.id)
+    assert found is not None and found.levels.keys() == {Trust.COMPLETE, Trust.INTACT}
+
+
+def test_a_proof_waits_for_the_one_that_runs_and_can_be_cancelled_meanwhile(house: House) -> None:
+    house.ran()
+    taken = house.face.take("a", TakeRequest())
+    assert isinstance(taken, Savepoint)
+    with house.face.parts.proving:
+        operation = house.face.start_verify(taken.id, Trust.PROVED)
+        until(lambda: (house.face.operation(operation.id).amount or Amount("")).step == "waiting for another proof")
+        house.face.cancel(operation.id)
+        until(lambda: house.face.operation(operation.id).state is OperationState.CANCELLED)
+    assert not house.face.parts.proving.locked()
+
+
+def test_a_damaged_savepoint_is_not_restored_for_a_proof(house: House) -> None:
+    house.ran()
+    taken = house.face.take("a", TakeRequest())
+    assert isinstance(taken, Savepoint)
+    house.face.verify(taken.id)
+    flip(Path(taken.path) / "queries/counts/checkpoint/offsets/13")
+    found = house.face.verify(taken.id, Trust.PROVED)
+    assert (found.reached, found.proof) == (None, None)
+    assert [damage.kind for damage in found.damages] == ["checksum"]
+    assert [event.kind for event in house.face.events("a")].count("savepoint.damaged") == 1
+
+
+def test_what_a_dead_server_left_of_a_proof_is_removed_at_the_opening(house: House) -> None:
+    left = house.face.layout.sandbox / "o-1" / "checkpoints"
+    left.mkdir(parents=True)
+    (left / "file").touch()
+    house.reopen()
+    assert not house.face.layout.sandbox.exists()
