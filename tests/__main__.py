@@ -8,12 +8,16 @@ import sys
 import time
 
 QUICK = "not spark and not browser and not bench"
+WORKERS = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+"""One worker a core, each with its own Spark and browser; a file's tests share what they set up, so they stay together."""
 
 
 def stages(arguments: "list[str]") -> "dict[str, list[str]]":
-    """Each stage's name and what it runs, pytest last so that the output closes with its summary."""
+    """Each stage's name and what it runs, pytest last so that the output closes with its summary; tests that are named run in one process."""
     if arguments[:1] == ["quick"]:
         arguments = ["-m", QUICK, *arguments[1:]]
+    if not any(argument.startswith("tests") for argument in arguments):
+        arguments = [*WORKERS, *arguments]
     return {
         "ruff check": ["-m", "ruff", "check", "--no-cache", "--output-format", "concise", "."],
         "ruff format": ["-m", "ruff", "format", "--check", "--output-format", "concise", "."],
