@@ -13,7 +13,10 @@ WORKERS = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
 
 
 def stages(arguments: "list[str]") -> "dict[str, list[str]]":
-    """Each stage's name and what it runs, pytest last so that the output closes with its summary; tests that are named run in one process."""
+    """Each stage's name and what it runs, pytest last so that the output closes with its summary.
+
+    Tests that are named run in one process.
+    """
     if arguments[:1] == ["quick"]:
         arguments = ["-m", QUICK, *arguments[1:]]
     if not any(argument.startswith("tests") for argument in arguments):

@@ -31,7 +31,7 @@ def run(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: s
     returns or raises. Raises Unavailable (`sandbox.start`, `sandbox.timeout`).
     """
     deadline = time.monotonic() + timeout_s
-    child = _start(command, folder, environ, log)
+    child = _started(command, folder, environ, log)
     try:
         while (code := child.poll()) is None:
             watch()
@@ -64,21 +64,26 @@ def tail(log: Path) -> str:
     return "\n".join(data[-TAIL_BYTES:].decode(errors="replace").splitlines()[-5:])
 
 
-def _start(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str) -> subprocess.Popen[bytes]:
+    """`command` with `folder` as its last argument, in it, marked with it, in a session of its own; raises OSError."""
     with (folder / log).open("ab") as output:
-        try:
-            return subprocess.Popen(
-                [*command, str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env={**environ, MARK: str(folder)},
-                start_new_session=True,
-            )
-        except OSError as error:
-            message = f"{command[0]} cannot be started: {error.strerror}"
-            raise Unavailable("sandbox.start", message, "The version's Python interpreter has to be on this machine.") from error
+        return subprocess.Popen(
+            [*command, str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env={**environ, MARK: str(folder)},
+            start_new_session=True,
+        )
+
+
+def _started(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str) -> subprocess.Popen[bytes]:
+    try:
+        return start(command, folder, environ, log)
+    except OSError as error:
+        message = f"{command[0]} cannot be started: {error.strerror}"
+        raise Unavailable("sandbox.start", message, "The version's Python interpreter has to be on this machine.") from error
 
 
 def _late(command: Sequence[str], timeout_s: float, log: Path) -> Unavailable:

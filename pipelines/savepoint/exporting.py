@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
+from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import ExportPlan, Manifest, StoredFile
 from pipelines.savepoint import archive, completeness, leases, makers, manifests, places, sealing
@@ -16,6 +15,7 @@ from pipelines.savepoint.watching import Unwatched, Watch
 from pipelines.storage import copying, documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Storage
+from pipelines.storage.undoing import undone
 
 LATER = (places.PROGRESS, places.VERIFIED)
 """What a savepoint may hold beside its files, its seal and its manifest, and takes along."""
@@ -69,11 +69,11 @@ def export(
         manifest = _refused(library, savepoint, parent, to)
         watch.step("computing checksums", _bytes(manifest))
         seal = sealing.seal(library, savepoint, now_ms, watch.advance)
-        with _undone(parent, to):
+        with undone(lambda: _remove(parent, to), f"What was built at {to.url}"):
             watch.step("compressing" if to.archive else "copying", _bytes(manifest))
             (_pack if to.archive else _copy)(library, manifest, seal, parent, to, watch)
         if read_back:
-            with _withdrawn(parent, to):
+            with undone(lambda: _withdraw(parent, to), to.url, "remove it by hand"):
                 watch.step("reading back", _bytes(manifest))
                 check(parent, to, manifest, seal, watch)
 
@@ -179,31 +179,10 @@ def _checked_folder(parent: Storage, to: Target, manifest: Manifest, seal: Seal,
     return head.seal
 
 
-@contextmanager
-def _undone(parent: Storage, to: Target) -> Iterator[None]:
-    """Removes what was built when the block raises; what cannot be removed now is left to the next start, and the error says so."""
-    try:
-        yield
-    except BaseException as error:
-        try:
-            _remove(parent, to)
-        except TidemarkError as left:
-            error.add_note(f"What was built at {to.url} could not be removed ({left}); the next start cleans it.")
-        raise
-
-
-@contextmanager
-def _withdrawn(parent: Storage, to: Target) -> Iterator[None]:
-    """Removes what this very export has published when the block raises: a copy that nobody may rely on."""
-    try:
-        yield
-    except BaseException as error:
-        try:
-            parent.delete([to.name if to.archive else paths.join(to.name, places.MANIFEST)])
-            folders.remove(parent, to.name)
-        except TidemarkError as left:
-            error.add_note(f"{to.url} could not be removed ({left}): remove it by hand.")
-        raise
+def _withdraw(parent: Storage, to: Target) -> None:
+    """Removes what this very export has published: a copy that nobody may rely on."""
+    parent.delete([to.name if to.archive else paths.join(to.name, places.MANIFEST)])
+    folders.remove(parent, to.name)
 
 
 def _remove(parent: Storage, to: Target) -> None:

@@ -18,6 +18,7 @@ from pipelines.savepoint.watching import Unwatched, Watch
 from pipelines.storage import copying, documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Storage
+from pipelines.storage.undoing import undone
 
 SMALL_BYTES = 4 * 1024 * 1024
 """Files up to this size are held in memory on their way; larger ones are streamed."""
@@ -91,7 +92,7 @@ def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch) -> None:
     head = source.head
     savepoint = head.manifest.id
     mark = places.inside(savepoint, places.MAKING)
-    try:
+    with undone(lambda: discard(shelf, savepoint), f"What was made of savepoint {savepoint}"):
         folders.put(shelf, {mark: documents.encode(makers.this_process(now_ms, "import"))})  # 1
         source.bring(shelf, watch)  # 2
         seal = places.inside(savepoint, places.CHECKSUMS)
@@ -101,9 +102,6 @@ def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch) -> None:
         _whole(shelf, savepoint, head.manifest.files)
         _record(shelf, head, now_ms)  # 4
         shelf.write(places.inside(savepoint, places.MANIFEST), head.documents[places.MANIFEST])  # 5
-    except BaseException as error:
-        _undo(shelf, savepoint, error)
-        raise
     with suppress(TidemarkError):  # 6: published all the same; a mark that stays is taken away by `library.clean`
         shelf.delete([mark])
 
@@ -208,10 +206,3 @@ def _document(at: Address, name: str) -> bytes | None:
 @contextmanager
 def _unclaimed() -> Iterator[None]:
     yield
-
-
-def _undo(shelf: Storage, savepoint: SavepointId, error: BaseException) -> None:
-    try:
-        discard(shelf, savepoint)
-    except TidemarkError as left:
-        error.add_note(f"What was made of savepoint {savepoint} could not be removed ({left}); the next start cleans it.")

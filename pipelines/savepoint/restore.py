@@ -17,6 +17,7 @@ from pipelines.savepoint.targets import Fork, Resume, Scratch, Target
 from pipelines.storage import documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, How, Storage
+from pipelines.storage.undoing import undone
 
 __all__ = ["Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore"]
 
@@ -133,16 +134,13 @@ def _make(
     files = targets.files(library, manifest, target, begun)
     clones, written = files.clones, files.written
     folders.remove(storage, aside)
-    try:
+    with undone(lambda: folders.remove(storage, aside), aside):
         mark = documents.encode(makers.this_process(now_ms, f"restore {manifest.id}"))
         folders.put(storage, {paths.join(aside, places.MAKING): mark})  # 1
         copied = _clone(library, manifest, storage, aside, clones)  # 2
         folders.put(storage, {paths.join(aside, path): data for path, data in written.items()})  # 3
         _check(storage, aside, clones, written)  # 4
         folders.rename(storage, aside, name)  # 5
-    except BaseException as error:
-        _undo(storage, aside, error)
-        raise
     with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
         storage.delete([paths.join(name, places.MAKING)])
     new_bytes = copied + sum(map(len, written.values()))
@@ -167,13 +165,6 @@ def _damages(library: Storage, manifest: Manifest, target: Target) -> Sequence[D
     """What is wrong now with the sizes, and what the last verification found wrong within: a look is to find that out anew."""
     found = None if isinstance(target, Scratch) else manifests.last_verification(library, manifest.id)
     return [*completeness.damages(library, manifest.id, manifest.files), *(found.damages if found else ())]
-
-
-def _undo(storage: Storage, aside: str, error: BaseException) -> None:
-    try:
-        folders.remove(storage, aside)
-    except TidemarkError as left:
-        error.add_note(f"{aside} could not be removed ({left}); the next start cleans it.")
 
 
 def warnings(decided: Sequence[SinkPlan]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from pipelines.savepoint.gather import Gathered, Part, gather
 from pipelines.savepoint.image import JobImage
 from pipelines.storage import documents, folders
 from pipelines.storage.protocol import Clone, How, Storage
+from pipelines.storage.undoing import undone
 
 TRIES = 5
 """Spark deletes old files while we read: each try begins with the newest batch of that moment."""
@@ -86,7 +87,7 @@ def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming:
     """
     parts = [part for query in gathered for part in query.parts]
     mark = places.inside(naming.id, places.MAKING)
-    try:
+    with undone(lambda: discard(library, naming.id), f"What was made of savepoint {naming.id}"):
         folders.put(library, {mark: documents.encode(makers.this_process(naming.now_ms, "take"))})  # 1
         cloned = _clone(parts, library, naming.id)  # 2
         written = {places.inside(naming.id, path): data for path, data in _written(job, parts).items()}
@@ -96,9 +97,6 @@ def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming:
         completeness.require(library, naming.id, files)  # 5
         manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms())
         library.write(places.inside(naming.id, places.MANIFEST), documents.encode(manifest))  # 6
-    except BaseException as error:
-        _undo(library, naming.id, error)
-        raise
     with suppress(TidemarkError):  # 7: published all the same; a mark that stays is taken away by `library.clean`
         library.delete([mark])
     return manifests.summary(library, manifest, None)
@@ -162,14 +160,6 @@ def _manifest(
         how=dict(done.ways),
     )
     return replace(manifest, new_bytes=done.new_bytes + len(documents.encode(manifest)))
-
-
-def _undo(library: Storage, savepoint: SavepointId, error: BaseException) -> None:
-    """Removes what was made, the manifest first. What cannot be removed now is left to `library.clean`, and the error says so."""
-    try:
-        discard(library, savepoint)
-    except TidemarkError as left:
-        error.add_note(f"What was made of savepoint {savepoint} could not be removed ({left}); the next start cleans it.")
 
 
 def _moving(job: JobImage, wanted: Point) -> Unavailable:

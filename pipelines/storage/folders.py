@@ -12,10 +12,11 @@ import stat
 from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
-from pipelines.domain.errors import NotFound, TidemarkError
+from pipelines.domain.errors import NotFound
 from pipelines.storage import copying, parallel, paths
 from pipelines.storage.protocol import Clone, How, Storage
 from pipelines.storage.refusals import refusals
+from pipelines.storage.undoing import undone
 
 THREADS = 8
 REMOVALS = 10
@@ -126,14 +127,8 @@ def rename(storage: Storage, old: str, new: str) -> None:
             os.rename(_at(storage, old), _at(storage, new))
             copying.sync_folder(_at(storage, paths.parent(new)))
         return
-    try:
+    with undone(lambda: remove(storage, new), f"What was made of {new}"):
         _move(storage, old, new)
-    except Exception as error:
-        try:
-            remove(storage, new)
-        except TidemarkError as left:
-            error.add_note(f"What was made of {new} could not be removed: {left}")
-        raise
 
 
 def _move(storage: Storage, old: str, new: str) -> None:

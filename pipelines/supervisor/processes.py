@@ -16,11 +16,10 @@ from pathlib import Path
 import psutil
 
 from pipelines.domain.runs import LOG_FILE, Process
+from pipelines.sandbox import processes
 
 START_TOLERANCE_S = 2.0
 """A start time is the boot time plus ticks: it moves a little when the clock is set."""
-RUN_VARIABLE = "TIDEMARK_RUN"
-"""Environment variable that every process of a run inherits, so that what is left of it can be told from others."""
 
 _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 """Drivers that are children of this process, by pid: only their parent can reap them, whichever supervisor looks after them."""
@@ -28,16 +27,7 @@ _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 
 def spawn(command: Sequence[str], run_folder: Path, environ: Mapping[str, str]) -> Process:
     """Starts `command` with the run's folder as its last argument; raises OSError where it cannot be started."""
-    with (run_folder / LOG_FILE).open("ab") as log:
-        child = subprocess.Popen(
-            [*command, str(run_folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=run_folder,
-            env={**environ, RUN_VARIABLE: str(run_folder)},
-            start_new_session=True,
-        )
+    child = processes.start(command, run_folder, environ, LOG_FILE)
     _CHILDREN[child.pid] = child
     return Process(child.pid, psutil.Process(child.pid).create_time())
 
@@ -112,7 +102,7 @@ def _members(known: Process, run_folder: Path) -> Iterator[psutil.Process]:
 def _carries(process: psutil.Process, run_folder: Path) -> bool:
     """Another user's process tells nothing of its environment: it is not ours to end either."""
     try:
-        return bool(process.environ().get(RUN_VARIABLE) == str(run_folder))
+        return bool(process.environ().get(processes.MARK) == str(run_folder))
     except psutil.AccessDenied:
         return False
 

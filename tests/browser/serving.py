@@ -17,7 +17,7 @@ import psutil
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from pipelines.sandbox.java import java_home
-from pipelines.supervisor.processes import RUN_VARIABLE
+from pipelines.sandbox.processes import MARK
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120
@@ -82,7 +82,7 @@ def _of_runs(workspace: Path) -> Iterator[psutil.Process]:
     """Processes that carry a run of this workspace in their environment: drivers and all that they started."""
     for process in psutil.process_iter():
         try:
-            if process.environ().get(RUN_VARIABLE, "").startswith(str(workspace)):
+            if process.environ().get(MARK, "").startswith(str(workspace)):
                 yield process
         except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
             continue

@@ -76,7 +76,7 @@ def test_what_a_dead_caller_left_is_found_by_its_folder(tmp_path: Path) -> None:
     for folder in (inside, outside):
         folder.mkdir()
     command = [sys.executable, "-c", "import time; time.sleep(600)"]
-    ours, theirs = (processes._start(command, folder, os.environ, "log") for folder in (inside, outside))
+    ours, theirs = (processes.start(command, folder, os.environ, "log") for folder in (inside, outside))
     try:
         processes.end(inside)
         assert ours.wait(10) < 0

@@ -14,6 +14,7 @@ import pytest
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.requests import RunRequest
+from pipelines.sandbox.processes import MARK
 from pipelines.supervisor import processes
 from pipelines.supervisor.loop import Supervisor
 from pipelines.supervisor.starting import Driver
@@ -82,6 +83,6 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 def _is_ours(process: psutil.Process, root: Path) -> bool:
     try:
-        return process.environ().get(processes.RUN_VARIABLE, "").startswith(str(root))
+        return process.environ().get(MARK, "").startswith(str(root))
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
