@@ -1,4 +1,4 @@
-"""A storage that fails, or dies, at the k-th thing that is done to it."""
+"""A storage that fails, stands still, or dies, at the k-th thing that is done to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import pytest
@@ -50,6 +50,19 @@ class Fails(Fault):
     def strike(self) -> None:
         if self.steps == self.at:
             raise Unavailable("storage.failed", "the disk said no", "Look at the disk.")
+
+
+@dataclass
+class Delays(Fault):
+    """The k-th step takes so long that others get all of `meanwhile` done before it."""
+
+    meanwhile: Callable[[], object] = field(kw_only=True)
+    struck: bool = False
+
+    def strike(self) -> None:
+        if not self.struck:
+            self.struck = True
+            self.meanwhile()
 
 
 class KillsForReal(Fault):

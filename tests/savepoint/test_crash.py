@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Storage
 from tests.driver.process import ROOT
 from tests.savepoint import golden
-from tests.savepoint.faulty import Fails, Fault, FaultyStorage, Killed, Kills, break_folders
+from tests.savepoint.faulty import Delays, Fails, Fault, FaultyStorage, Killed, Kills, break_folders
 from tests.savepoint.golden import NOW_MS, Bench
 
 SP = SavepointId("sp-1")
@@ -135,6 +136,24 @@ def test_an_error_in_a_disposal_is_made_good_by_the_next(tmp_path: Path) -> None
         clean(bench)
         assert_whole(bench)
         assert_clean(bench)
+
+
+@pytest.mark.parametrize("verb", [take, fork, disposal])
+def test_others_start_and_clean_while_a_step_takes_long(verb: Verb, tmp_path: Path) -> None:
+    """Whoever is at work is alive, and says so: a cleaner leaves what he makes alone."""
+
+    def others(bench: Bench) -> None:
+        library.clean(bench.library, NOW_MS)
+        restore.clean(str(bench.folder / "forks"), NOW_MS)
+        assert_whole(bench)
+
+    for step in range(1, steps(tmp_path / "counted", verb) + 1):
+        bench = prepared(tmp_path / str(step), verb)
+        assert strike(bench, verb, Delays(step, meanwhile=partial(others, bench))) is None, step
+        assert_whole(bench)
+        assert_clean(bench)
+        assert len(library.shelf(bench.library).savepoints) == (0 if verb is disposal else 1)
+        assert (bench.folder / "forks" / "fork").exists() == (verb is fork)
 
 
 @pytest.mark.parametrize("part", [0.1, 0.4, 0.8, 1.0])

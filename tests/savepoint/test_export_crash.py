@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
@@ -23,7 +24,7 @@ from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from tests.savepoint import golden
 from tests.savepoint.exported import FORMS, SP, bring, export, shelf, target
-from tests.savepoint.faulty import Fails, Fault, FaultyStorage, Killed, Kills, break_folders
+from tests.savepoint.faulty import Delays, Fails, Fault, FaultyStorage, Killed, Kills, break_folders
 from tests.savepoint.golden import NOW_MS, Bench
 
 Wrap = Callable[[Storage], Storage]
@@ -146,6 +147,26 @@ def test_at_every_step(fault: type[Fault], verb: Verb, form: str, kind: str, tmp
             assert {path for path in everything(url) if ".tmp-" not in path} in (set(), allowed)
         else:
             assert_clean(bench, url, allowed)
+        shutil.rmtree(bench.folder)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("verb", [exports, imports])
+def test_others_start_and_clean_while_a_step_takes_long(verb: Verb, form: str, tmp_path: Path) -> None:
+    def others(bench: Bench) -> None:
+        for shelved in (bench.library, shelf(bench.folder)):
+            library.clean(shelved, NOW_MS)
+
+    counting, bench = Fault(0), prepared(tmp_path / "counted", verb, url := places("local", form, tmp_path / "counted"))
+    assert strike(bench, verb, url, counting) is None
+    allowed = everything(url)
+    for step in range(1, counting.steps + 1, 2):
+        url = places("local", form, tmp_path / str(step))
+        bench = prepared(tmp_path / str(step), verb, url)
+        assert strike(bench, verb, url, Delays(step, meanwhile=partial(others, bench))) is None, step
+        assert_whole(bench)
+        assert_clean(bench, url, allowed)
+        assert everything(url) and (verb is exports or folders.children(shelf(bench.folder)) == [SP])
         shutil.rmtree(bench.folder)
 
 
