@@ -17,11 +17,13 @@ WINDOW_MS = 10_000
 SETTLED_MS = 900
 """Younger than this, a rate would jump about; nothing is said of it yet."""
 
+DIAGNOSE = "diagnose"
 VERBS: dict[str, tuple[str, str]] = {
     "stop": ("Stopping", "Stopped"),
     "cancel": ("Cancelling", "Cancelled at once"),
     "verify": ("Verifying", "Verified"),
     "prove": ("Proving", "Proved"),
+    DIAGNOSE: ("Examining", "Examined"),
     "export": ("Exporting", "Exported"),
     "import": ("Importing", "Imported"),
 }
@@ -119,14 +121,16 @@ def outcome(operation: Operation) -> str:
         return f"{about} is not proved, but {operation.result}: its proof says why"
     if operation.kind in CHECKS:
         return f"{done} {about}: {operation.result}"
+    if operation.kind == DIAGNOSE:
+        return f"{done} {about}: nothing is damaged"
     if operation.kind == "import":
         return f"Imported {operation.result or about}"
     return f"{done} {about} to {operation.result}" if operation.kind == "export" and operation.result else f"{done} {about}"
 
 
 def damaged(operation: Operation) -> bool:
-    """Whether a check that is done reached no level."""
-    return operation.state is OperationState.DONE and operation.kind in CHECKS and operation.result in ("", DAMAGED)
+    """Whether a look that is done found damage, or reached no level."""
+    return operation.state is OperationState.DONE and operation.kind in (*CHECKS, DIAGNOSE) and operation.result in ("", DAMAGED)
 
 
 def bar(operation: Operation, samples: Sequence[Sample], now_ms: float) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from html import escape
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import formats, progress, session
 from dashboard.widgets import chip, error_box, message_box
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import TidemarkError
@@ -19,6 +20,7 @@ KINDS = {
     "unreadable": "unreadable",
     "state": "refused by Spark",
 }
+LOOK_S = 0.3
 MOST = 12
 """Findings that are listed; the rest is counted."""
 
@@ -29,15 +31,30 @@ def examine(subject: str, stamp: object) -> Sequence[Diagnosis] | None:
     key = f"diagnosis_{subject}"
     kept = st.session_state.get(key)
     if kept is None or kept[0] != stamp:
-        with st.spinner(f"Reading every file of {subject}", show_time=True):
-            try:
-                kept = (stamp, tuple(session.workspace().diagnose(subject)))
-            except TidemarkError as error:
-                error_box(error)
-                return None
+        try:
+            kept = (stamp, _looked(subject))
+        except TidemarkError as error:
+            error_box(error)
+            return None
         st.session_state[key] = kept
     found: Sequence[Diagnosis] = kept[1]
     return found
+
+
+def _looked(subject: str) -> Sequence[Diagnosis]:
+    """The doctor's word, awaited beside a bar that says how far the reading is. Whoever goes elsewhere meanwhile leaves it going on."""
+    workspace, place, samples = session.workspace(), st.empty(), ()
+    pool = ThreadPoolExecutor(1)
+    answer = pool.submit(workspace.diagnose, subject)
+    pool.shutdown(wait=False)
+    while not answer.done():
+        for one in workspace.operations(running=True):
+            if one.kind == progress.DIAGNOSE and subject in (one.job, one.subject):
+                samples = progress.sampled(samples, one.amount, session.now_ms())
+                place.html(progress.bar(one, samples, session.now_ms()))
+        wait([answer], timeout=LOOK_S)
+    place.empty()
+    return tuple(answer.result())
 
 
 def examined(subject: str) -> bool:

@@ -18,6 +18,7 @@ from pipelines.checkpoint.listing import Listing, listed
 from pipelines.domain.diagnosis import Finding
 from pipelines.domain.trust import Damage
 from pipelines.storage.protocol import Entry, Storage
+from pipelines.storage.watching import UNWATCHED, Watch
 
 LOOKS = 4
 READERS = 8
@@ -45,15 +46,15 @@ class Subject:
     """A savepoint is of one batch; None judges every retained one."""
 
 
-def examine(subject: Subject) -> Examined:
-    """Reads all of it, at most `LOOKS` times over; raises what the storage raises (Unavailable)."""
+def examine(subject: Subject, watch: Watch = UNWATCHED) -> Examined:
+    """Reads all of it, at most `LOOKS` times over; raises what the storage raises (Unavailable), and what `watch` does."""
     sound: set[tuple[str, Entry]] = set()
-    found, settled = _look(subject, sound)
+    found, settled = _look(subject, sound, watch)
     for _ in range(LOOKS - 1):
         if settled and not found.findings:
             return found
         seen = {_key(one) for one in found.findings}
-        again, settled = _look(subject, sound)
+        again, settled = _look(subject, sound, watch)
         if settled and {_key(one) for one in again.findings} == seen:
             return again
         found = replace(again, findings=tuple(one for one in again.findings if _key(one) in seen))
@@ -64,18 +65,19 @@ def _key(finding: Finding) -> tuple[str, str]:
     return finding.damage.path, finding.damage.kind
 
 
-def _look(subject: Subject, sound: set[tuple[str, Entry]]) -> tuple[Examined, bool]:
+def _look(subject: Subject, sound: set[tuple[str, Entry]], watch: Watch) -> tuple[Examined, bool]:
     """One look, and whether nothing went away under it. The commits are asked for first: what a batch needs was there when it committed."""
     committed = logs.batch_ids(listed(subject.checkpoint, commits.FOLDER).files(commits.FOLDER))
     listing = listed(subject.checkpoint)
     sink = listed(subject.sink_log) if subject.sink_log is not None else NOTHING
     newest = committed[-1] if committed else None
     every, source_logs = _needs(subject, listing, sink, _batches(subject, listing, newest))
-    wrong = _contents(subject.checkpoint, listing, source_logs, sound)
-    if subject.sink_log is not None:
-        wrong |= doctor_sink.named(_contents(subject.sink_log, sink, frozenset({""}), sound))
-    kept = [needs for needs in every if not needs.purged]
     looked = [entry for one in (listing, sink) for files in one.folders.values() for entry in files.values()]
+    watch.step("reading", sum(entry.bytes for entry in looked))
+    wrong = _contents(subject.checkpoint, listing, source_logs, sound, watch)
+    if subject.sink_log is not None:
+        wrong |= doctor_sink.named(_contents(subject.sink_log, sink, frozenset({""}), sound, watch))
+    kept = [needs for needs in every if not needs.purged]
     whole = [needs for needs in kept if not needs.vanished and not needs.damages and not needs.files & wrong.keys()]
     found = Examined(
         files=len(looked),
@@ -106,11 +108,14 @@ def _needs(subject: Subject, listing: Listing, sink: Listing, batches: Sequence[
     return every, frozenset(walker.source_logs)
 
 
-def _contents(storage: Storage, listing: Listing, source_logs: frozenset[str], sound: set[tuple[str, Entry]]) -> dict[str, Damage]:
+def _contents(
+    storage: Storage, listing: Listing, source_logs: frozenset[str], sound: set[tuple[str, Entry]], watch: Watch
+) -> dict[str, Damage]:
     """What is wrong within files, by the path of the file (the damage may be in its checksum); hidden ones are looked at with theirs."""
     entries = [entry for files in listing.folders.values() for name, entry in files.items() if not name.startswith(".")]
 
     def check(entry: Entry) -> Damage | None:
+        watch.advance(entry.bytes)
         if (storage.url, entry) in sound:
             return None
         try:

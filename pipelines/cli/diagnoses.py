@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.cli import formats, output
+from pipelines.cli.following import answered
 from pipelines.cli.session import Here
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.errors import Corrupt
@@ -12,7 +13,7 @@ from pipelines.domain.errors import Corrupt
 
 def examine(here: Here, subject: str) -> None:
     """Prints the doctor's word on a job, or the checkpoint at a path or URL; Corrupt where it found damage."""
-    found = here.face.diagnose(subject)
+    found = answered(here, lambda: here.face.diagnose(subject), lambda one: one.kind == "diagnose" and subject in (one.job, one.subject))
     here.show(found, text(found))
     damaged = [one for one in found if not one.sound]
     if damaged:

@@ -11,11 +11,11 @@ from pipelines.domain.savepoints import ExportPlan, Manifest, StoredFile
 from pipelines.savepoint import archive, completeness, leases, makers, manifests, places, sealing
 from pipelines.savepoint.addresses import Address, Open, address
 from pipelines.savepoint.sealing import Seal
-from pipelines.savepoint.watching import Unwatched, Watch
 from pipelines.storage import copying, documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.undoing import undone
+from pipelines.storage.watching import UNWATCHED, Watch
 
 LATER = (places.PROGRESS, places.VERIFIED)
 """What a savepoint may hold beside its files, its seal and its manifest, and takes along."""
@@ -52,7 +52,7 @@ def export(
     savepoint: SavepointId,
     to: Target,
     now_ms: int,
-    watch: Watch | None = None,
+    watch: Watch = UNWATCHED,
     *,
     read_back: bool = False,
     open_at: Open = open_storage,
@@ -63,7 +63,6 @@ def export(
     Raises NotFound, AlreadyExists (`export.exists`), Corrupt (`savepoint.damaged`, `export.damaged` for a copy that is not what was
     exported), Conflict (`savepoint.disposing`), Unavailable for a target that cannot be written.
     """
-    watch = watch or Unwatched()
     parent = address(to.url, open_at).parent
     with leases.lease(library, savepoint, f"export to {to.url}", now_ms, lives):
         manifest = _refused(library, savepoint, parent, to)

@@ -14,11 +14,11 @@ from pipelines.savepoint import archive, completeness, library, makers, places, 
 from pipelines.savepoint.addresses import Address, Open, address
 from pipelines.savepoint.archive import Head
 from pipelines.savepoint.discarding import discard
-from pipelines.savepoint.watching import Unwatched, Watch
 from pipelines.storage import copying, documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.undoing import undone
+from pipelines.storage.watching import UNWATCHED, Watch
 
 SMALL_BYTES = 4 * 1024 * 1024
 """Files up to this size are held in memory on their way; larger ones are streamed."""
@@ -40,14 +40,13 @@ class Source(Protocol):
 
 
 def bring(
-    url: str, shelf: Storage, now_ms: int, watch: Watch | None = None, *, claim: Claim | None = None, open_at: Open = open_storage
+    url: str, shelf: Storage, now_ms: int, watch: Watch = UNWATCHED, *, claim: Claim | None = None, open_at: Open = open_storage
 ) -> Savepoint:
     """The savepoint at `url` in `shelf` (the storage of all savepoints), published and found intact when this returns.
 
     Raises NotFound (`import.nothing`), Corrupt (`import.damaged`, `import.not_a_savepoint`), Unsupported for a newer format,
     AlreadyExists (`savepoint.exists`); nothing is left of it then.
     """
-    watch = watch or Unwatched()
     with opened(address(url, open_at)) as source, claim(source.head) if claim else _unclaimed():
         savepoint = source.head.manifest.id
         if next(iter(shelf.list(savepoint)), None) is not None:

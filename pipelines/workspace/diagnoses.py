@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from pipelines.checkpoint import commits, doctor, doctor_parts, logs, metadata, offsets, sink_log
 from pipelines.checkpoint.doctor import Examined, Subject
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
-from pipelines.domain.ids import JobName, QueryName, SavepointId, query_name
+from pipelines.domain.ids import JobName, OperationId, QueryName, SavepointId, query_name
+from pipelines.domain.operations import DAMAGED, SOUND, Operation, OperationState
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.domain.trust import Damage, Trust
 from pipelines.savepoint import completeness, manifests, places, sealing, verify
@@ -16,40 +18,52 @@ from pipelines.savepoint.image import QueryPlace
 from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
-from pipelines.workspace import advice, images, runs, savepoints
+from pipelines.storage.watching import Watch
+from pipelines.workspace import advice, images, operations, runs, savepoints
 from pipelines.workspace.advice import Good, Outlook
 from pipelines.workspace.parts import Parts
 
 
 def diagnose(parts: Parts, subject: str) -> Sequence[Diagnosis]:
-    """One diagnosis a query. NotFound (`diagnose.nothing`) where `subject` is neither a job, a savepoint nor a checkpoint's place."""
+    """One diagnosis a query, made as an operation. NotFound (`diagnose.nothing`) where `subject` is neither a job, a savepoint nor a
+    checkpoint's place; Conflict (`operation.cancelled`) where somebody ended it."""
+    job, about, look = _subject(parts, subject)
+    operation = OperationId(parts.new_id("o"))
+    wanted = Operation(operation, "diagnose", job, OperationState.RUNNING, parts.now_ms(), subject=about, can_cancel=True)
+    return operations.answered(parts, wanted, look, lambda found: SOUND if all(one.sound for one in found) else DAMAGED)
+
+
+def _subject(parts: Parts, subject: str) -> tuple[JobName, str, Callable[[Watch], list[Diagnosis]]]:
+    """The job that it is about, what is looked at (nothing for the job itself), and the looking."""
     try:
-        return _job(parts, runs.known(parts, subject))
+        job = runs.known(parts, subject)
     except NotFound as error:
         if error.code != "job.not_found":
             raise
+    else:
+        return job, "", partial(_job, parts, job)
     try:
         savepoint = savepoints.get(parts, subject)
     except NotFound:
-        return [_checkpoint(subject)]
-    return _savepoint(parts, savepoint)
+        return JobName(""), subject, partial(_checkpoint, subject, _opened(subject))
+    return savepoint.job, savepoint.id, partial(_savepoint, parts, savepoint)
 
 
-def _job(parts: Parts, job: JobName) -> list[Diagnosis]:
+def _job(parts: Parts, job: JobName, watch: Watch) -> list[Diagnosis]:
     image = images.image(parts, job)
     good = list(_good(parts, job, ""))
     known = parts.files.job(job)
     attached = known is not None and known.attached
     found: list[Diagnosis] = []
     for place in image.queries:
-        seen = _live(place)
+        seen = _live(place, watch)
         said = advice.of_job(job, len(image.queries), _outlook(seen), good, attached=attached)
         found.append(_diagnosis(job, place.query, place.checkpoint, seen, seen.findings, said))
     return found
 
 
-def _live(place: QueryPlace) -> Examined:
-    return doctor.examine(Subject(open_storage(place.checkpoint), _sink_log(place)))
+def _live(place: QueryPlace, watch: Watch) -> Examined:
+    return doctor.examine(Subject(open_storage(place.checkpoint), _sink_log(place)), watch)
 
 
 def _sink_log(place: QueryPlace) -> Storage | None:
@@ -58,7 +72,7 @@ def _sink_log(place: QueryPlace) -> Storage | None:
     return open_storage(f"{place.sink_path.rstrip('/')}/{sink_log.FOLDER}")
 
 
-def _checkpoint(place: str) -> Diagnosis:
+def _opened(place: str) -> Storage:
     try:
         storage = open_storage(place)
         known = any(_is_a_checkpoints(entry.path) for entry in storage.list())
@@ -66,9 +80,13 @@ def _checkpoint(place: str) -> Diagnosis:
         raise _nothing(place, f" ({error.message})") from error
     if not place or not known:
         raise _nothing(place, "")
-    seen = doctor.examine(Subject(storage))
+    return storage
+
+
+def _checkpoint(place: str, storage: Storage, watch: Watch) -> list[Diagnosis]:
+    seen = doctor.examine(Subject(storage), watch)
     name = query_name(place.rstrip("/").rpartition("/")[2])
-    return _diagnosis(place, name, storage.url, seen, seen.findings, advice.of_checkpoint(storage.url, _outlook(seen)))
+    return [_diagnosis(place, name, storage.url, seen, seen.findings, advice.of_checkpoint(storage.url, _outlook(seen)))]
 
 
 def _is_a_checkpoints(path: str) -> bool:
@@ -85,9 +103,9 @@ def _nothing(subject: str, why: str) -> NotFound:
     )
 
 
-def _savepoint(parts: Parts, savepoint: Savepoint) -> list[Diagnosis]:
+def _savepoint(parts: Parts, savepoint: Savepoint, watch: Watch) -> list[Diagnosis]:
     """Its files by the manifest and the seal, and the checkpoints within as Spark would read them."""
-    good, live = list(_good(parts, savepoint.job, savepoint.id)), _restorable_live(parts, savepoint.job)
+    good, live = list(_good(parts, savepoint.job, savepoint.id)), _restorable_live(parts, savepoint.job, watch)
     try:
         manifest = manifests.load(parts.library, savepoint.id)
     except (Corrupt, Unsupported) as error:
@@ -95,25 +113,27 @@ def _savepoint(parts: Parts, savepoint: Savepoint) -> list[Diagnosis]:
         said = advice.of_savepoint(savepoint.id, savepoint.job, True, good, live)
         nothing = Examined(0, 0, (), None, ())
         return [_diagnosis(savepoint.id, image.query, savepoint.path, nothing, (broken,), said) for image in savepoint.queries]
-    damages = _by_files(parts, manifest)
-    return [_image(parts, manifest, image, damages, good, live) for image in manifest.queries]
+    damages = _by_files(parts, manifest, watch)
+    return [_image(parts, manifest, image, damages, good, live, watch) for image in manifest.queries]
 
 
-def _by_files(parts: Parts, manifest: Manifest) -> list[Damage]:
+def _by_files(parts: Parts, manifest: Manifest, watch: Watch) -> list[Damage]:
     """What is missing, and, where the savepoint is sealed, what is not what it was."""
     try:
         sealed = sealing.read(parts.library, manifest.id) is not None
     except Corrupt as error:
         return [Damage(places.CHECKSUMS, "unreadable", error.message), *completeness.damages(parts.library, manifest.id, manifest.files)]
-    return list(verify.check(parts.library, manifest.id, Trust.INTACT if sealed else Trust.COMPLETE, parts.now_ms()).damages)
+    level = Trust.INTACT if sealed else Trust.COMPLETE
+    watch.step("computing checksums", sum(file.bytes for file in manifest.files) if sealed else 0)
+    return list(verify.check(parts.library, manifest.id, level, parts.now_ms(), watch.advance).damages)
 
 
 def _image(
-    parts: Parts, manifest: Manifest, image: QueryImage, damages: Sequence[Damage], good: Sequence[Good], live: Sequence[int]
+    parts: Parts, manifest: Manifest, image: QueryImage, damages: Sequence[Damage], good: Sequence[Good], live: Sequence[int], watch: Watch
 ) -> Diagnosis:
     home, sink = (f"{parts.library.url}/{manifest.id}/{folder(image.query)}" for folder in (places.checkpoint, places.sink_log))
     has_log = bool(places.below([file.path for file in manifest.files], places.sink_log(image.query)))
-    seen = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, (image.batch,)))
+    seen = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, (image.batch,)), watch)
     findings = _merged(manifest, image, damages, seen)
     if any(finding.batches for finding in findings):
         seen = Examined(seen.files, seen.bytes, seen.findings, seen.newest_committed, ())
@@ -169,11 +189,11 @@ def _complete(parts: Parts, savepoint: SavepointId) -> bool:
     return not completeness.damages(parts.library, savepoint, manifest.files)
 
 
-def _restorable_live(parts: Parts, job: JobName) -> Sequence[int]:
+def _restorable_live(parts: Parts, job: JobName, watch: Watch) -> Sequence[int]:
     """What the job's own checkpoint can restore, of a job with one query; nothing where the job or its checkpoint is gone."""
     try:
         image = images.image(parts, runs.known(parts, job))
-        return _live(image.queries[0]).restorable if len(image.queries) == 1 else ()
+        return _live(image.queries[0], watch).restorable if len(image.queries) == 1 else ()
     except TidemarkError:
         return ()
 

@@ -6,7 +6,7 @@ Where an export writes to is noted in `exports/` first: the next opening removes
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -76,16 +76,12 @@ def take_to(parts: Parts, job: str, request: TakeRequest) -> Savepoint | TakePla
     if request.dry_run:
         plan = savepoints.take_into(parts, shelf, name, request, Reason.MANUAL)
         return replace(plan, new_bytes=plan.bytes) if isinstance(plan, TakePlan) else plan
-    ended: list[Savepoint | BaseException] = []
-    operations.begin(
+    return operations.answered(
         parts,
         _operation(parts, operation, "export", name, home),
-        _kept(ended, lambda ticket: _take(parts, shelf, name, request, home, operation, ticket)),
+        lambda ticket: _take(parts, shelf, name, request, home, operation, ticket),
+        lambda taken: taken.path,
     )
-    operations.wait(parts, operation)
-    if isinstance(ended[0], BaseException):
-        raise ended[0]
-    return ended[0]
 
 
 def clean(parts: Parts) -> None:
@@ -159,21 +155,6 @@ def _take(parts: Parts, shelf: Storage, job: JobName, request: TakeRequest, home
         shutil.rmtree(parts.layout.export_library(operation), ignore_errors=True)  # the next opening removes what stays
     events.say(parts, "savepoint.exported", job, taken.id, f"savepoint {taken.id} was taken to {to.url}")
     return replace(taken, path=to.url, new_bytes=taken.bytes)
-
-
-def _kept(ended: list[Savepoint | BaseException], work: Callable[[Ticket], Savepoint]) -> operations.Work:
-    """`work` whose outcome, or error, is kept for the caller that waits for it."""
-
-    def working(ticket: Ticket) -> str:
-        try:
-            ended.append(work(ticket))
-        except BaseException as error:
-            ended.append(error)
-            raise
-        taken = ended[0]
-        return taken.path if isinstance(taken, Savepoint) else ""
-
-    return working
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Conflict, TidemarkError
@@ -18,6 +19,7 @@ from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.workspace.parts import Parts
 
 log = logging.getLogger("tidemark.operations")
+T = TypeVar("T")
 
 
 class Cancelled(Conflict):
@@ -71,6 +73,26 @@ def begin(parts: Parts, wanted: Operation, work: Work) -> Operation:
     parts.under_way[wanted.id] = ticket
     threading.Thread(target=_carry, args=(parts, wanted, work, ticket), name=f"operation {wanted.id}", daemon=True).start()
     return get(parts, wanted.id)
+
+
+def answered(parts: Parts, wanted: Operation, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
+    """What `work` answers, done as the operation `wanted` whose result is `result` of it; raises what it raises."""
+    ended: list[T | BaseException] = []
+
+    def working(ticket: Ticket) -> str:
+        try:
+            answer = work(ticket)
+        except BaseException as error:
+            ended.append(error)
+            raise
+        ended.append(answer)
+        return result(answer)
+
+    begin(parts, wanted, working)
+    wait(parts, wanted.id)
+    if isinstance(ended[0], BaseException):
+        raise ended[0]
+    return ended[0]
 
 
 def wait(parts: Parts, operation: OperationId) -> Operation:

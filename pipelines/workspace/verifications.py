@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipelines.domain.ids import OperationId
-from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.operations import DAMAGED, Operation, OperationState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import library, manifests
@@ -17,8 +17,6 @@ from pipelines.workspace.operations import Ticket
 from pipelines.workspace.parts import Parts
 
 TURN_S = 0.5
-DAMAGED = "damaged"
-"""The result of an operation whose verification found damage."""
 
 
 def verify(parts: Parts, named: str, level: Trust) -> Verification:
@@ -29,42 +27,35 @@ def verify(parts: Parts, named: str, level: Trust) -> Verification:
     savepoint = savepoints.get(parts, named)
     if level is not Trust.PROVED:
         return _files(parts, savepoint, level)
-    outcome: list[Verification | BaseException] = []
-    operations.wait(parts, _begin(parts, savepoint, level, outcome).id)
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    wanted = _operation(parts, savepoint, level)
+    return operations.answered(parts, wanted, lambda ticket: _checked(parts, savepoint, level, wanted.id, ticket), _result)
 
 
 def start(parts: Parts, named: str, level: Trust) -> Operation:
     """The same as an operation; its result is the level reached, or `damaged`."""
-    return _begin(parts, savepoints.get(parts, named), level, [])
+    savepoint = savepoints.get(parts, named)
+    wanted = _operation(parts, savepoint, level)
+    return operations.begin(parts, wanted, lambda ticket: _result(_checked(parts, savepoint, level, wanted.id, ticket)))
 
 
 def last(parts: Parts, named: str) -> Verification | None:
     return manifests.last_verification(parts.library, savepoints.get(parts, named).id)
 
 
-def _begin(parts: Parts, savepoint: Savepoint, level: Trust, outcome: list[Verification | BaseException]) -> Operation:
-    operation = OperationId(parts.new_id("o"))
-    kind = "prove" if level is Trust.PROVED else "verify"
-
-    def work(ticket: Ticket) -> str:
-        try:
-            found = _prove(parts, savepoint, operation, ticket) if level is Trust.PROVED else _watched(parts, savepoint, level, ticket)
-        except BaseException as error:
-            outcome.append(error)
-            raise
-        outcome.append(found)
-        return found.reached or DAMAGED
-
-    wanted = Operation(operation, kind, savepoint.job, OperationState.RUNNING, parts.now_ms(), subject=savepoint.id, can_cancel=True)
-    return operations.begin(parts, wanted, work)
+def _operation(parts: Parts, savepoint: Savepoint, level: Trust) -> Operation:
+    named, kind = OperationId(parts.new_id("o")), "prove" if level is Trust.PROVED else "verify"
+    return Operation(named, kind, savepoint.job, OperationState.RUNNING, parts.now_ms(), subject=savepoint.id, can_cancel=True)
 
 
-def _watched(parts: Parts, savepoint: Savepoint, level: Trust, ticket: Ticket) -> Verification:
+def _checked(parts: Parts, savepoint: Savepoint, level: Trust, operation: OperationId, ticket: Ticket) -> Verification:
+    if level is Trust.PROVED:
+        return _prove(parts, savepoint, operation, ticket)
     ticket.step("checking", savepoint.bytes if level is not Trust.COMPLETE else 0)
     return _files(parts, savepoint, level, ticket.advance)
+
+
+def _result(found: Verification) -> str:
+    return found.reached or DAMAGED
 
 
 def _files(parts: Parts, savepoint: Savepoint, level: Trust, advance: Advance = unwatched) -> Verification:

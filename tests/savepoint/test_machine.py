@@ -27,9 +27,9 @@ from pipelines.savepoint.addresses import address
 from pipelines.savepoint.choosing import Newest, OfBatch, Point
 from pipelines.savepoint.exporting import Target
 from pipelines.savepoint.gather import retained_batches
-from pipelines.savepoint.watching import Unwatched
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Storage
+from pipelines.storage.watching import Unwatched
 from tests.conftest import in_ci
 from tests.savepoint.faulty import Fault, FaultyStorage, Killed, Kills, break_folders
 from tests.savepoint.golden import NOW_MS, VERSION

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipelines.checkpoint import doctor
 from pipelines.domain.diagnosis import Diagnosis
-from pipelines.domain.errors import NotFound
+from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.jobs import Run
+from pipelines.domain.operations import DAMAGED, SOUND, OperationState
 from pipelines.domain.requests import TakeRequest
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.trust import Trust
+from pipelines.domain.trust import Damage, Trust
 from pipelines.savepoint import verify
 from tests.workspace.conftest import NEWEST, House
+
+PATIENCE_S = 30
 
 
 def one(house: House, subject: str) -> Diagnosis:
@@ -146,3 +153,40 @@ def test_a_diagnosis_is_json(house: House) -> None:
 
     house.ran("a")
     assert json.loads(documents.encode(one(house, "a")))["restorable"][-1] == NEWEST
+
+
+def test_a_look_is_an_operation_that_can_be_ended(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.ran("a")
+    reading, go_on = threading.Event(), threading.Event()
+    damage_in = doctor.damage_in
+
+    def slow(*args: Any) -> Damage | None:
+        reading.set()
+        go_on.wait(PATIENCE_S)
+        return damage_in(*args)
+
+    monkeypatch.setattr(doctor, "damage_in", slow)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(house.face.diagnose, "a")
+        assert reading.wait(PATIENCE_S)
+        [running] = house.face.operations(running=True)
+        assert (running.kind, running.job, running.subject, running.can_cancel) == ("diagnose", "a", "", True)
+        assert running.amount is not None and running.amount.step == "reading" and 0 < running.amount.done <= running.amount.total
+        house.face.cancel(running.id)
+        go_on.set()
+        with pytest.raises(Conflict) as caught:
+            answer.result(PATIENCE_S)
+    assert caught.value.code == "operation.cancelled"
+    assert house.face.operation(running.id).state is OperationState.CANCELLED
+
+
+def test_what_was_found_is_the_operations_result(house: House) -> None:
+    run = house.ran("a")
+    house.face.diagnose("a")
+    assert house.face.operations()[0].result == SOUND
+    lose(run, "metadata")
+    house.face.diagnose("a")
+    assert house.face.operations()[0].result == DAMAGED
+    with pytest.raises(NotFound):
+        house.face.diagnose("nothing")
+    assert len(house.face.operations()) == 2

@@ -25,3 +25,6 @@ class Unwatched:
 
     def advance(self, done: int) -> None:
         return
+
+
+UNWATCHED = Unwatched()
