@@ -7,11 +7,9 @@ from typing import Annotated
 import typer
 
 from pipelines.cli import options
-from pipelines.cli.plans import restore_plan
 from pipelines.cli.runs import show_begun
 from pipelines.cli.session import Here, opened
 from pipelines.domain.requests import ForkRequest
-from pipelines.domain.savepoints import RestorePlan
 
 
 def register(app: typer.Typer) -> None:
@@ -57,11 +55,7 @@ def fork(
             new_queries=tuple(new_query or ()),
             dry_run=dry_run,
         )
-        begun = here.face.fork(origin, request)
-        if isinstance(begun, RestorePlan):
-            here.show(begun, restore_plan(begun))
-        else:
-            show_begun(here, begun, wait, timeout)
+        show_begun(here, here.face.fork(origin, request), wait, timeout)
 
 
 def _conf_of(here: Here, savepoint: str) -> dict[str, str]:

@@ -101,11 +101,7 @@ def resume(
             new_queries=tuple(new_query or ()),
             dry_run=dry_run,
         )
-        begun = here.face.resume(job, request)
-        if isinstance(begun, RestorePlan):
-            here.show(begun, restore_plan(begun))
-        else:
-            show_begun(here, begun, wait, timeout)
+        show_begun(here, here.face.resume(job, request), wait, timeout)
 
 
 def stop(
@@ -163,8 +159,11 @@ def logs(
                 here.session.tick()
 
 
-def show_begun(here: Here, begun: Run, wait: bool, timeout: float) -> None:
-    """Lets the supervisor start what was begun, waits for it if asked, and prints it."""
+def show_begun(here: Here, begun: Run | RestorePlan, wait: bool, timeout: float) -> None:
+    """Lets the supervisor start what was begun, waits for it if asked, and prints it; the plan of what a dry run would begin."""
+    if isinstance(begun, RestorePlan):
+        here.show(begun, restore_plan(begun))
+        return
     here.session.tick()
     if wait:
         begun = here.session.until(lambda: _up(here, begun), timeout, f"the start of {begun.job}")
