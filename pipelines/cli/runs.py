@@ -165,9 +165,10 @@ def show_begun(here: Here, begun: Run | RestorePlan, wait: bool, timeout: float)
         here.show(begun, restore_plan(begun))
         return
     here.session.tick()
+    seen = begun
     if wait:
-        begun = here.session.until(lambda: _up(here, begun), timeout, f"the start of {begun.job}")
-    here.show(begun, f"{begun.job} {begun.id}")
+        seen = here.session.until(lambda: _up(here, begun), timeout, f"the start of {begun.job}")
+    here.show(seen, f"{seen.job} {seen.id}")
 
 
 def _up(here: Here, begun: Run) -> Run | None:
