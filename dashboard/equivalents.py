@@ -51,13 +51,18 @@ def upgrade(job: str, url: str, request: ResumeRequest, script: str) -> Equivale
     options = [*_option("--from", request.from_savepoint or None), *_option("--code", script if request.code is not None else None)]
     options += [part for arg in request.args or () for part in (f"--arg={arg}",)]
     options += [part for name, value in (request.conf or {}).items() for part in ("--conf", f"{name}={value}")]
-    options += [*_option("--master", request.master), *(part for one in request.new_queries for part in ("--new-query", one))]
+    options += [
+        *_option("--master", request.master),
+        *_option("--runtime", request.python),
+        *(part for one in request.new_queries for part in ("--new-query", one)),
+    ]
     body = {
         "from_savepoint": request.from_savepoint or None,
         "code": "…" if request.code is not None else None,
         "args": list(request.args) if request.args is not None else None,
         "conf": dict(request.conf) if request.conf is not None else None,
         "master": request.master,
+        "python": request.python,
         "new_queries": list(request.new_queries) or None,
     }
     return Equivalent("Upgrade", _command("resume", job, *options), _post(url, f"/jobs/{quote(job)}/resume", _given(body)))

@@ -128,6 +128,7 @@ def changed(original: Version, savepoint: str, variant: Variant) -> ResumeReques
         args=asked.args if asked.args != original.args else None,
         conf=asked.conf if asked.conf != dict(original.conf) else None,
         master=asked.master if asked.master and asked.master != original.master else None,
+        python=asked.python if asked.python != original.python else None,
         new_queries=asked.new_queries,
     )
 

@@ -25,6 +25,7 @@ def fork(
     arg: options.Args = None,
     conf: options.Confs = None,
     master: options.Master = None,
+    runtime: options.Runtime = None,
     sink: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,6 +52,7 @@ def fork(
             args=tuple(arg) if arg is not None else None,
             conf={**_conf_of(here, origin), **options.confs(conf)} if conf else None,
             master=master,
+            python=runtime,
             sinks=options.sinks(sink),
             new_queries=tuple(new_query or ()),
             dry_run=dry_run,

@@ -25,6 +25,14 @@ Args = Annotated[
     list[str] | None, typer.Option("--arg", metavar="ARG", help="An argument of the script, in place of those it had; may be given again.")
 ]
 Master = Annotated[str | None, typer.Option("--master", help="Spark master; the one it had if not given.")]
+Runtime = Annotated[
+    str | None,
+    typer.Option(
+        "--runtime",
+        metavar="PYTHON",
+        help="Interpreter whose PySpark runs it, an empty text for Tidemark's own; the one it had if not given.",
+    ),
+]
 Code = Annotated[
     Path | None,
     typer.Option("--code", exists=True, dir_okay=False, readable=True, help="Script with changed code; the code it had if not given."),

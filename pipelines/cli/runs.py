@@ -44,6 +44,7 @@ def run(
     runtime: Annotated[
         str, typer.Option("--runtime", metavar="PYTHON", help="Interpreter whose PySpark runs it; Tidemark's own if not given.")
     ] = "",
+    new_query: options.NewQueries = None,
     wait: options.Wait = False,
     timeout: options.Timeout = 300,
     workspace: options.Workspace = None,
@@ -61,6 +62,7 @@ def run(
             python=runtime,
             source=str(script.resolve()),
             from_savepoint=options.savepoint_name(from_savepoint) if from_savepoint else "",
+            new_queries=tuple(new_query or ()),
         )
         show_begun(here, here.face.run(request), wait, timeout)
 
@@ -81,6 +83,7 @@ def resume(
     arg: options.Args = None,
     conf: options.Confs = None,
     master: options.Master = None,
+    runtime: options.Runtime = None,
     new_query: options.NewQueries = None,
     dry_run: options.DryRun = False,
     wait: options.Wait = False,
@@ -98,6 +101,7 @@ def resume(
             args=tuple(arg) if arg is not None else None,
             conf={**_newest_conf(here, job), **options.confs(conf)} if conf else None,
             master=master,
+            python=runtime,
             new_queries=tuple(new_query or ()),
             dry_run=dry_run,
         )

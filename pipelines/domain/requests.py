@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class RunRequest:
-    """Begin a new job from a script. `code` is the script's text; `from_savepoint` begins it on that state (a fork)."""
+    """Begin a new job from a script. `code` is the script's text; `from_savepoint` begins it on that state (a fork), `new_queries`
+    then names those without state there. `python` is the interpreter whose PySpark runs it, empty for Tidemark's own.
+    """
 
     name: str
     script: str
@@ -19,6 +21,7 @@ class RunRequest:
     python: str = ""
     source: str = ""
     from_savepoint: str = ""
+    new_queries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class ResumeRequest:
     args: tuple[str, ...] | None = None
     conf: Mapping[str, str] | None = None
     master: str | None = None
+    python: str | None = None
     new_queries: tuple[str, ...] = ()
     dry_run: bool = False
 
@@ -77,6 +81,7 @@ class ForkRequest:
     args: tuple[str, ...] | None = None
     conf: Mapping[str, str] | None = None
     master: str | None = None
+    python: str | None = None
     sinks: Mapping[str, str] = field(default_factory=dict)
     new_queries: tuple[str, ...] = ()
     dry_run: bool = False

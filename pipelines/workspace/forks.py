@@ -54,5 +54,5 @@ def asked_version(parts: Parts, manifest: Manifest, request: ForkRequest) -> Ver
     if request.code is None and not manifest.version.code:
         message = f"Savepoint {manifest.id} is of {manifest.job}, a job that was attached without its code"
         raise Invalid("fork.code_needed", message, "Name the script that goes on with it (--code FILE).")
-    change = versions.Change(request.code, request.script, request.args, request.conf, request.master)
+    change = versions.Change(request.code, request.script, request.args, request.conf, request.master, request.python)
     return versions.changed(manifest.version, change, parts.now_ms())

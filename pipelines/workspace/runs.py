@@ -44,7 +44,8 @@ def begin(parts: Parts, request: RunRequest) -> Run:
     from pipelines.workspace import forks
 
     if request.from_savepoint:
-        fork = ForkRequest(request.name, request.code, request.script, request.args, request.conf, request.master)
+        asked = (request.name, request.code, request.script, request.args, request.conf, request.master, request.python or None)
+        fork = ForkRequest(*asked, new_queries=request.new_queries)
         return forks.begin(parts, request.from_savepoint, fork)
     name = job_name(request.name)
     frozen = versions.freeze(parts, asked_version(request, parts.now_ms()))
@@ -60,7 +61,7 @@ def asked_version(request: RunRequest, now_ms: int) -> Version:
         args=request.args,
         conf=request.conf,
         master=request.master,
-        python=request.python,
+        python=versions.runtime(request.python),
         source=request.source or request.script,
         created_ms=now_ms,
     )

@@ -24,11 +24,13 @@ class Change:
     args: tuple[str, ...] | None = None
     conf: Mapping[str, str] | None = None
     master: str | None = None
+    python: str | None = None
 
 
 def changed(old: Version, change: Change, now_ms: int) -> Version:
-    """`old` with `change`, under the id of its content. An interpreter that is not on this machine (the savepoint came from another
-    one) gives way to Tidemark's own.
+    """`old` with `change`, under the id of its content; Invalid (`runtime.not_found`) for an interpreter that is not on this machine.
+
+    Where the old one's is not (the savepoint came from another machine), it gives way to Tidemark's own.
     """
     return version(
         old.script if change.script is None else script_name(change.script),
@@ -36,10 +38,21 @@ def changed(old: Version, change: Change, now_ms: int) -> Version:
         args=old.args if change.args is None else change.args,
         conf=old.conf if change.conf is None else change.conf,
         master=old.master if change.master is None else change.master,
-        python=old.python if shutil.which(old.python) else "",
+        python=_kept(old.python) if change.python in (None, old.python) else runtime(change.python or ""),
         source=old.source,
         created_ms=now_ms,
     )
+
+
+def _kept(python: str) -> str:
+    return python if shutil.which(python) else ""
+
+
+def runtime(python: str) -> str:
+    """The interpreter `python`, empty for Tidemark's own; Invalid (`runtime.not_found`) where this machine does not have it."""
+    if python and not shutil.which(python):
+        raise Invalid("runtime.not_found", f"There is no interpreter {python}", "Name the Python of an environment with PySpark in it.")
+    return python
 
 
 def freeze(parts: Parts, wanted: Version) -> Version:

@@ -191,6 +191,14 @@ def test_resume(tidemark: Door, script: Path) -> None:
     assert tidemark.ticks == 1
 
 
+def test_another_runtime_is_an_upgrade_of_the_engine(tidemark: Door, script: Path) -> None:
+    tidemark("resume", "post_events", "--runtime", "/py")
+    tidemark("fork", FIRST, "--name", "b", "--runtime", "/py")
+    tidemark("run", script, "--from", FIRST, "--runtime", "/py", "--new-query", "late")
+    resumed, forked, run = (request for _, request in tidemark.face.calls)
+    assert (resumed.python, forked.python, run.python, run.new_queries) == ("/py", "/py", "/py", ("late",))
+
+
 def test_resume_keeps_what_is_not_given(tidemark: Door) -> None:
     assert tidemark("resume", "post_events").exit_code == 0
     assert tidemark.face.calls == [("resume", ResumeRequest())]

@@ -22,7 +22,7 @@ from tests.faces import FakeFace
 URL = "http://127.0.0.1:8501"
 ONE = AttachRequest("clicks", {"counts": "s3://lake/c"}, "parquet", "s3://lake/out", "a.py", "x = 1\n", ("--n", "1"))
 TWO = AttachRequest("clicks", {"counts": "s3://lake/c", "late": "s3://lake/l"})
-CHANGED = ResumeRequest("sp-1", code="x", args=("--n", "2"), conf={"spark.x": "2"}, master="yarn", new_queries=("late",))
+CHANGED = ResumeRequest("sp-1", code="x", args=("--n", "2"), conf={"spark.x": "2"}, master="yarn", python="/py", new_queries=("late",))
 
 SAID = {
     "savepoint": (equivalents.savepoint("a", URL, batch=7, label="it's"), "savepoint a --batch 7 --label 'it'\"'\"'s'"),
@@ -33,7 +33,7 @@ SAID = {
     "rewind": (equivalents.resume("a", URL, batch=8), "resume a --batch 8"),
     "upgrade": (
         equivalents.upgrade("a", URL, CHANGED, "a.py"),
-        "resume a --from sp-1 --code a.py --arg=--n --arg=2 --conf spark.x=2 --master yarn --new-query late",
+        "resume a --from sp-1 --code a.py --arg=--n --arg=2 --conf spark.x=2 --master yarn --runtime /py --new-query late",
     ),
     "forget": (equivalents.forget("a", URL), "forget a"),
     "run": (

@@ -25,9 +25,9 @@ def key(face: FakeFace) -> str:
 def test_only_what_has_changed_is_asked_for() -> None:
     same = drafts.of_version(ORIGINAL, "new", "a")
     assert upgrade.changed(ORIGINAL, "", same) == ResumeRequest()
-    other = drafts.Variant("new", "a", "a.py", "x = 2\n", "--n 2", "spark.x=1", "yarn", new_queries=("late",))
+    other = drafts.Variant("new", "a", "a.py", "x = 2\n", "--n 2", "spark.x=1", "yarn", "/py", new_queries=("late",))
     assert upgrade.changed(ORIGINAL, "sp-1", other) == ResumeRequest(
-        "sp-1", code="x = 2\n", args=("--n", "2"), master="yarn", new_queries=("late",)
+        "sp-1", code="x = 2\n", args=("--n", "2"), master="yarn", python="/py", new_queries=("late",)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -186,6 +187,25 @@ def test_run_from_a_savepoint_is_a_fork(house: House) -> None:
     taken = take(house)
     run = house.face.run(RunRequest("b", "job.py", CODE, ("--output", "{output}"), from_savepoint=taken.id))
     assert run.from_savepoint == taken.id
+
+
+def test_a_fork_and_an_upgrade_may_have_another_engine(house: House, tmp_path: Path) -> None:
+    """The savepoint's Python is kept unless another one is named, and that has to be on this machine."""
+    engine = tmp_path / "python"
+    engine.symlink_to(sys.executable)
+    run = house.ran("a")
+    taken = take(house)
+    new = house.face.run(RunRequest("b", "job.py", CODE, ("--output", "{output}"), python=str(engine), from_savepoint=taken.id))
+    fork = house.face.fork(taken.id, ForkRequest("c", python=str(engine)))
+    resumed = house.face.resume("a", ResumeRequest(python=str(engine)))
+    assert isinstance(fork, Run) and isinstance(resumed, Run)
+    assert {house.face.version(one.version).python for one in (new, fork, resumed)} == {str(engine)}
+    assert house.face.version(run.version).python == ""
+    with refusal(Invalid, "runtime.not_found"):
+        house.face.run(RunRequest("d", "job.py", CODE, python="/nowhere/python"))
+    with refusal(Invalid, "runtime.not_found"):
+        house.face.fork(taken.id, ForkRequest("d", python="/nowhere/python"))
+    assert {one.job.name for one in house.face.jobs()} == {"a", "b", "c"}
 
 
 # experiments

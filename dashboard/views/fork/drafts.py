@@ -28,6 +28,7 @@ class Variant:
     arguments: str
     confs: str
     master: str
+    python: str = ""
     revision: int = 0
     sinks: Mapping[str, str] = field(default_factory=dict)
     """Query -> `fresh` where its output shall not continue the parent's."""
@@ -42,6 +43,7 @@ class Variant:
             args=words(self.arguments),
             conf=settings(self.confs),
             master=self.master.strip() or None,
+            python=self.python.strip(),
             sinks=self.sinks,
             new_queries=self.new_queries,
             dry_run=dry_run,
@@ -90,7 +92,9 @@ def begin(manifest: Manifest, taken: Collection[str]) -> Draft:
 
 def of_version(version: Version, letter: str, name: str) -> Variant:
     """A variant that changes nothing."""
-    return Variant(letter, name, version.script, version.code, shlex.join(version.args), confs_text(version.conf), version.master)
+    return Variant(
+        letter, name, version.script, version.code, shlex.join(version.args), confs_text(version.conf), version.master, version.python
+    )
 
 
 def settings(text: str) -> dict[str, str]:

@@ -100,7 +100,7 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
 
 
 def fields(key: str, variant: Variant, known: Collection[str], holder: str) -> Variant:
-    """Arguments, confs, master, and which queries are new; `known` are those whose state the `holder` holds."""
+    """Arguments, confs, master, runtime, and which queries are new; `known` are those whose state the `holder` holds."""
     arguments = st.text_area(
         "Arguments",
         variant.arguments,
@@ -117,8 +117,15 @@ def fields(key: str, variant: Variant, known: Collection[str], holder: str) -> V
         help="One name=value a line, added to what the script sets.",
     )
     master = st.text_input("Master", variant.master, key=f"fork_master_{key}", help="local[2], spark://…, yarn, k8s://…")
+    python = st.text_input(
+        "Runtime",
+        variant.python,
+        key=f"fork_python_{key}",
+        placeholder="Tidemark's own",
+        help="The Python whose PySpark runs it, as a path: another one is an upgrade of Spark.",
+    )
     new = _new_queries(key, variant, known, holder)
-    return replace(variant, arguments=arguments or "", confs=confs or "", master=master or "", new_queries=new)
+    return replace(variant, arguments=arguments or "", confs=confs or "", master=master or "", python=python or "", new_queries=new)
 
 
 def _new_queries(key: str, variant: Variant, known: Collection[str], holder: str) -> tuple[str, ...]:

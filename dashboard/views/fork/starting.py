@@ -53,14 +53,18 @@ def shell(manifest: Manifest, draft: Draft) -> None:
         commands([shown], key="fork_command")
 
 
+OPTIONS = {"master": "--master", "python": "--runtime"}
+
+
 def _fork(manifest: Manifest, variant: Variant) -> Equivalent:
     changed = changes(manifest, variant)
     code = ["--code", variant.script] if "code" in changed else []
     args = [f"--arg={arg}" for arg in changed.get("args", ())]
     confs = [part for name, value in changed.get("conf", {}).items() for part in ("--conf", f"{name}={value}")]
+    engine = [part for option in ("master", "python") if option in changed for part in (OPTIONS[option], changed[option])]
     sinks = [part for query, choice in changed.get("sinks", {}).items() for part in ("--sink", f"{query}={choice}")]
     new = [part for query in changed.get("new_queries", ()) for part in ("--new-query", query)]
-    words = ["fork", manifest.id, "--name", variant.name, *code, *args, *confs, *sinks, *new]
+    words = ["fork", manifest.id, "--name", variant.name, *code, *args, *confs, *engine, *sinks, *new]
     return said("Start this fork", words, "POST", f"/savepoints/{manifest.id}/fork", _shortened(changed))
 
 
@@ -90,6 +94,8 @@ def changes(manifest: Manifest, variant: Variant) -> dict[str, Any]:
         found["conf"] = dict(asked.conf or {})
     if asked.master and asked.master != kept.master:
         found["master"] = asked.master
+    if asked.python != kept.python:
+        found["python"] = asked.python
     if asked.sinks:
         found["sinks"] = dict(asked.sinks)
     if asked.new_queries:
