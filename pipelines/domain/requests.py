@@ -48,9 +48,9 @@ class ResumeRequest:
     args: tuple[str, ...] | None = None
     conf: Mapping[str, str] | None = None
     master: str | None = None
-    python: str | None = None
     new_queries: tuple[str, ...] = ()
     dry_run: bool = False
+    python: str | None = None
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class ForkRequest:
     args: tuple[str, ...] | None = None
     conf: Mapping[str, str] | None = None
     master: str | None = None
-    python: str | None = None
     sinks: Mapping[str, str] = field(default_factory=dict)
     new_queries: tuple[str, ...] = ()
     dry_run: bool = False
+    python: str | None = None
 
 
 @dataclass(frozen=True)

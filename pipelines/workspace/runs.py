@@ -44,8 +44,8 @@ def begin(parts: Parts, request: RunRequest) -> Run:
     from pipelines.workspace import forks
 
     if request.from_savepoint:
-        asked = (request.name, request.code, request.script, request.args, request.conf, request.master, request.python or None)
-        fork = ForkRequest(*asked, new_queries=request.new_queries)
+        asked = (request.name, request.code, request.script, request.args, request.conf, request.master)
+        fork = ForkRequest(*asked, new_queries=request.new_queries, python=request.python or None)
         return forks.begin(parts, request.from_savepoint, fork)
     name = job_name(request.name)
     frozen = versions.freeze(parts, asked_version(request, parts.now_ms()))

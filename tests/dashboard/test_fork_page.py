@@ -27,7 +27,7 @@ def test_a_draft_begins_with_what_the_savepoint_has() -> None:
     first = draft().variants[0]
     assert (first.name, first.script, first.code) == ("post_engagement_fork", "post_engagement.py", "print('a')\n")
     assert first.request() == ForkRequest(
-        "post_engagement_fork", "print('a')\n", "post_engagement.py", ("--out", "{output}"), {"spark.x": "1"}, "local[2]", ""
+        "post_engagement_fork", "print('a')\n", "post_engagement.py", ("--out", "{output}"), {"spark.x": "1"}, "local[2]", python=""
     )
 
 
