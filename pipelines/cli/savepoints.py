@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli import formats, options, output, trust
+from pipelines.cli import formats, options, output, progress, trust
 from pipelines.cli.following import answered
 from pipelines.cli.plans import dispose_plan, take_plan
 from pipelines.cli.session import Here, opened
 from pipelines.domain.moments import moment_ms
+from pipelines.domain.operations import Amount
 from pipelines.domain.requests import TakeRequest
 from pipelines.domain.savepoints import Savepoint, TakePlan
 from pipelines.domain.space import Space
@@ -67,7 +68,9 @@ def savepoints(
     with opened(ctx, workspace, as_json) as here:
         taken = here.face.savepoints(job)
         if sizes:
-            space = here.face.space(job)
+            with progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
+                show(Amount("measuring", len(taken), unit="savepoints"))
+                space = here.face.space(job)
             here.show(space, _sizes(space, taken) if taken else "")
             return
         here.show(taken, _table(taken, here.session.now_ms) if taken else "")
