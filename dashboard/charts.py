@@ -81,7 +81,7 @@ def job_charts(series: Columns, marks: Sequence[TimeMark] = (), span: tuple[floa
         "state_bytes": state_bytes(series),
         "checkpoint": checkpoint_size(series),
     }
-    return {key: _framed(chart, marks, span) for key, chart in charts.items()}
+    return {key: framed(chart, marks, span) for key, chart in charts.items()}
 
 
 def throughput(series: Columns) -> Chart:
@@ -133,7 +133,7 @@ def batch_phases(series: Columns) -> Chart:
     )
     legend = tuple(LegendEntry(short, color=color) for _, short, _, color in present)
     summary = f"Batch time by phase over time, stacked; the last batch took {formats.duration(last(total))}."
-    return Chart("Batch phases", traces, {"yaxis": _axis(unit, total)}, legend, summary=summary)
+    return Chart("Batch phases", traces, {"yaxis": axis(unit, total)}, legend, summary=summary)
 
 
 def event_time_lag(series: Columns) -> Chart:
@@ -173,7 +173,8 @@ def checkpoint_size(series: Columns) -> Chart:
     return replace(chart, traces=tuple({**trace, "line": {**trace.get("line", {}), "shape": "hv"}} for trace in chart.traces))
 
 
-def _framed(chart: Chart, marks: Sequence[TimeMark], span: tuple[float, float] | None) -> Chart:
+def framed(chart: Chart, marks: Sequence[TimeMark], span: tuple[float, float] | None) -> Chart:
+    """`chart` as one of a page's: with its marks, over its span of time."""
     layout = {**chart.layout, "span": list(span)} if span else chart.layout
     return replace(chart, marks=tuple(marks), layout=layout)
 
@@ -185,10 +186,10 @@ def _curves(title: str, series: Columns, curves: Sequence[Curve], unit: Unit, *,
     t = column(series["t"])
     traces = tuple(trace for c, values in zip(curves, raw, strict=True) for trace in _line_and_area(c, t, values / unit.scale, unit))
     legend = tuple(LegendEntry(c.name, unit.text(last(values)), c.color) for c, values in zip(curves, raw, strict=True))
-    return Chart(title, traces, {"yaxis": _axis(unit, *raw)}, legend, summary=_summary(title, legend, suffix))
+    return Chart(title, traces, {"yaxis": axis(unit, *raw)}, legend, summary=_summary(title, legend, suffix))
 
 
-def _axis(unit: Unit, *columns: Array) -> dict[str, Any]:
+def axis(unit: Unit, *columns: Array) -> dict[str, Any]:
     """The unit's axis with room above the greatest value for the names of marks."""
     top = max(float(np.nanmax(c)) for c in columns if np.isfinite(c).any())
     return {**unit.axis, "autorangeoptions": {"include": 1.15 * top / unit.scale}}
@@ -197,7 +198,7 @@ def _axis(unit: Unit, *columns: Array) -> dict[str, Any]:
 def _line_and_area(curve: Curve, t: Array, values: Array, unit: Unit) -> list[dict[str, Any]]:
     """One trace, or two where the line has holes: its area then needs other points than the line itself."""
     holes = holes_of(t)
-    drawn = line(*broken(t, values, holes), curve.name, curve.color, hovertemplate=unit.hover)
+    drawn = broken_line(curve.name, curve.color, t, values, unit)
     if not curve.fill:
         return [drawn]
     if not len(holes):
@@ -206,13 +207,18 @@ def _line_and_area(curve: Curve, t: Array, values: Array, unit: Unit) -> list[di
     return [area, drawn]
 
 
+def broken_line(name: str, color: str, t: Array, values: Array, unit: Unit) -> dict[str, Any]:
+    """A line that stops where nothing came for long; `values` in the axis's scale."""
+    return line(*broken(t, values, holes_of(t)), name, color, hovertemplate=unit.hover)
+
+
 def _bars(title: str, series: Columns, curve: Curve, empty: str) -> Chart:
     values = column(series.get(curve.column, ()))
     if not np.isfinite(values).any():
         return Chart(title, empty=empty)
     trace = {**line(column(series["t"]), values, curve.name, curve.color, hovertemplate=ROWS.hover), "type": "bar", "opacity": 0.8}
     legend = (LegendEntry("last batch", formats.compact(last(values)), curve.color),)
-    return Chart(title, (trace,), {"yaxis": _axis(ROWS, values), "bargap": 0.25}, legend, summary=_summary(title, legend, "rows"))
+    return Chart(title, (trace,), {"yaxis": axis(ROWS, values), "bargap": 0.25}, legend, summary=_summary(title, legend, "rows"))
 
 
 def _summary(title: str, legend: Sequence[LegendEntry], suffix: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
@@ -98,6 +99,15 @@ def ranges(numbers: Sequence[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(f"{first:,}" if first == last else f"{first:,}–{last:,}" for first, last in runs) or MISSING
+
+
+def source_name(description: str) -> str:
+    """What Spark says of a source, in short: `files in events`, `Kafka clicks`, `rate`; its own words where nothing is known of it."""
+    files = re.match(r"FileStreamSource\[.*?([^/\]]+)/?\]$", description)
+    if files:
+        return f"files in {files[1]}"
+    kafka = re.match(r"KafkaV2\[(?:Subscribe|SubscribePattern|Assign)\[(.*)\]\]$", description)
+    return f"Kafka {kafka[1]}" if kafka else "rate" if description.startswith("RateStream") else description
 
 
 def short_id(text: str) -> str:

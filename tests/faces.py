@@ -22,6 +22,8 @@ from pipelines.domain.experiments import (
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, job_name
 from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Origin, QuerySeen, Run
 from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.operators import QueryOperators
+from pipelines.domain.plans import QueryPlan
 from pipelines.domain.requests import (
     AttachRequest,
     CompareRequest,
@@ -211,6 +213,16 @@ class FakeFace:
             for batch in (9, 8, 7)
         ]
         return tuple(rows[:limit])
+
+    def operators(self, job: str) -> Sequence[QueryOperators]:
+        return (samples.query_operators(),) if self._summary(job).batch is not None else ()
+
+    def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
+        known = [samples.query_plan()] if self._summary(job).batch is not None and job not in self.attached else []
+        found = tuple(one for one in known if query in ("", one.query))
+        if query and not found:
+            raise NotFound("plan.not_found", f"no plan of query {query!r}", "See which are known.")
+        return found
 
     def series(self, job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series:
         self._runs(job)

@@ -9,6 +9,8 @@ from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName, OperationId, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.operations import Amount, Operation, OperationState
+from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen
+from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.requests import ExportRequest
 from pipelines.domain.savepoints import (
     ExportPlan,
@@ -32,6 +34,7 @@ ROOT = "/fake/savepoints"
 QUERY = QueryName("counts")
 RETAINED = (7, 8, 9)
 """Batches that a job's checkpoint still holds."""
+_ROWS = "number of output rows"
 STEPS = {"verify": "reading files", "prove": "reading state", "export": "copying", "import": "copying"}
 
 
@@ -52,6 +55,46 @@ def query_image(job: str, batch: int) -> QueryImage:
         files=12,
         bytes=2_000_000,
     )
+
+
+def query_operators() -> QueryOperators:
+    """A file source, a Kafka source that is behind, an aggregation and a join."""
+    clicks = "KafkaV2[Subscribe[clicks]]"
+    behind = (Backlog(1, clicks, 1_250, "rows"),)
+    return QueryOperators(
+        query=QUERY,
+        batch=9,
+        at_ms=NOW_MS - 3_000,
+        sources=(
+            SourceSeen("FileStreamSource[file:/fake/events]", '{"logOffset":8}', '{"logOffset":9}', "", 40),
+            SourceSeen(clicks, '{"clicks":{"0":10}}', '{"clicks":{"0":50,"1":7}}', '{"clicks":{"0":1300,"1":7}}', 47, behind),
+        ),
+        operators=(
+            OperatorProgress("stateStoreSave", 116, 24, 3, 2, 1_200_000, 30, 4, 55, 4, 4, {"rocksdbSstFileSize": 64_000}),
+            OperatorProgress("symmetricHashJoin", 480, 87, 0, 0, 300_000, 12, 0, 41, 4, 16),
+        ),
+        sink="parquet",
+        sink_path="/fake/jobs/post_engagement/output",
+        output_rows=None,
+    )
+
+
+def query_plan() -> QueryPlan:
+    """A join of two scans, counted."""
+
+    def node(at: int, name: str, rows: int, *more: Metric, operator: int | None = None) -> PlanNode:
+        return PlanNode(at, name, f"{name} [post#{at}], and whatever Spark says besides", operator, (Metric(_ROWS, rows, "rows"), *more))
+
+    kept = Metric("number of total state rows", 116, "rows")
+    nodes = (
+        node(0, "WriteToDataSourceV2", 24),
+        node(1, "StateStoreSave", 24, kept, Metric("memory used by state", 1_200_000, "bytes"), operator=0),
+        node(2, "StreamingSymmetricHashJoin", 87, replace(kept, value=480), operator=1),
+        node(3, "Scan json", 40),
+        node(4, "MicroBatchScan", 47),
+    )
+    edges = tuple(PlanEdge(source, target) for source, target in ((1, 0), (2, 1), (3, 2), (4, 2)))
+    return QueryPlan(QUERY, 9, NOW_MS - 3_000, nodes, edges)
 
 
 def savepoint(

@@ -12,6 +12,8 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatib
 from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
+from pipelines.domain.operators import QueryOperators
+from pipelines.domain.plans import QueryPlan
 from pipelines.domain.requests import AttachRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
 from pipelines.domain.savepoints import RestorePlan, RetainedBatch, Savepoint, TakePlan
 
@@ -138,6 +140,20 @@ def series(
 def event_series(face: FaceNow, job: JobNamed, points: Points = 600) -> Series:
     """The same over event time: `t` is each batch's greatest event time, so that two jobs can be laid over each other."""
     return face.event_series(job, points=points)
+
+
+@router.get("/{job}/operators", summary="Show sources, stateful operators and sinks", responses=refusals(NotFound))
+def operators(face: FaceNow, job: JobNamed) -> Sequence[QueryOperators]:
+    """What each query is made of, with the numbers of its newest batch: offsets and backlog of sources, rows and bytes of state."""
+    return face.operators(job)
+
+
+@router.get("/{job}/plan", summary="Show Spark's plan of each query", responses=refusals(NotFound, Corrupt, Unsupported))
+def plan(
+    face: FaceNow, job: JobNamed, query: Annotated[str, Query(description="Only of this query; of all if empty.")] = ""
+) -> Sequence[QueryPlan]:
+    """Spark's executed plan as a graph with its SQL metrics, of one of the last batches. Empty before the first one with rows."""
+    return face.plan(job, query=query)
 
 
 @router.get("/{job}/events", summary="List what happened to a job", responses=refusals(NotFound))

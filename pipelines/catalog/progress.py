@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from dataclasses import fields
 from operator import attrgetter
 
+from pipelines.catalog import operators
 from pipelines.catalog.connection import Writer
 from pipelines.catalog.tables import REAL, TEXT, WHOLE, incoming
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.progress import Progress
 
 _TYPES = {"str": TEXT, "int": WHOLE, "int | None": WHOLE, "float": REAL, "float | None": REAL}
-_COLUMNS = {
-    "job": TEXT,
-    "run": TEXT,
-    **{field.name: _TYPES[str(field.type)] for field in fields(Progress)},
-    "sources": TEXT,
-}
-_values = attrgetter(*(field.name for field in fields(Progress)))
+_LISTS = (operators.OPERATORS, operators.BACKLOG)
+_PLAIN = {field.name: _TYPES[str(field.type)] for field in fields(Progress) if field.name not in _LISTS}
+_COLUMNS = {"job": TEXT, "run": TEXT, **_PLAIN, "sources": TEXT}
+_values = attrgetter(*_PLAIN)
 
 _FRESH = """
 CREATE TEMP TABLE fresh AS
@@ -66,6 +64,7 @@ def append(writer: Writer, rows: Sequence[tuple[JobName, RunId, Progress, str]])
     if not rows:
         return
     times = [progress.at_ms for _, _, progress, _ in rows]
-    with incoming(writer, _COLUMNS, [(job, run, *_values(progress), sources) for job, run, progress, sources in rows]):
+    arrived = [(job, run, *_values(progress), sources) for job, run, progress, sources in rows]
+    with incoming(writer, _COLUMNS, arrived, operators.arrow_columns([progress for _, _, progress, _ in rows])):
         writer.execute(_FRESH, [min(times), max(times)])
     writer.execute(_LATEST)

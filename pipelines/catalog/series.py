@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipelines.catalog import operators
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import Invalid
@@ -14,12 +15,13 @@ EVENT_SPAN_MS = 7 * 86_400_000
 """How far back from its newest batch a job's event-time series reaches."""
 _SIZE_REACH_MS = 3_600_000
 _KEPT_A_BUCKET = 6
+_ROW = "place_in_table"
 
 # Of each bucket of time stay the batches with the longest and the shortest duration, the greatest input rate, the greatest lag,
 # the most late rows, and the last. `moment` is what the series runs over: the batch's end, or its greatest event time.
 _SERIES = """
 WITH chosen AS (
-    SELECT *, at_ms + batch_ms AS end_ms, {moment} AS moment,
+    SELECT *, rowid AS place_in_table, at_ms + batch_ms AS end_ms, {moment} AS moment,
            if(event_max_ms IS NULL, NULL, greatest(at_ms + batch_ms - event_max_ms, 0)) AS event_lag_ms
     FROM progress
     WHERE job = $job AND at_ms BETWEEN $begin AND $end AND $query IN ('', query) AND {moment} IS NOT NULL
@@ -40,9 +42,11 @@ WITH chosen AS (
 SELECT moment::DOUBLE AS t, batch AS batch_id, batch_ms, input_rows, input_rate, processed_rate, add_batch_ms, get_batch_ms,
        latest_offset_ms, planning_ms, wal_commit_ms, commit_offsets_ms, commit_batch_ms, watermark_ms,
        event_max_ms AS event_time_max_ms, event_lag_ms, late_rows, state_rows, points.state_bytes,
-       size.checkpoint_bytes
+       size.checkpoint_bytes, size.state_bytes AS checkpoint_state_bytes, size.log_bytes AS checkpoint_log_bytes,
+       size.source_bytes AS checkpoint_source_bytes, place_in_table
 FROM points ASOF LEFT JOIN (
-    SELECT job, at_ms, checkpoint_bytes FROM sizes WHERE job = $job AND at_ms BETWEEN $begin - $reach AND $end + $reach
+    SELECT job, at_ms, checkpoint_bytes, state_bytes, log_bytes, source_bytes FROM sizes
+    WHERE job = $job AND at_ms BETWEEN $begin - $reach AND $end + $reach
 ) AS size ON points.job = size.job AND points.end_ms >= size.at_ms
 ORDER BY place
 """
@@ -71,5 +75,6 @@ def _series(reader: Reader, job: str, values: dict[str, Any], points: int, *, mo
     found = reader.execute(_SERIES.format(moment=moment, newest=newest), {"job": job, **values, **sizes})
     names = [column[0] for column in found.description or ()]
     rows = found.fetchall()
-    columns = list(zip(*rows, strict=True)) if rows else [() for _ in names]
-    return Series(JobName(job), dict(zip(names, columns, strict=True)))
+    columns = dict(zip(names, zip(*rows, strict=True) if rows else [() for _ in names], strict=True))
+    moments = dict(zip(columns.pop(_ROW), columns["t"], strict=True))
+    return Series(JobName(job), columns, *operators.over_time(reader, moments))

@@ -22,14 +22,15 @@ Columns = Mapping[str, str]
 
 
 @contextmanager
-def incoming(writer: Writer, columns: Columns, rows: Sequence[Row]) -> Iterator[None]:
-    """`rows` as the view `incoming`, while the block runs."""
+def incoming(writer: Writer, columns: Columns, rows: Sequence[Row], more: Mapping[str, Any] | None = None) -> Iterator[None]:
+    """`rows` as the view `incoming`, while the block runs; `more` are further columns, as Arrow arrays."""
     import pyarrow as pa
 
     kinds = {TEXT: pa.string(), WHOLE: pa.int64(), REAL: pa.float64()}
     values = zip(*rows, strict=True) if rows else ([] for _ in columns)
     arrays = [pa.array(list(column), kinds[kind]) for kind, column in zip(columns.values(), values, strict=True)]
-    writer.register("incoming", pa.RecordBatch.from_arrays(arrays, names=list(columns)))
+    made = {**dict(zip(columns, arrays, strict=True)), **(more or {})}
+    writer.register("incoming", pa.RecordBatch.from_arrays(list(made.values()), names=list(made)))
     try:
         yield
     finally:

@@ -14,6 +14,7 @@ from pipelines.cli import (
     forks,
     jobs,
     operations,
+    operators,
     runs,
     savepoints,
     system,
@@ -70,7 +71,7 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-for _module in (runs, attachments, jobs, savepoints, verifications, exports, forks, experiments, versions, operations, system):
+for _module in (runs, attachments, jobs, operators, savepoints, verifications, exports, forks, experiments, versions, operations, system):
     _module.register(app)
 
 

@@ -9,6 +9,8 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
+from pipelines.domain.operators import QueryOperators
+from pipelines.domain.plans import QueryPlan
 from pipelines.domain.requests import (
     AttachRequest,
     CompareRequest,
@@ -70,6 +72,12 @@ class RemoteFace(Wire):
 
     def event_series(self, job: str, *, points: int = 600) -> Series:
         return self.get(Series, path("jobs", job, "event-series"), points=points)
+
+    def operators(self, job: str) -> Sequence[QueryOperators]:
+        return self.get(tuple[QueryOperators, ...], path("jobs", job, "operators"))
+
+    def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
+        return self.get(tuple[QueryPlan, ...], path("jobs", job, "plan"), query=query)
 
     def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]:
         return self.get(tuple[Event, ...], "/events", job=job, limit=limit)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId, VersionId
 from pipelines.domain.jobs import Run
+from pipelines.domain.operators import BacklogSeries, OperatorSeries
 from pipelines.domain.savepoints import Reason
 
 
@@ -29,11 +30,15 @@ class Series:
     `t` is epoch ms of the batch's end (by clock) or of its greatest event time (over event time). The other columns: batch_id,
     batch_ms, input_rows, input_rate, processed_rate, add_batch_ms, get_batch_ms, latest_offset_ms, planning_ms, wal_commit_ms,
     commit_offsets_ms, commit_batch_ms, watermark_ms, event_time_max_ms, event_lag_ms, late_rows, state_rows, state_bytes,
-    checkpoint_bytes.
+    checkpoint_bytes, and its parts: checkpoint_state_bytes, checkpoint_log_bytes, checkpoint_source_bytes.
     """
 
     job: JobName
     columns: Mapping[str, Sequence[float | None]]
+    operators: tuple[OperatorSeries, ...] = ()
+    """A series for each stateful operator of each query, at the same batches; empty where Spark told of none."""
+    backlog: tuple[BacklogSeries, ...] = ()
+    """A series for each source and unit, where sources say what they have not read yet."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class BatchRow:
     late_rows: int
     phases: Mapping[str, float]
     sources: str
-    """JSON list of {description, startOffset, endOffset, numInputRows}."""
+    """JSON list of {description, startOffset, endOffset, latestOffset where the source says it, numInputRows}."""
 
 
 @dataclass(frozen=True)

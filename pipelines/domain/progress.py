@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pipelines.domain.operators import Backlog, OperatorProgress, read_backlog, read_operators
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -41,13 +43,16 @@ class Progress:
     state_bytes: int | None
     """`memoryUsedBytes` over all stateful operators."""
     output_rows: int | None
+    operators: tuple[OperatorProgress, ...] = ()
+    """Stateful operators in Spark's order; of a batch that Spark did not tell them of there are none."""
+    backlog: tuple[Backlog, ...] = ()
 
 
 def read_progress(raw: Mapping[str, Any]) -> Progress:
     """One progress event as a row; KeyError and ValueError where it is not one."""
     durations = raw.get("durationMs") or {}
     events = raw.get("eventTime") or {}
-    operators = raw.get("stateOperators") or []
+    operators = read_operators(raw)
     written = (raw.get("sink") or {}).get("numOutputRows", -1)
     return Progress(
         query=raw.get("name") or "",
@@ -70,10 +75,12 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         event_min_ms=_event(events, "min"),
         event_avg_ms=_event(events, "avg"),
         event_max_ms=_event(events, "max"),
-        late_rows=sum(int(o.get("numRowsDroppedByWatermark", 0)) for o in operators),
-        state_rows=sum(int(o.get("numRowsTotal", 0)) for o in operators) if operators else None,
-        state_bytes=sum(int(o.get("memoryUsedBytes", 0)) for o in operators) if operators else None,
+        late_rows=sum(one.late_rows for one in operators),
+        state_rows=sum(one.rows for one in operators) if operators else None,
+        state_bytes=sum(one.memory_bytes for one in operators) if operators else None,
         output_rows=int(written) if int(written) >= 0 else None,
+        operators=operators,
+        backlog=read_backlog(raw),
     )
 
 

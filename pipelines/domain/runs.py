@@ -2,7 +2,8 @@
 
 A run's folder holds `run.json` (a `RunSpec`, written by the workspace before the start), `process.json` (a `Process`, by the
 supervisor), and what the driver appends: `queries.jsonl` (a `QueryStarted` a line), `progress.jsonl` (Spark's own progress
-JSON, one event a line), `events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr) and, last, `exit.json` (an `Exit`).
+JSON, one event a line), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr)
+and, last, `exit.json` (an `Exit`).
 """
 
 from __future__ import annotations

@@ -8,13 +8,16 @@ from typing import Any
 from pipelines.driver.records import Records, say
 
 DRAIN_MS = 30_000
+OnBatch = Callable[[str, int, int], None]
+"""(Spark's run id of the query, batch, rows read)"""
 
 
 class Listening:
     """One listener for every session that starts a query: each session has a bus of its own."""
 
-    def __init__(self, records: Records, on_failure: Callable[[], None]) -> None:
+    def __init__(self, records: Records, on_batch: OnBatch, on_failure: Callable[[], None]) -> None:
         self._records = records
+        self._on_batch = on_batch
         self._on_failure = on_failure
         self._listener: Any = None
         self._heard: list[Any] = []
@@ -25,22 +28,23 @@ class Listening:
         if any(bus.equals(streams._jsqm) for bus in self._heard):
             return
         if self._listener is None:
-            self._listener = _listener(self._records, self._on_failure)
+            self._listener = _listener(self._records, self._on_batch, self._on_failure)
         streams.addListener(self._listener)
         self._heard.append(streams._jsqm)
 
 
-def _listener(records: Records, on_failure: Callable[[], None]) -> Any:
+def _listener(records: Records, on_batch: OnBatch, on_failure: Callable[[], None]) -> Any:
     from pyspark.sql.streaming import StreamingQueryListener
 
     class Progress(StreamingQueryListener):  # type: ignore[misc]
-        """Runs beside the queries, on Spark's listener thread: it appends a line, no more."""
+        """Runs beside the queries, on Spark's listener thread: it appends a line and leaves a note, no more."""
 
         def onQueryStarted(self, event: Any) -> None:
             pass
 
         def onQueryProgress(self, event: Any) -> None:
             records.progress(event.progress.json)
+            on_batch(str(event.progress.runId), event.progress.batchId, event.progress.numInputRows)
 
         def onQueryIdle(self, event: Any) -> None:
             pass

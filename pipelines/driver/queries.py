@@ -16,6 +16,7 @@ from pipelines.driver.expected import Expected
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
+from pipelines.driver.plans import Plans
 from pipelines.driver.records import Records, say
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Queries:
         self._spec = spec
         self._rehearsal = rehearsal
         self._records = records
-        self._listening = Listening(records, on_failure)
+        self._plans = Plans(records)
+        self._listening = Listening(records, self._plans.note, on_failure)
         self._expected = Expected(spec, records)
         self._leases = Leases(spec, records)
         self._lock = threading.Lock()
@@ -55,6 +57,10 @@ class Queries:
     def close(self) -> None:
         """From now on no query may start: the driver is stopping."""
         self._closed.set()
+
+    def ended(self) -> None:
+        """All have ended, and what they said has been heard."""
+        self._plans.finish()
 
     def all_started(self) -> None:
         """The script has ended: what it was expected to start and did not is told."""
@@ -86,6 +92,8 @@ class Queries:
         self._expected.note(name)
         if self._rehearsal is not None:
             self._rehearsal.begun(self._started[-1])
+        else:
+            self._plans.watch(name, query)
         made = destinations.of(spark, asked, _default_fs(spark)) if asked.table and self._rehearsal is None else writes_to
         self._record(query, spark, name, checkpoint, made)
         return query

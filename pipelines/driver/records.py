@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.plans import PLANS_FOLDER, QueryPlan
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
 
 Clock = Callable[[], int]
@@ -34,14 +35,23 @@ class Records:
         self._append(EVENTS_FILE, _line(DriverEvent(kind, message, query, self.now_ms()).as_json()))
         say(f"{kind}: {message}")
 
+    def plan(self, plan: QueryPlan) -> None:
+        """In place of the query's plan before."""
+        (self._folder / PLANS_FOLDER).mkdir(exist_ok=True)
+        self._replace(self._folder / PLANS_FOLDER / f"{plan.query}.json", _line(plan.as_json()))
+
     def exit(self, ending: Exit) -> None:
-        """Written aside and renamed, as the driver's last act: whoever sees it sees all of it."""
-        aside = self._folder / f".{EXIT_FILE}.tmp"
+        """The driver's last act."""
+        self._replace(self._folder / EXIT_FILE, _line(ending.as_json()))
+
+    def _replace(self, path: Path, text: str) -> None:
+        """Written aside and renamed: whoever sees it sees all of it."""
+        aside = path.with_name(f".{path.name}.tmp")
         with aside.open("w") as file:
-            file.write(_line(ending.as_json()))
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        aside.replace(self._folder / EXIT_FILE)
+        aside.replace(path)
 
     def _append(self, name: str, line: str) -> None:
         data = line.replace("\n", " ").encode() + b"\n"

@@ -60,7 +60,7 @@ class Conductor:
         self._queries = Queries(spec, records, self._stop.begin, self._rehearsal)
 
     def run(self) -> Exit:
-        """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress. 5. Spark's end."""
+        """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress and plans. 5. Spark's end."""
         self._stop.listen(self._queries)
         submit.prepare(self._spec, os.environ)
         submit.enter(self._spec)
@@ -73,6 +73,7 @@ class Conductor:
             self._rehearsal.settle()
         stop_at_boundary([one for one in self._queries.started if one.query.isActive], grace_s())
         drain()
+        self._queries.ended()
         ending = self._ending(error)
         _stop_spark()
         return ending

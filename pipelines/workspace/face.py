@@ -13,6 +13,8 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
+from pipelines.domain.operators import QueryOperators
+from pipelines.domain.plans import QueryPlan
 from pipelines.domain.requests import (
     AttachRequest,
     CompareRequest,
@@ -82,6 +84,17 @@ class Face(Protocol):
 
     def event_series(self, job: str, *, points: int = 600) -> Series:
         """The same over event time: `t` is each batch's greatest event time."""
+        ...
+
+    def operators(self, job: str) -> Sequence[QueryOperators]:
+        """Of each query its sources, stateful operators and sink, at its newest batch."""
+        ...
+
+    def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
+        """Spark's plan of each query (or the one named) with its metrics, of one of the last batches; empty where none is known.
+
+        NotFound (`plan.not_found`) for a named query without one.
+        """
         ...
 
     def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]: ...

@@ -13,14 +13,21 @@ from pipelines.domain.progress import Progress, read_progress
 from pipelines.domain.runs import QueryStarted
 
 SOURCE_FIELDS = ("description", "startOffset", "endOffset", "numInputRows")
+LATEST = "latestOffset"
+"""Kept where the source says it: a file source does not."""
 
 
 def progress(line: bytes) -> tuple[Progress, str]:
     """A batch, under the name of its query's folder, and its sources as JSON text."""
     raw = json.loads(line)
     read = read_progress(raw)
-    sources = [{name: source.get(name) for name in SOURCE_FIELDS} for source in raw.get("sources") or ()]
+    sources = [_source(source) for source in raw.get("sources") or ()]
     return replace(read, query=query_name(read.query)), json.dumps(sources, separators=(",", ":"))
+
+
+def _source(raw: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: raw.get(name) for name in SOURCE_FIELDS}
+    return kept if raw.get(LATEST) is None else {**kept, LATEST: raw[LATEST]}
 
 
 def query(line: bytes) -> QueryStarted:

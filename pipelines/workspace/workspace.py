@@ -9,6 +9,8 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
+from pipelines.domain.operators import QueryOperators
+from pipelines.domain.plans import QueryPlan
 from pipelines.domain.requests import (
     AttachRequest,
     CompareRequest,
@@ -38,6 +40,7 @@ from pipelines.workspace import (
     jobs,
     logs,
     operations,
+    operators,
     rebuild,
     resumes,
     runs,
@@ -126,6 +129,12 @@ class Workspace:
 
     def event_series(self, job: str, *, points: int = 600) -> Series:
         return jobs.event_series(self.parts, job, points)
+
+    def operators(self, job: str) -> Sequence[QueryOperators]:
+        return operators.newest(self.parts, job)
+
+    def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
+        return operators.plans(self.parts, job, query)
 
     def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]:
         return events.newest(self.parts, job, limit)

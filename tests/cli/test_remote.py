@@ -54,6 +54,8 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "forget": [lambda f: f.forget("post_events")],
     "logs": [lambda f: f.logs(JOB), lambda f: f.logs(JOB, run="r-9", offset=3, limit=5)],
     "retained": [lambda f: f.retained(JOB)],
+    "operators": [lambda f: f.operators(JOB), lambda f: f.operators("post_events")],
+    "plan": [lambda f: f.plan(JOB), lambda f: f.plan(JOB, query="counts"), lambda f: f.plan("post_events")],
     "batches": [lambda f: f.batches(JOB), lambda f: f.batches(JOB, limit=1)],
     "series": [lambda f: f.series(JOB, from_ms=5, to_ms=9), lambda f: f.series(JOB, from_ms=5, to_ms=9, points=1)],
     "event_series": [lambda f: f.event_series(JOB, points=1)],

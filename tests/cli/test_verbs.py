@@ -396,6 +396,33 @@ def test_the_tree_knows_what_was_disposed_of_and_forgotten(tidemark: Door) -> No
     assert "post_engagement  (forgotten)" in tidemark("versions").stdout
 
 
+def test_operators_are_tables_of_each_query(tidemark: Door) -> None:
+    shown = tidemark("operators", JOB).stdout
+    assert "counts  batch 9, 3.0 s ago" in shown
+    assert "KafkaV2[Subscribe[clicks]]" in shown and "1,250 rows" in shown
+    assert [line.split()[1:4] for line in shown.splitlines() if line.startswith("stateStoreSave")] == [["116", "24", "3"]]
+    assert [one["operators"][1]["rows"] for one in tidemark.json("operators", JOB)] == [480]
+    assert "no batch yet" in tidemark("operators", "post_events").stderr
+
+
+PLAN = """
+counts  batch 9, 3.0 s ago
+WriteToDataSourceV2  (output rows 24)
+└─ StateStoreSave #0  (output rows 24, total state rows 116)
+   └─ StreamingSymmetricHashJoin #1  (output rows 87, total state rows 480)
+      ├─ Scan json  (output rows 40)
+      └─ MicroBatchScan  (output rows 47)
+"""
+
+
+def test_a_plan_is_a_tree_with_its_main_metrics(tidemark: Door) -> None:
+    assert tidemark("plan", JOB).stdout == PLAN.lstrip()
+    assert [one["nodes"][1]["operator"] for one in tidemark.json("plan", JOB, "--query", "counts")] == [0]
+    assert "after the first batch" in tidemark("plan", "post_events").stderr
+    unknown = tidemark("plan", JOB, "--query", "other")
+    assert unknown.exit_code == FACES["not_found"][1] and "no plan of query" in unknown.stderr
+
+
 def test_batches(tidemark: Door) -> None:
     assert [one["batch"] for one in tidemark.json("batches", JOB, "--limit", "2")] == [9, 8]
     assert [one["batch"] for one in tidemark.json("batches", JOB, "--retained")] == [7, 8, 9]

@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import charts, formats, navigation, session
 from dashboard.components.panel import panel
 from dashboard.figures import TimeMark
+from dashboard.operator_charts import operator_charts
 from dashboard.views.job import logs
 from dashboard.widgets import KeyFigure, empty_state, key_figures, section
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
@@ -36,7 +37,9 @@ def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
     series = workspace.series(name, from_ms=int(since), to_ms=int(now), points=POINTS)
     marks = marks_of(detail.runs, workspace.savepoints(name), since)
     grid = st.grid(3, gap=12, min_column_width=360)
-    for key, chart in charts.job_charts(series.columns, marks, (since, now)).items():
+    span = (since, now)
+    drawn = charts.job_charts(series.columns, marks, span) | operator_charts(series, marks, span)
+    for key, chart in drawn.items():
         if attached and (key not in FROM_OUTSIDE or not chart.traces):
             continue
         with grid.cell():

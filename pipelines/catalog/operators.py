@@ -1,0 +1,131 @@
+"""Stateful operators and backlog as the catalog keeps them beside a batch: lists of structs."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from itertools import accumulate
+from typing import Any
+
+from pipelines.catalog import runs
+from pipelines.catalog.connection import Reader
+from pipelines.catalog.tables import dicts, row
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import QuerySeen
+from pipelines.domain.operators import Backlog, BacklogSeries, OperatorProgress, OperatorSeries, QueryOperators, read_sources
+from pipelines.domain.progress import Progress
+
+OPERATORS = "operators"
+BACKLOG = "backlog"
+DAY_MS = 86_400_000
+Points = defaultdict[tuple[Any, ...], list[tuple[Any, ...]]]
+_COUNTS = ("rows", "updated", "removed", "late_rows", "memory_bytes", "update_ms", "removal_ms", "commit_ms", "partitions", "stores")
+
+# Of the newest run that made progress; an event of a batch that was not run (nothing new to read) says nothing of work.
+_NEWEST = """
+WITH last AS (
+    SELECT query, run FROM latest_progress WHERE job = $job QUALIFY run = arg_max(run, at_ms) OVER ()
+)
+SELECT arg_max(progress.rowid, at_ms) FROM progress SEMI JOIN last USING (query, run)
+WHERE job = $job AND at_ms >= $since AND (add_batch_ms IS NOT NULL OR latest_offset_ms IS NULL)
+GROUP BY query
+"""
+_WHOLE = """
+SELECT query, run, batch, at_ms, sources, operators, backlog, output_rows FROM progress
+WHERE rowid IN (SELECT unnest($rows)) ORDER BY query
+"""
+# Only what a series draws, as bare lists: whole structs would take twice as long.
+_DRAWN = """
+SELECT rowid, query, list_transform(operators, lambda one: one.name), list_transform(operators, lambda one: [one.rows, one.memory_bytes]),
+       if(len(backlog) > 0, backlog, NULL)
+FROM progress WHERE rowid IN (SELECT unnest($rows)) AND len(operators) + len(backlog) > 0
+"""
+
+
+def arrow_columns(batches: Sequence[Progress]) -> dict[str, Any]:
+    """The two columns of `batches`, made flat: a dict an operator would be several times as slow."""
+    import pyarrow as pa
+
+    operators = [one for batch in batches for one in batch.operators]
+    waiting = [one for batch in batches for one in batch.backlog]
+    whole = {name: pa.array([getattr(one, name) for one in operators], pa.int64()) for name in _COUNTS}
+    keys = pa.array([name for one in operators for name in one.custom], pa.string())
+    values = pa.array([value for one in operators for value in one.custom.values()], pa.int64())
+    custom = pa.MapArray.from_arrays(_offsets(one.custom for one in operators), keys, values)
+    named = {"name": pa.array([one.name for one in operators], pa.string()), **whole, "custom": custom}
+    behind = {name: pa.array([getattr(one, name) for one in waiting], kind) for name, kind in _backlog_types().items()}
+    return {
+        OPERATORS: _lists((batch.operators for batch in batches), named),
+        BACKLOG: _lists((batch.backlog for batch in batches), behind),
+    }
+
+
+def _backlog_types() -> dict[str, Any]:
+    import pyarrow as pa
+
+    return {"source": pa.int64(), "name": pa.string(), "amount": pa.int64(), "unit": pa.string()}
+
+
+def _lists(parts: Iterable[Sized], fields: Mapping[str, Any]) -> Any:
+    """A list of structs for each of `parts`, out of the structs' fields one after the other."""
+    import pyarrow as pa
+
+    return pa.ListArray.from_arrays(_offsets(parts), pa.StructArray.from_arrays(list(fields.values()), list(fields)))
+
+
+def _offsets(parts: Iterable[Sized]) -> Any:
+    import pyarrow as pa
+
+    return pa.array([0, *accumulate(len(part) for part in parts)], pa.int32())
+
+
+def operators_of(cell: Sequence[Mapping[str, Any]] | None) -> tuple[OperatorProgress, ...]:
+    """What is in a cell; nothing in that of an older row."""
+    return tuple(OperatorProgress(**one) for one in cell or ())
+
+
+def backlog_of(cell: Sequence[Mapping[str, Any]] | None) -> tuple[Backlog, ...]:
+    return tuple(Backlog(**one) for one in cell or ())
+
+
+def newest(reader: Reader, job: JobName) -> list[QueryOperators]:
+    """The newest batch of each query of `job`, by query: sought in the last day before its newest progress, then in all it has."""
+    last = row(reader, "SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job])
+    if last is None or last[0] is None:
+        return []
+    places = _newest(reader, job, last[0] - DAY_MS) or _newest(reader, job, 0)
+    rows = dicts(reader, _WHOLE, {"rows": places})
+    sinks = {(run, one.query): one for run in {row["run"] for row in rows} for one in runs.queries(reader, run)}
+    return [_seen(row, sinks.get((row["run"], row["query"]))) for row in rows]
+
+
+def _newest(reader: Reader, job: JobName, since_ms: int) -> list[int]:
+    return [place for (place,) in reader.execute(_NEWEST, {"job": job, "since": since_ms}).fetchall()]
+
+
+def over_time(reader: Reader, moments: Mapping[int, float]) -> tuple[tuple[OperatorSeries, ...], tuple[BacklogSeries, ...]]:
+    """The operators and the backlog of some rows of `progress`: rowid -> the moment at which it stands in the series."""
+    found = reader.execute(_DRAWN, {"rows": list(moments)}).fetchall() if moments else []
+    states: Points = defaultdict(list)
+    waiting: Points = defaultdict(list)
+    for place, query, names, kept, backlog in sorted(found, key=lambda row: moments[row[0]]):
+        for at, (name, (rows, memory_bytes)) in enumerate(zip(names, kept, strict=True)):
+            states[query, at, name].append((moments[place], rows, memory_bytes))
+        for one in backlog or ():
+            waiting[query, one["source"], one["name"], one["unit"]].append((moments[place], one["amount"]))
+    operators = (OperatorSeries(*key, *zip(*points, strict=True)) for key, points in sorted(states.items()))
+    return tuple(operators), tuple(BacklogSeries(*key, *zip(*points, strict=True)) for key, points in sorted(waiting.items()))
+
+
+def _seen(row: Mapping[str, Any], query: QuerySeen | None) -> QueryOperators:
+    return QueryOperators(
+        query=row["query"],
+        batch=row["batch"],
+        at_ms=row["at_ms"],
+        sources=read_sources(json.loads(row["sources"]), backlog_of(row["backlog"])),
+        operators=operators_of(row["operators"]),
+        sink=query.sink if query else "",
+        sink_path=query.sink_path if query else "",
+        output_rows=row["output_rows"],
+    )

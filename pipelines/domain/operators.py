@@ -1,0 +1,199 @@
+"""What Spark's progress says of a batch's stateful operators, and of what its sources have not read yet.
+
+The field names in the JSON are Spark's `StateOperatorProgress` and `SourceProgress`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+_BYTES = re.compile(r"Bytes|Size$|SizeBytes|MemoryUsage")
+"""Custom metrics that are kept: those of a state store that are bytes."""
+
+_RATE = re.compile(r"^RateStreamV2\[rowsPerSecond=([0-9]+)")
+
+
+@dataclass(frozen=True)
+class OperatorProgress:
+    """One stateful operator in one batch; times in ms, summed over its tasks."""
+
+    name: str
+    rows: int
+    updated: int
+    removed: int
+    late_rows: int
+    """Dropped because the watermark had passed them."""
+    memory_bytes: int
+    update_ms: int
+    removal_ms: int
+    commit_ms: int
+    partitions: int
+    stores: int
+    custom: Mapping[str, int] = field(default_factory=dict)
+    """Bytes that the state store counts besides, by Spark's name (`rocksdbSstFileSize`, `stateOnCurrentVersionSizeBytes`, …)."""
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """What one source had waiting at the end of a batch: `amount` in `unit` (rows, files, bytes, or offsets of its own kind)."""
+
+    source: int
+    """Its place in the progress event."""
+    name: str
+    """Spark's description of it."""
+    amount: int
+    unit: str
+
+
+@dataclass(frozen=True)
+class SourceSeen:
+    """A source in one batch; offsets as Spark's JSON text, empty where there is none."""
+
+    description: str
+    start: str
+    end: str
+    latest: str
+    """The newest offset that the source has, where it says so."""
+    rows: int | None
+    backlog: tuple[Backlog, ...] = ()
+
+
+@dataclass(frozen=True)
+class OperatorSeries:
+    """What one stateful operator keeps over time: `t` is epoch ms of a batch's end, or its event time, as in the series it is part of."""
+
+    query: str
+    operator: int
+    """Its place in Spark's progress."""
+    name: str
+    t: tuple[float, ...]
+    rows: tuple[int, ...]
+    memory_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BacklogSeries:
+    """What one source had waiting over time, in one unit."""
+
+    query: str
+    source: int
+    name: str
+    unit: str
+    t: tuple[float, ...]
+    amount: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class QueryOperators:
+    """The newest batch of one query: what it read, what state it keeps, where it wrote."""
+
+    query: str
+    batch: int
+    at_ms: int
+    sources: tuple[SourceSeen, ...]
+    operators: tuple[OperatorProgress, ...]
+    sink: str
+    """Format of its sink, empty where it is not known."""
+    sink_path: str
+    output_rows: int | None
+    """Rows written, where the sink counts them."""
+
+
+def read_operators(raw: Mapping[str, Any]) -> tuple[OperatorProgress, ...]:
+    """The stateful operators of a progress event, in Spark's order."""
+    return tuple(_operator(one) for one in raw.get("stateOperators") or ())
+
+
+def _operator(raw: Mapping[str, Any]) -> OperatorProgress:
+    def whole(name: str) -> int:
+        return int(raw.get(name, 0))
+
+    return OperatorProgress(
+        name=str(raw.get("operatorName", "")),
+        rows=whole("numRowsTotal"),
+        updated=whole("numRowsUpdated"),
+        removed=whole("numRowsRemoved"),
+        late_rows=whole("numRowsDroppedByWatermark"),
+        memory_bytes=whole("memoryUsedBytes"),
+        update_ms=whole("allUpdatesTimeMs"),
+        removal_ms=whole("allRemovalsTimeMs"),
+        commit_ms=whole("commitTimeMs"),
+        partitions=whole("numShufflePartitions"),
+        stores=whole("numStateStoreInstances"),
+        custom={name: int(value) for name, value in (raw.get("customMetrics") or {}).items() if value and _BYTES.search(name)},
+    )
+
+
+def read_backlog(raw: Mapping[str, Any]) -> tuple[Backlog, ...]:
+    """What the sources of a progress event had waiting; nothing for a source that does not say."""
+    sources = raw.get("sources") or ()
+    return tuple(
+        Backlog(at, str(source.get("description", "")), amount, unit)
+        for at, source in enumerate(sources)
+        for amount, unit in _backlog(source)
+    )
+
+
+def read_sources(raw: Sequence[Mapping[str, Any]], backlog: Sequence[Backlog]) -> tuple[SourceSeen, ...]:
+    """The sources as they are kept beside a batch, each with its part of `backlog`."""
+    return tuple(
+        SourceSeen(
+            description=str(source.get("description", "")),
+            start=_text(source.get("startOffset")),
+            end=_text(source.get("endOffset")),
+            latest=_text(source.get("latestOffset")),
+            rows=source.get("numInputRows"),
+            backlog=tuple(one for one in backlog if one.source == at),
+        )
+        for at, source in enumerate(raw)
+    )
+
+
+def _backlog(source: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    """Files and bytes where the source says them; else what lies between the offset that was read and the newest there is."""
+    metrics = source.get("metrics") or {}
+    outstanding = [(metrics.get(name), unit) for name, unit in (("numFilesOutstanding", "files"), ("numBytesOutstanding", "bytes"))]
+    said = [(int(value), unit) for value, unit in outstanding if value is not None]
+    yield from said or _behind(source)
+
+
+def _behind(source: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """`{"topic":{"0":N}}` counts rows, a rate source's number seconds of its rate, another's number something of its own."""
+    end, latest = _parsed(source.get("endOffset")), _parsed(source.get("latestOffset"))
+    if type(end) is int and type(latest) is int:
+        rate = _RATE.search(str(source.get("description", "")))
+        steps = max(0, latest - end)
+        return [(steps * int(rate[1]), "rows")] if rate else [(steps, "offsets")]
+    if not (_partitioned(end) and _partitioned(latest)):
+        return []
+    rows = (last - end.get(topic, {}).get(partition, 0) for topic, parts in latest.items() for partition, last in parts.items())
+    return [(sum(max(0, some) for some in rows), "rows")]
+
+
+def _partitioned(offset: Any) -> bool:
+    return (
+        isinstance(offset, dict)
+        and bool(offset)
+        and all(
+            isinstance(parts, dict) and all(key.isdigit() and type(value) is int for key, value in parts.items())
+            for parts in offset.values()
+        )
+    )
+
+
+def _parsed(offset: Any) -> Any:
+    """Spark writes an offset as JSON, or as text that holds it."""
+    try:
+        return json.loads(offset) if isinstance(offset, str) else offset
+    except ValueError:
+        return offset
+
+
+def _text(offset: Any) -> str:
+    if offset is None or isinstance(offset, str):
+        return offset or ""
+    return json.dumps(offset, separators=(",", ":"))

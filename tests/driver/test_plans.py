@@ -1,0 +1,101 @@
+"""The plan that a driver writes down: Spark's own nodes, with metrics that agree with what went in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.domain.plans import PlanNode, QueryPlan
+from pipelines.driver.plans import Plans
+from pipelines.driver.records import Records
+from pipelines.storage.documents import decode
+from tests.driver.process import Drivers
+
+FILES, ROWS = 3, 40
+
+JOB = """
+import sys
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+spark = SparkSession.builder.getOrCreate()
+events = spark.readStream.schema("post long, at timestamp").option("maxFilesPerTrigger", 1).json(sys.argv[1])
+timed = events.withWatermark("at", "1 minute")
+counts = timed.groupBy(F.window("at", "1 minute"), "post").count()
+counts.writeStream.queryName("counts").outputMode("update").format("noop").trigger(availableNow=True).start()
+other = timed.select(F.col("post").alias("other"), F.col("at").alias("then"))
+pairs = timed.join(other, F.expr("post = other AND then BETWEEN at AND at + INTERVAL 1 SECOND"))
+pairs.writeStream.queryName("pairs").format("parquet").trigger(availableNow=True).start(sys.argv[2])
+"""
+
+
+def inputs(folder: Path) -> Path:
+    """Each file has its own posts, so that a batch's rows meet no others."""
+    folder.mkdir()
+    for number in range(FILES):
+        rows = [{"post": number * ROWS + n, "at": "2026-01-01T00:00:00Z"} for n in range(ROWS)]
+        (folder / f"{number}.json").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def plan_of(folder: Path, query: str) -> QueryPlan:
+    return decode(QueryPlan, (folder / "plans" / f"{query}.json").read_bytes(), query)
+
+
+def named(plan: QueryPlan, name: str) -> list[PlanNode]:
+    return [node for node in plan.nodes if node.name == name]
+
+
+def value(node: PlanNode, metric: str) -> float:
+    return next(one.value for one in node.metrics if one.name == metric)
+
+
+@pytest.mark.spark
+def test_an_aggregation_and_a_join_are_written_down_with_their_rows(drivers: Drivers, tmp_path: Path) -> None:
+    driver = drivers.start("run-1", JOB, str(inputs(tmp_path / "in")), str(drivers.output()))
+    assert driver.wait(240) == 0, driver.log
+    assert "could not be written" not in driver.log
+    assert not list((driver.folder / "plans").glob(".*"))
+
+    counts = plan_of(driver.folder, "counts")
+    ran = [event["batchId"] for event in driver.progress if event["name"] == "counts" and event["numInputRows"]]
+    assert counts.batch == ran[-1]
+    assert [node.name for node in counts.nodes[:1]] == ["WriteToDataSourceV2"]
+    (save,) = named(counts, "StateStoreSave")
+    (scan,) = named(counts, "Scan json")
+    assert save.operator == 0 and scan.operator is None and "opId = 0" in save.detail
+    assert value(save, "number of total state rows") == FILES * ROWS
+    assert value(scan, "number of output rows") == ROWS
+    assert not [node for node in counts.nodes if node.name.startswith(("WholeStageCodegen", "InputAdapter"))]
+    assert {edge.source for edge in counts.edges} == {node.id for node in counts.nodes[1:]}, "every other node leads on"
+
+    pairs = plan_of(driver.folder, "pairs")
+    (join,) = named(pairs, "StreamingSymmetricHashJoin")
+    assert join.operator == 0
+    assert (value(join, "number of output rows"), value(join, "number of total state rows")) == (ROWS, 2 * FILES * ROWS)
+    sides = [edge.source for edge in pairs.edges if edge.target == join.id]
+    assert [pairs.nodes[side].name for side in sides] == ["Exchange", "Exchange"]
+    assert [value(scan, "number of output rows") for scan in named(pairs, "Scan json")] == [ROWS, ROWS]
+
+
+class Query:
+    """A query whose internals are not what they should be."""
+
+    runId = "spark-1"
+
+    @property
+    def _jsq(self) -> Any:
+        raise AttributeError("no such thing in this Spark")
+
+
+def test_a_plan_that_cannot_be_read_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plans = Plans(Records(tmp_path, lambda: 0))
+    plans.watch("counts", Query())
+    for batch in range(3):
+        plans.note("spark-1", batch, 10)
+        plans.finish()
+    assert capsys.readouterr().out.count("could not be written: AttributeError: no such thing") == 1
+    assert not (tmp_path / "plans").exists()
