@@ -128,6 +128,16 @@ def dispose(savepoints: Sequence[str], url: str) -> Equivalent:
     return Equivalent("Dispose", _command("dispose", *savepoints), calls)
 
 
+def operators(job: str, url: str) -> Equivalent:
+    call = f"curl {shlex.quote(f'{url}/api/v1/jobs/{quote(job)}/operators')}"
+    return Equivalent("Sources, operators and sinks", _command("operators", job), call)
+
+
+def plan(job: str, url: str) -> Equivalent:
+    call = f"curl {shlex.quote(f'{url}/api/v1/jobs/{quote(job)}/plan')}"
+    return Equivalent("Spark's plan", _command("plan", job), call)
+
+
 def operations(url: str) -> Equivalent:
     call = f"curl {shlex.quote(f'{url}/api/v1/operations?running=true')}"
     return Equivalent("What is under way", _command("operations", "--running"), call)

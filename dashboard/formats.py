@@ -102,8 +102,8 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def source_name(description: str) -> str:
-    """What Spark says of a source, in short: `files in events`, `Kafka clicks`, `rate`; its own words where nothing is known of it."""
-    files = re.match(r"FileStreamSource\[.*?([^/\]]+)/?\]$", description)
+    """What Spark says of a source, in short: `files in a/events`, `Kafka clicks`, `rate`; its own words where nothing is known of it."""
+    files = re.match(r"FileStreamSource\[.*?([^/\]]+(?:/[^/\]]+)?)/?\]$", description)
     if files:
         return f"files in {files[1]}"
     kafka = re.match(r"KafkaV2\[(?:Subscribe|SubscribePattern|Assign)\[(.*)\]\]$", description)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 _HERE = Path(__file__).parent
-_COMPONENTS = ("panel.js", "panel.css", "figure.js", "table.js", "table.css")
+_COMPONENTS = ("panel.js", "panel.css", "figure.js", "table.js", "table.css", "plan.js", "plan.css")
 _FOLDERS = dict.fromkeys(_COMPONENTS, _HERE / "components")
 _FOREVER = "public, max-age=31536000, immutable"
 

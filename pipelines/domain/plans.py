@@ -20,8 +20,8 @@ _STATE = re.compile(r"\bopId = ([0-9]+)")
 _NOISE = re.compile(r"^RocksDB: (?!size of all SST files)|merged|Python")
 """Metrics that are not kept: what a state store does inside (its progress has what matters), push-based shuffle, Python's pipes."""
 OUTPUT_ROWS = "number of output rows"
-_MAIN = (OUTPUT_ROWS, "shuffle records written")
-_STATE_ROWS = "number of total state rows"
+SHUFFLED_ROWS = "shuffle records written"
+STATE_ROWS = "number of total state rows"
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,6 @@ def _metric(name: str, kind: str, value: float) -> Metric:
 def main_metrics(node: PlanNode) -> tuple[Metric, ...]:
     """What a node is shown with: the rows that it gave on and, of a stateful one, the rows that it keeps."""
     known = {metric.name: metric for metric in node.metrics}
-    given = next((known[name] for name in _MAIN if name in known), None)
-    kept = known.get(_STATE_ROWS)
+    given = next((known[name] for name in (OUTPUT_ROWS, SHUFFLED_ROWS) if name in known), None)
+    kept = known.get(STATE_ROWS)
     return tuple(metric for metric in (given, kept) if metric is not None)

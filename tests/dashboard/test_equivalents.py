@@ -28,6 +28,8 @@ SAID = {
     "savepoint": (equivalents.savepoint("a", URL, batch=7, label="it's"), "savepoint a --batch 7 --label 'it'\"'\"'s'"),
     "event": (equivalents.savepoint("a", URL, event=("2027-01-15", 5)), "savepoint a --event-time 2027-01-15"),
     "stop": (equivalents.stop("a", URL, with_savepoint=False), "stop a --no-savepoint"),
+    "operators": (equivalents.operators("a", URL), "operators a"),
+    "plan": (equivalents.plan("a", URL), "plan a"),
     "cancel": (equivalents.cancel("a", URL), "cancel a"),
     "resume": (equivalents.resume("a", URL, from_savepoint="sp-1"), "resume a --from sp-1"),
     "rewind": (equivalents.resume("a", URL, batch=8), "resume a --batch 8"),

@@ -31,7 +31,9 @@ def test_the_theme_names_only_fonts_that_are_here() -> None:
     assert all(asset_path(url.removeprefix("/assets/")) for url in urls)
 
 
-@pytest.mark.parametrize("name", ["assets/style.css", "components/panel.css", "components/panel.js", "components/figure.js"])
+@pytest.mark.parametrize(
+    "name", ["assets/style.css", "components/panel.css", "components/panel.js", "components/figure.js", "components/plan.js"]
+)
 def test_pages_ask_nothing_of_other_sites(name: str) -> None:
     assert not re.findall(r"https?://(?!www\.w3\.org)", (HERE / name).read_text())
 

@@ -1,0 +1,124 @@
+"""What each query is made of: sources, stateful operators, sink, and Spark's plan with its metrics as a graph."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import equivalents, formats, offsets, session
+from dashboard.components.plan import plan_graph
+from dashboard.components.table import Cell, Column, Row, number, table
+from dashboard.views.commands import commands
+from dashboard.widgets import empty_state, section, when
+from pipelines.domain.jobs import JobDetail
+from pipelines.domain.operators import OperatorProgress, QueryOperators, SourceSeen
+from pipelines.domain.plans import QueryPlan
+
+SOURCES = (
+    Column("Source", wide=True),
+    Column("From"),
+    Column("To"),
+    Column("Latest", hint="The newest offset that the source has, where it says so"),
+    Column("Rows", "right", "Read by this batch"),
+    Column("Backlog", "right", "What the source had not given yet at the batch's end, where it says so"),
+)
+OPERATORS = (
+    Column("Stateful operator", wide=True),
+    Column("State rows", "right", "Kept after this batch"),
+    Column("Updated", "right", "Rows of state that this batch wrote"),
+    Column("Removed", "right", "Rows of state that this batch removed"),
+    Column("Memory", "right", "What Spark says that its state stores use"),
+    Column("Late rows", "right", "Dropped because the watermark had passed them"),
+    Column("Commit", "right", "Committing the state stores, summed over the tasks"),
+    Column("Partitions", "right"),
+    Column("Stores", "right"),
+)
+SINKS = (Column("Sink"), Column("Output", wide=True), Column("Rows", "right", "Written by this batch, where the sink counts them"))
+
+
+def draw(name: str, detail: JobDetail, now: float) -> None:
+    """All queries, one below the other."""
+    workspace = session.workspace()
+    queries = workspace.operators(name)
+    if not queries:
+        with empty_state(
+            "No batch is known", "Sources, state and Spark's plan of each query appear with its first batch.", key="operators"
+        ):
+            pass
+        return
+    plans = {plan.query: plan for plan in workspace.plan(name)}
+    for query in queries:
+        with st.container(horizontal=True, vertical_alignment="center", key=f"head_{query.query}"):
+            section(query.query, f"batch {query.batch:,} · {when(query.at_ms, now)}")
+            if query is queries[0]:
+                url = session.url()
+                commands([equivalents.operators(name, url), equivalents.plan(name, url)], key="commands_operators")
+        _query(query, plans.get(query.query), detail, now)
+
+
+def _query(query: QueryOperators, plan: QueryPlan | None, detail: JobDetail, now: float) -> None:
+    table(
+        SOURCES, [_source(at, one) for at, one in enumerate(query.sources)], key=f"sources_{query.query}", label="Sources", clickable=False
+    )
+    if query.operators:
+        rows = [_operator(at, one) for at, one in enumerate(query.operators)]
+        table(OPERATORS, rows, key=f"operators_{query.query}", label="Stateful operators", clickable=False)
+    elif not detail.summary.job.attached:
+        st.html('<p class="tm-hint">No stateful operator: each batch stands for itself.</p>')
+    table(SINKS, [_sink(query)], key=f"sink_{query.query}", label="Sink", clickable=False)
+    if plan is None:
+        _no_plan(query.query, detail)
+        return
+    section("Plan", f"as Spark ran batch {plan.batch:,} · {when(plan.at_ms, now)}")
+    plan_graph(plan, key=f"plan_{query.query}", sink=query.sink, sink_path=query.sink_path)
+
+
+def _no_plan(query: str, detail: JobDetail) -> None:
+    """Why there is none."""
+    if detail.summary.job.attached:
+        says = "This job runs elsewhere. Its checkpoint alone does not tell Spark's plan, nor what its operators keep."
+    elif detail.summary.state is not None and detail.summary.state.live:
+        says = "The driver writes Spark's plan down after the first batch with rows."
+    else:
+        says = "This run has left no plan: it ended before its first batch with rows, or an older Tidemark ran it."
+    with empty_state("The plan is not known", says, key=f"plan_{query}"):
+        pass
+
+
+def _source(at: int, one: SourceSeen) -> Row:
+    backlog = ", ".join(f"{formats.size(some.amount)}" if some.unit == "bytes" else f"{some.amount:,} {some.unit}" for some in one.backlog)
+    cells = (
+        Cell(formats.source_name(one.description), strong=True, hint=one.description),
+        _offset(one.start),
+        _offset(one.end),
+        _offset(one.latest) if one.latest else Cell(hint="This source does not say what it has"),
+        number(one.rows, formats.count),
+        Cell(backlog or formats.MISSING, sort=one.backlog[0].amount if one.backlog else None),
+    )
+    return Row(str(at), cells)
+
+
+def _offset(text: str) -> Cell:
+    """In words, with Spark's own on hover."""
+    return Cell(offsets.words(text), hint=text)
+
+
+def _operator(at: int, one: OperatorProgress) -> Row:
+    more = "\n".join(f"{name}: {formats.size(value)}" for name, value in one.custom.items())
+    cells = (
+        Cell(f"{one.name} · {at}", strong=True, hint=more),
+        number(one.rows, formats.count),
+        number(one.updated, formats.count),
+        number(one.removed, formats.count),
+        number(one.memory_bytes, formats.size, hint=more),
+        number(one.late_rows, formats.count),
+        number(one.commit_ms, formats.duration),
+        number(one.partitions, formats.count),
+        number(one.stores, formats.count),
+    )
+    return Row(str(at), cells)
+
+
+def _sink(query: QueryOperators) -> Row:
+    name = Cell(query.sink, strong=True) if query.sink else Cell("not said", muted=True)
+    where = Cell(query.sink_path, mono=True, hint=query.sink_path) if query.sink_path else Cell()
+    return Row("sink", (name, where, number(query.output_rows, formats.count)))
