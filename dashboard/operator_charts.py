@@ -45,7 +45,7 @@ def checkpoint_parts(series: Columns) -> Chart:
     traces = [broken_line(name, color, column(series["t"]), values, BYTES) for name, values, color in known]
     stepped = tuple({**trace, "line": {**trace.get("line", {}), "shape": "hv"}} for trace in traces)
     legend = tuple(LegendEntry(name, formats.size(last(values)), color) for name, values, color in known)
-    return replace(whole, traces=(*whole.traces, *stepped), legend=(*whole.legend, *legend))
+    return replace(whole, traces=(*whole.traces, *stepped), legend=(*whole.legend, *legend), legend_lines=2)
 
 
 def backlog(waiting: Sequence[BacklogSeries], unit: str) -> Chart:
@@ -76,4 +76,5 @@ def _lines(title: str, drawn: Sequence[Drawn], unit: Unit) -> Chart:
     if len(drawn) > len(ranked):
         legend.append(LegendEntry(f"and {len(drawn) - len(ranked)} smaller", color="$muted"))
     summary = f"{title} over time; last: {', '.join(f'{entry.name} {entry.value}' for entry in legend)}."
-    return Chart(title, traces, {"yaxis": axis(unit, *(one[3] for one in ranked))}, tuple(legend), summary=summary)
+    layout = {"yaxis": axis(unit, *(one[3] for one in ranked))}
+    return Chart(title, traces, layout, tuple(legend), summary=summary, legend_lines=1 + (len(legend) > 1))

@@ -61,11 +61,11 @@ def picture(plan: QueryPlan, *, sink: str = "", sink_path: str = "") -> Picture:
     columns = _columns(plan)
     tops = _tops(plan, depths)
     boxes = {node.id: _box(node, _kind(node, plan), columns[node.id], tops[node.id]) for node in plan.nodes}
+    pairs = [(edge.source, edge.target) for edge in plan.edges]
     if sink and plan.nodes:
-        end = boxes[plan.nodes[0].id]
-        facts = (("path", sink_path),) if sink_path else ()
-        boxes[SINK] = Box(SINK, "sink", f"Sink: {sink}", "", "", facts, end.x, end.y + end.height + GAP_Y, LOW)
-    pairs = [(edge.source, edge.target) for edge in plan.edges] + [(plan.nodes[0].id, SINK)] * (SINK in boxes)
+        end = plan.nodes[0].id
+        boxes[SINK] = _sink(boxes[end], sink, sink_path)
+        pairs.append((end, SINK))
     lines = tuple(_line(boxes[source], boxes[target]) for source, target in pairs)
     width = max((box.x + BOX_WIDTH for box in boxes.values()), default=0) + MARGIN
     height = max((box.y + box.height for box in boxes.values()), default=0) + MARGIN
@@ -136,6 +136,12 @@ def _box(node: PlanNode, kind: Kind, x: float, y: float) -> Box:
     facts = tuple((metric.name, quantity(metric)) for metric in node.metrics if metric.value)
     name = node.name if node.operator is None else f"{node.name} · {node.operator}"
     return Box(node.id, kind, name, _said(node), node.detail, facts, x, y, _height(node))
+
+
+def _sink(end: Box, sink: str, path: str) -> Box:
+    """Below the operator that the query ends with."""
+    facts = (("path", path),) if path else ()
+    return Box(SINK, "sink", f"Sink: {sink}", "", "", facts, end.x, end.y + end.height + GAP_Y, LOW)
 
 
 def _said(node: PlanNode) -> str:

@@ -85,6 +85,7 @@ class Panel {
     const { title, legend } = this.data;
     this.head.style.display = title || legend.length ? "" : "none";
     this.title.textContent = title;
+    this.legend.style.minHeight = this.legend.style.maxHeight = `${this.data.legendHeight}px`;
     this.legend.replaceChildren(...legend.map((entry) => this.legendEntry(entry, theme)));
   }
 

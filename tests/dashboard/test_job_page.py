@@ -18,7 +18,7 @@ from tests import samples
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
-TABS = ("Metrics", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
+TABS = ("Metrics", "Operators", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
 JOB = "post_engagement"
 
 
@@ -51,6 +51,21 @@ def labels(app: Any) -> set[str]:
 def test_every_tab_is_drawn_in_every_state(opened: Opener, job: str, tab: str) -> None:
     words = said(opened(FakeFace.sample(), "job", job=job, tab=tab))
     assert f"<h1>{job}</h1>" in words
+
+
+def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="Operators")
+    assert tables(app) == {"sources_counts": ["0", "1"], "operators_counts": ["0", "1"], "sink_counts": ["sink"]}
+    assert "batch 9 ·" in said(app) and "as Spark ran batch 9" in said(app)
+    (drawn,) = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_plan" in one.proto.component_name]
+    assert {"StateStoreSave · 0", "Scan json", "Sink: parquet"} <= {box["title"] for box in drawn["boxes"]}
+    assert "operators post_engagement" in "".join(one.value for one in app.code)
+
+
+def test_where_no_plan_is_known_the_page_says_why(opened: Opener) -> None:
+    assert "No batch is known" in said(opened(FakeFace.sample(), "job", job="post_events", tab="Operators"))
+    watched = said(opened(FakeFace.busy(), "job", job="clicks", tab="Operators"))
+    assert "This job runs elsewhere" in watched and "No stateful operator" not in watched
 
 
 def test_metrics_show_numbers_and_charts(opened: Opener) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.plans import PlanNode, QueryPlan
+from pipelines.domain.plans import PlanNode, QueryPlan, accumulators, read_plan
 from pipelines.driver.plans import Plans
 from pipelines.driver.records import Records
 from pipelines.storage.documents import decode
@@ -79,6 +79,31 @@ def test_an_aggregation_and_a_join_are_written_down_with_their_rows(drivers: Dri
     sides = [edge.source for edge in pairs.edges if edge.target == join.id]
     assert [pairs.nodes[side].name for side in sides] == ["Exchange", "Exchange"]
     assert [value(scan, "number of output rows") for scan in named(pairs, "Scan json")] == [ROWS, ROWS]
+
+
+def info(name: str, *children: dict[str, Any], **metrics: tuple[int, str]) -> dict[str, Any]:
+    """A `SparkPlanInfo` as the event log has it; metrics are accumulator ids with their types."""
+    said = [{"name": metric.replace("_", " "), "accumulatorId": at, "metricType": kind} for metric, (at, kind) in metrics.items()]
+    return {"nodeName": name, "simpleString": f"{name} [x]", "children": list(children), "metadata": {}, "metrics": said}
+
+
+def test_wrappers_are_left_out_and_a_part_used_twice_is_one_node() -> None:
+    scan = info("Scan json ", number_of_output_rows=(1, "sum"), size_of_files_read=(2, "size"))
+    exchange = info("Exchange", info("WholeStageCodegen (1)", scan, duration=(3, "timing")), shuffle_write_time=(4, "nsTiming"))
+    again = info("ReusedExchange", shuffle_write_time=(4, "nsTiming"))
+    join = info("SortMergeJoin", info("InputAdapter", exchange), info("ShuffleQueryStage 1", again), avg_hash_probes=(5, "average"))
+    whole = info("AdaptiveSparkPlan", info("ResultQueryStage 2", join), remote_merged_blocks=(6, "sum"), **{"RocksDB:_gets": (7, "sum")})
+    values = {1: 10.0, 2: 2048.0, 3: 9.0, 4: 3e6, 5: 15.0}
+    plan = read_plan("q", 7, 1, whole, values)
+    assert [node.name for node in plan.nodes] == ["SortMergeJoin", "Exchange", "Scan json"]
+    assert [(edge.source, edge.target) for edge in plan.edges] == [(2, 1), (1, 0), (1, 0)]
+    assert [(metric.name, metric.value, metric.unit) for node in plan.nodes for metric in node.metrics] == [
+        ("avg hash probes", 1.5, ""),
+        ("shuffle write time", 3.0, "ms"),
+        ("number of output rows", 10.0, "rows"),
+        ("size of files read", 2048.0, "bytes"),
+    ]
+    assert set(accumulators(whole)) == {1, 2, 3, 4, 5}, "what nobody looks at is not asked for"
 
 
 class Query:

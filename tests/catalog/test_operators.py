@@ -1,0 +1,127 @@
+"""Operators and backlog: read from Spark's progress, kept beside the batch, found again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pipelines.catalog import operators, progress, runs, series
+from pipelines.catalog.connection import Catalog
+from pipelines.domain.jobs import QuerySeen
+from pipelines.domain.operators import Backlog, OperatorProgress
+from pipelines.domain.progress import read_progress
+from tests.catalog.making import RUN, A, batch
+
+KAFKA = "KafkaV2[Subscribe[clicks]]"
+EVENT: dict[str, Any] = {
+    "id": "i",
+    "runId": "r",
+    "name": "q",
+    "timestamp": "2026-11-20T09:00:00.000Z",
+    "batchId": 3,
+    "stateOperators": [
+        {
+            "operatorName": "stateStoreSave", "numRowsTotal": 6, "numRowsUpdated": 4, "allUpdatesTimeMs": 63, "numRowsRemoved": 3,
+            "allRemovalsTimeMs": 406, "commitTimeMs": 1573, "memoryUsedBytes": 12572, "numRowsDroppedByWatermark": 2,
+            "numShufflePartitions": 2, "numStateStoreInstances": 8,
+            "customMetrics": {
+                "rocksdbSstFileSize": 3788, "rocksdbBytesCopied": 0, "rocksdbGetCount": 3, "stateOnCurrentVersionSizeBytes": 9,
+                "SnapshotLastUploaded.partition_0_default": 4,
+            },
+        },
+        {"operatorName": "dedupe", "numRowsTotal": 10},
+    ],
+}  # fmt: skip
+SAVE = OperatorProgress(
+    "stateStoreSave", 6, 4, 3, 2, 12572, 63, 406, 1573, 2, 8, {"rocksdbSstFileSize": 3788, "stateOnCurrentVersionSizeBytes": 9}
+)
+DEDUPE = OperatorProgress("dedupe", 10, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def test_what_spark_says_of_each_operator_is_read() -> None:
+    read = read_progress(EVENT)
+    assert read.operators == (SAVE, DEDUPE)
+    assert (read.state_rows, read.state_bytes, read.late_rows) == (16, 12572, 2)
+
+
+def source(description: str, end: Any, latest: Any, **metrics: str) -> dict[str, Any]:
+    return {"description": description, "endOffset": end, "latestOffset": latest, "metrics": metrics}
+
+
+BACKLOG = [
+    (source(KAFKA, {"clicks": {"0": 10, "1": 5}}, {"clicks": {"0": 12, "1": 5}, "more": {"0": 7}}), [(9, "rows")]),
+    (source(KAFKA, {"clicks": {"0": 10}}, {"clicks": {"0": 8}}), [(0, "rows")]),
+    (source(KAFKA, '{"clicks":{"0":10}}', '{"clicks":{"0":11}}', maxOffsetsBehindLatest="1"), [(1, "rows")]),
+    (source("Files", None, None, numFilesOutstanding="3", numBytesOutstanding="4096"), [(3, "files"), (4096, "bytes")]),
+    (source("RateStreamV2[rowsPerSecond=100, rampUpTimeSeconds=0", 39, 52), [(1300, "rows")]),
+    (source("Counter", 3, 5), [(2, "offsets")]),
+    (source("FileStreamSource[file:/in]", {"logOffset": 2}, None), []),
+    (source("FileStreamSource[file:/in]", {"logOffset": 2}, {"logOffset": 3}), []),
+    (source("Python", "not json", "neither"), []),
+    ({"description": "source 0"}, []),
+]
+
+
+@pytest.mark.parametrize(("said", "waiting"), BACKLOG)
+def test_backlog_is_known_where_a_source_says_so(said: dict[str, Any], waiting: list[tuple[int, str]]) -> None:
+    found = read_progress({**EVENT, "sources": [said]}).backlog
+    assert [(one.amount, one.unit) for one in found] == waiting
+    assert {(one.source, one.name) for one in found} <= {(0, said["description"])}
+
+
+def test_a_series_has_a_line_for_each_operator_and_source(catalog: Catalog) -> None:
+    behind = (Backlog(0, KAFKA, 5, "rows"),)
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(n, n * 1000, operators=(SAVE, DEDUPE), backlog=behind) for n in range(3)])
+        progress.append(writer, [batch(9, 9000), batch(1, 1500, query="p", query_id="id-p", operators=(DEDUPE,))])
+    with catalog.reading() as reader:
+        found = series.series(reader, "a", from_ms=0, to_ms=10_000)
+        few = series.series(reader, "a", from_ms=0, to_ms=10_000, points=6)
+        over_events = series.event_series(reader, "a")
+    assert [(one.query, one.operator, one.name, one.rows, one.memory_bytes) for one in found.operators] == [
+        ("p", 0, "dedupe", (10,), (0,)),
+        ("q", 0, "stateStoreSave", (6, 6, 6), (12572,) * 3),
+        ("q", 1, "dedupe", (10, 10, 10), (0, 0, 0)),
+    ]
+    assert found.operators[1].t == (500.0, 1500.0, 2500.0)
+    assert [(one.query, one.name, one.unit, one.amount) for one in found.backlog] == [("q", KAFKA, "rows", (5, 5, 5))]
+    assert len(found.columns["t"]) == 5 and "place_in_table" not in found.columns
+    assert max(len(one.t) for one in few.operators) <= 6
+    assert over_events.operators == ()
+
+
+def test_rows_of_before_have_none(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(1, 1000)])
+        writer.execute("UPDATE progress SET operators = NULL, backlog = NULL")
+    with catalog.reading() as reader:
+        assert series.series(reader, "a", from_ms=0, to_ms=9000).operators == ()
+        (found,) = operators.newest(reader, A)
+    assert (found.operators, found.sources, found.sink) == ((), (), "")
+
+
+def test_the_newest_batch_that_ran_is_told(catalog: Catalog) -> None:
+    read = [
+        {
+            "description": KAFKA,
+            "startOffset": None,
+            "endOffset": {"clicks": {"0": 7}},
+            "latestOffset": {"clicks": {"0": 9}},
+            "numInputRows": 7,
+        }
+    ]
+    ran = batch(4, 4000, operators=(SAVE,), backlog=(Backlog(0, KAFKA, 2, "rows"),), output_rows=12)
+    idle = batch(5, 5000, add_batch_ms=None, operators=(DEDUPE,))
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(3, 3000), (*ran[:3], json.dumps(read)), idle])
+        runs.save_queries(writer, [(A, RUN, QuerySeen("q", "id-q", "parquet", "/out", "", ""))])
+    with catalog.reading() as reader:
+        (found,) = operators.newest(reader, A)
+        assert operators.newest(reader, "nobody") == []  # type: ignore[arg-type]
+    assert (found.query, found.batch, found.operators, found.output_rows) == ("q", 4, (SAVE,), 12)
+    assert (found.sink, found.sink_path) == ("parquet", "/out")
+    (source,) = found.sources
+    assert (source.start, source.end, source.latest, source.rows) == ("", '{"clicks":{"0":7}}', '{"clicks":{"0":9}}', 7)
+    assert source.backlog == (Backlog(0, KAFKA, 2, "rows"),)
