@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard.figures import Chart, TimeMark
-from dashboard.served import asset_url, module_loader
+from dashboard.served import PLOTLY, asset_url, module_loader
 
 # Streamlit takes text of a single line for a path; hence the comment.
 _STYLE = f"""/* The panel's look. */
@@ -54,7 +54,7 @@ def _payload(chart: Chart, key: str, group: str, clickable: bool, height: int | 
         "group": group,
         "clickable": clickable,
         "config": config or {},
-        "plotly": asset_url("plotly.min.js"),
+        "plotly": asset_url(PLOTLY),
     }
 
 
