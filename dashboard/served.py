@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 _HERE = Path(__file__).parent
-_COMPONENTS = ("panel.js", "panel.css", "figure.js", "table.js", "table.css")
+_COMPONENTS = ("panel.js", "panel.css", "figure.js", "saving.js", "saving.css", "table.js", "table.css", "keys.js")
 _FOLDERS = dict.fromkeys(_COMPONENTS, _HERE / "components")
 _FOREVER = "public, max-age=31536000, immutable"
 _TEXT = frozenset({".js", ".css", ".svg"})

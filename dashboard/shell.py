@@ -6,16 +6,18 @@ without the second, the browser learns of each script only from the one before i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
+from html import escape
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from dashboard.navigation import FIRST, PAGES
+from dashboard.navigation import FIRST, PAGES, path_of
 from dashboard.served import PLOTLY, asset_url
 
 CHARTED = frozenset({"job", "versions"})
@@ -54,6 +56,7 @@ def _files(charted: bool, static: Path) -> Iterator[str]:
         yield f'<link rel="preload" href="{font}" as="font" type="font/woff2" crossorigin>'
     for module in ("table.js", *(("panel.js",) if charted else ())):
         yield f'<link rel="modulepreload" href="{asset_url(module)}">'
+    yield f'<script type="module" id="tm-keys" src="{asset_url("keys.js")}" data-pages="{_lettered()}"></script>'
     yield f'<link rel="{"preload" if charted else "prefetch"}" href="{asset_url(PLOTLY)}" as="script">'
 
 
@@ -67,6 +70,12 @@ def _scripts(static: Path) -> Iterator[str]:
             known.add(name)
             ahead += _IMPORTED.findall((folder / name).read_text())
             yield f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'
+
+
+def _lettered() -> str:
+    """Letter -> page, as the script of the keys reads it."""
+    pages = {listed.letter: {"title": listed.title, "path": path_of(name)} for name, listed in PAGES.items() if listed.letter}
+    return escape(json.dumps(pages))
 
 
 def _static() -> Path:

@@ -1,6 +1,7 @@
 // A panel: title, legend with last values, chart. Updated in place, so that zoom and hover survive a refresh.
 // Panels of one group share a crosshair and a zoomed range of time.
 import { figureOf, themeOf, painted } from "./figure.js";
+import { saveButton, saveChart } from "./saving.js";
 
 const panels = new WeakMap();
 const groups = new Map();
@@ -40,6 +41,8 @@ class Panel {
     this.reset.hidden = true;
     this.reset.onclick = () => this.zoomTo(null);
     this.legend = element("span", "tm-panel-legend", this.head);
+    this.save = saveButton(this.head, "Save as a picture");
+    this.save.onclick = () => saveChart(this.plotly, this.data, this.host, this.group.range, this.plot.clientWidth);
     this.plot = element("div", "tm-panel-plot", this.root);
     this.plot.setAttribute("role", "img");
     this.empty = element("div", "tm-panel-empty", this.plot);
@@ -72,6 +75,8 @@ class Panel {
     this.showHead(theme);
     this.plot.style.height = `${data.height}px`;
     this.plot.setAttribute("aria-label", data.summary || data.empty);
+    this.save.hidden = !data.traces.length;
+    this.save.setAttribute("aria-label", `Save ${data.title || "the chart"} as a picture`);
     this.empty.style.display = data.traces.length ? "none" : "";
     this.empty.textContent = data.empty;
     if (!data.traces.length) return this.clear();

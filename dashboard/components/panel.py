@@ -14,6 +14,7 @@ from dashboard.served import PLOTLY, asset_url, module_loader
 # Streamlit takes text of a single line for a path; hence the comment.
 _STYLE = f"""/* The panel's look. */
 @import url("{asset_url("panel.css")}");
+@import url("{asset_url("saving.css")}");
 """
 _mount = st.components.v2.component("tidemark_panel", js=module_loader("panel.js"), css=_STYLE, isolate_styles=False)
 
