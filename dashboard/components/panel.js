@@ -107,7 +107,7 @@ class Panel {
   async draw() {
     if (this.chart?._dragging) return;
     this.reset.hidden = !this.group.range;
-    const { data, layout } = figureOf(this.data, themeOf(this.host), this.group.range);
+    const { data, layout } = figureOf(this.data, themeOf(this.host), this.group.range, this.plot.clientWidth);
     await this.plotly.react(this.canvas(), data, layout, { displayModeBar: false, showTips: false, responsive: false, doubleClick: false, ...this.data.config });
     if (!this.drawn && !this.gone) this.listen();
     this.drawn = true;
@@ -136,7 +136,7 @@ class Panel {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {
       if (this.gone || !this.chart || !this.plot.clientWidth) return;
-      if (this.chart._fullLayout?.width !== this.plot.clientWidth) this.plotly.Plots.resize(this.chart);
+      if (this.chart._fullLayout?.width !== this.plot.clientWidth) this.plotly.Plots.resize(this.chart).then(() => !this.gone && this.draw());
     });
   }
 

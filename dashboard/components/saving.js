@@ -48,7 +48,7 @@ function legendOf(entries, names) {
 /** The chart as it is seen, with its title and legend, on the page's background, at twice its size. */
 export async function saveChart(plotly, chart, host, range, width) {
   const theme = themeOf(host);
-  const { data, layout } = figureOf(chart, theme, range);
+  const { data, layout } = figureOf(chart, theme, range, width);
   const above = { xref: "paper", yref: "paper", y: 1, yanchor: "bottom", showarrow: false };
   const head = [
     { ...above, x: 0, xanchor: "left", yshift: 30, text: `<b>${chart.title}</b>`, font: { size: 15, color: theme.text } },
