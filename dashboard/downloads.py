@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
@@ -35,9 +36,9 @@ def routes() -> list[Route]:
 async def serve_download(request: Request) -> Response:
     """The file; 404 for another kind of file, 400 for what is no table."""
     kind = request.path_params["kind"]
-    if kind not in _WRITERS:
-        return PlainTextResponse(f"a download is {' or '.join(_WRITERS)}", status_code=404)
-    write, media_type = _WRITERS[kind]
+    if kind not in WRITERS:
+        return PlainTextResponse(f"a download is {' or '.join(WRITERS)}", status_code=404)
+    write, media_type = WRITERS[kind]
     try:
         columns = columns_of(await request.json())
     except (KeyError, TypeError, ValueError) as error:
@@ -60,6 +61,21 @@ def _column(name: str, unit: str, values: Sequence[Any]) -> Column:
     if not all(value is None or isinstance(value, int | float) for value in values):
         values = [None if value is None else str(value) for value in values]
     return Column(f"{name} ({unit})" if unit else name, values)
+
+
+def columns_of_frame(frame: pd.DataFrame) -> list[Column]:
+    """A data frame's columns: times in UTC, lists as their words, missing values as None."""
+    return [_frame_column(str(name), frame[name]) for name in frame.columns]
+
+
+def _frame_column(name: str, values: pd.Series[Any]) -> Column:
+    import pandas as pd
+
+    if isinstance(values.dtype, pd.DatetimeTZDtype):
+        moments = [None if pd.isna(at) else at.to_pydatetime().astimezone(UTC) for at in values]
+        return Column(f"{name} (UTC)", moments, times=True)
+    said = [", ".join(map(str, value)) if isinstance(value, list) else None if pd.isna(value) else value for value in values.tolist()]
+    return _column(name, "", said)
 
 
 def as_csv(columns: Sequence[Column]) -> bytes:
@@ -100,7 +116,7 @@ def _apart(names: Sequence[str]) -> list[str]:
     return [name if name not in names[:place] else f"{name} {names[: place + 1].count(name)}" for place, name in enumerate(names)]
 
 
-_WRITERS: Mapping[str, tuple[Callable[[Sequence[Column]], bytes], str]] = {
+WRITERS: Mapping[str, tuple[Callable[[Sequence[Column]], bytes], str]] = {
     "csv": (as_csv, "text/csv; charset=utf-8"),
     "parquet": (as_parquet, "application/vnd.apache.parquet"),
 }

@@ -86,8 +86,7 @@ def table(
 ) -> str | None:
     """Draws the rows and returns a row's id once, when it was clicked. Rows stand as given until somebody sorts a column."""
     data = {
-        "columns": [_head(column, [row.cells[place] for row in rows]) for place, column in enumerate(columns)],
-        "rows": [{"id": row.id, "href": row.href, "cells": [cell.as_json() for cell in row.cells]} for row in rows],
+        **table_data(columns, rows),
         "selected": selected,
         "clickable": clickable,
         "maxHeight": max_height,
@@ -97,6 +96,14 @@ def table(
     }
     result = _mount(data=data, key=key, on_row_change=on_click or _ignore)
     return getattr(result, "row", None)
+
+
+def table_data(columns: Sequence[Column], rows: Sequence[Row]) -> dict[str, Any]:
+    """The columns and rows as the browser gets them."""
+    return {
+        "columns": [_head(column, [row.cells[place] for row in rows]) for place, column in enumerate(columns)],
+        "rows": [{"id": row.id, "href": row.href, "cells": [cell.as_json() for cell in row.cells]} for row in rows],
+    }
 
 
 def _head(column: Column, cells: Sequence[Cell]) -> dict[str, Any]:

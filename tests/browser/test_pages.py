@@ -21,11 +21,13 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 BESIDE = """() => {
     const main = document.querySelector('[data-testid="stMain"]'), width = document.documentElement.clientWidth;
     const clipped = (element) => {
-        for (let at = element.parentElement; at && at !== main; at = at.parentElement) if (getComputedStyle(at).overflowX !== "visible") return true;
-        return false;
+        let at = element.parentElement;
+        while (at !== main && getComputedStyle(at).overflowX === "visible") at = at.parentElement;
+        return at !== main;
     };
     const beside = [...main.querySelectorAll("*")].filter((one) => one.getBoundingClientRect().right > width + 1 && !clipped(one));
-    return main.scrollWidth > main.clientWidth || document.documentElement.scrollWidth > width ? ["the page scrolls"] : beside.map((one) => one.className);
+    const scrolls = main.scrollWidth > main.clientWidth || document.documentElement.scrollWidth > width;
+    return [...(scrolls ? ["the page scrolls"] : []), ...beside.map((one) => one.className)];
 }"""
 """What stands out of the page to the right; boxes that scroll by themselves may hold more."""
 
