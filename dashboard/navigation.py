@@ -19,15 +19,17 @@ class Listed:
     icon: str
     path: str
     hidden: bool = False
+    letter: str = ""
+    """After `g` this key opens it."""
 
 
 PAGES: Mapping[str, Listed] = {
-    "overview": Listed("Overview", ":material/monitoring:", "overview"),
+    "overview": Listed("Overview", ":material/monitoring:", "overview", letter="o"),
     "job": Listed("Job", ":material/stream:", "job", hidden=True),
-    "savepoints": Listed("Savepoints", ":material/bookmarks:", "savepoints"),
-    "versions": Listed("Versions", ":material/account_tree:", "versions"),
-    "experiments": Listed("Experiments", ":material/compare:", "experiments"),
-    "events": Listed("Events", ":material/history:", "events"),
+    "savepoints": Listed("Savepoints", ":material/bookmarks:", "savepoints", letter="s"),
+    "versions": Listed("Versions", ":material/account_tree:", "versions", letter="v"),
+    "experiments": Listed("Experiments", ":material/compare:", "experiments", letter="x"),
+    "events": Listed("Events", ":material/history:", "events", letter="e"),
     "new_job": Listed("New job", ":material/add:", "new", hidden=True),
     "fork": Listed("Fork", ":material/call_split:", "fork", hidden=True),
     "upgrade": Listed("Upgrade", ":material/upgrade:", "upgrade", hidden=True),
@@ -59,11 +61,21 @@ def link(name: str, label: str, *, icon: str = "", **query: str) -> None:
     st.page_link(page(name), label=label, icon=icon or None, query_params=_given(query))
 
 
+def path_of(name: str) -> str:
+    """The address of the page `name` without a selection."""
+    return "/" if name == FIRST else f"/{PAGES[name].path}"
+
+
 def href(name: str, **query: str) -> str:
     """The address of the page `name` with this selection, for a link in HTML."""
-    path = "/" if name == FIRST else f"/{PAGES[name].path}"
-    given = _given(query)
+    path = path_of(name)
+    given = _given(query) | _paused()
     return f"{path}?{urlencode(given)}" if given else path
+
+
+def _paused() -> dict[str, str]:
+    """A link in HTML begins a session of its own, so what goes along must stand in it."""
+    return {} if st.session_state.get("live", True) else {"live": "false"}
 
 
 def _given(query: Mapping[str, str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this folder instead
     sys.path.insert(0, str(ROOT))
 
-from dashboard import assembly, session  # noqa: E402
+from dashboard import assembly, downloads, session, shell  # noqa: E402
 from dashboard.guard import LOOPBACK, Guard  # noqa: E402
 from dashboard.served import serve_asset  # noqa: E402
 from pipelines.domain.errors import FACES, TidemarkError, Unavailable  # noqa: E402
@@ -55,7 +55,7 @@ def _streamlit_settings() -> assembly.Settings:
 app = App(
     Path(__file__).with_name("app.py"),
     lifespan=lifespan,
-    routes=[Route("/assets/{name}", serve_asset), Mount("/api", app=api)],
+    routes=[Route("/assets/{name}", serve_asset), Mount("/api", app=api), *downloads.routes(), *shell.routes()],
     middleware=[Middleware(Guard, hosts=lambda: LOOPBACK)],
 )
 

@@ -116,18 +116,25 @@ function axes(theme, described, zoom) {
   };
 }
 
-/** Plotly's data and layout for `chart`, at the range `zoom` that somebody chose (null for none). */
-export function figureOf(chart, theme, zoom) {
+/** No more names on the time axis than stand beside each other. */
+function fitting(both, inner) {
+  const nticks = Math.max(2, Math.min(both.xaxis.nticks, Math.floor(inner / 42)));
+  return { ...both, xaxis: { ...both.xaxis, nticks, tickangle: 0 } };
+}
+
+/** Plotly's data and layout for `chart`, `width` px wide, at the range `zoom` that somebody chose (null for none). */
+export function figureOf(chart, theme, zoom, width) {
   const described = painted(chart.layout, theme.names);
   const { levels = [], annotations = [], span, xaxis, yaxis, ...rest } = described;
+  const margin = { l: 52, r: 8, t: 8, b: 24, ...described.margin };
   const layout = {
     autosize: true, showlegend: false, hovermode: "x unified", dragmode: "zoom",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: theme.font, color: theme.text, size: 12 },
-    margin: { l: 52, r: 8, t: 8, b: 24 },
+    margin,
     hoverlabel: { bgcolor: theme.names.$bg, bordercolor: theme.names.$border, font: { color: theme.text, size: 12, family: theme.font } },
     ...rest,
-    ...axes(theme, described, zoom),
+    ...fitting(axes(theme, described, zoom), width - margin.l - margin.r),
     shapes: [...verticals(chart.marks, theme.names), ...horizontals(levels)],
     annotations: [...annotations, ...labels(chart.marks, theme.names, span)],
   };

@@ -1,6 +1,7 @@
 // A panel: title, legend with last values, chart. Updated in place, so that zoom and hover survive a refresh.
 // Panels of one group share a crosshair and a zoomed range of time.
 import { figureOf, themeOf, painted } from "./figure.js";
+import { saveButton, saveChart } from "./saving.js";
 
 const panels = new WeakMap();
 const groups = new Map();
@@ -40,6 +41,8 @@ class Panel {
     this.reset.hidden = true;
     this.reset.onclick = () => this.zoomTo(null);
     this.legend = element("span", "tm-panel-legend", this.head);
+    this.save = saveButton(this.head, "Save as a picture");
+    this.save.onclick = () => saveChart(this.plotly, this.data, this.host, this.group.range, this.plot.clientWidth);
     this.plot = element("div", "tm-panel-plot", this.root);
     this.plot.setAttribute("role", "img");
     this.empty = element("div", "tm-panel-empty", this.plot);
@@ -72,6 +75,8 @@ class Panel {
     this.showHead(theme);
     this.plot.style.height = `${data.height}px`;
     this.plot.setAttribute("aria-label", data.summary || data.empty);
+    this.save.hidden = !data.traces.length;
+    this.save.setAttribute("aria-label", `Save ${data.title || "the chart"} as a picture`);
     this.empty.style.display = data.traces.length ? "none" : "";
     this.empty.textContent = data.empty;
     if (!data.traces.length) return this.clear();
@@ -103,7 +108,7 @@ class Panel {
   async draw() {
     if (this.chart?._dragging) return;
     this.reset.hidden = !this.group.range;
-    const { data, layout } = figureOf(this.data, themeOf(this.host), this.group.range);
+    const { data, layout } = figureOf(this.data, themeOf(this.host), this.group.range, this.plot.clientWidth);
     await this.plotly.react(this.canvas(), data, layout, { displayModeBar: false, showTips: false, responsive: false, doubleClick: false, ...this.data.config });
     if (!this.drawn && !this.gone) this.listen();
     this.drawn = true;
@@ -132,7 +137,7 @@ class Panel {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {
       if (this.gone || !this.chart || !this.plot.clientWidth) return;
-      if (this.chart._fullLayout?.width !== this.plot.clientWidth) this.plotly.Plots.resize(this.chart);
+      if (this.chart._fullLayout?.width !== this.plot.clientWidth) this.plotly.Plots.resize(this.chart).then(() => !this.gone && this.draw());
     });
   }
 

@@ -9,11 +9,12 @@ from typing import Any
 import streamlit as st
 
 from dashboard.figures import Chart, TimeMark
-from dashboard.served import asset_url, module_loader
+from dashboard.served import PLOTLY, asset_url, module_loader
 
 # Streamlit takes text of a single line for a path; hence the comment.
 _STYLE = f"""/* The panel's look. */
 @import url("{asset_url("panel.css")}");
+@import url("{asset_url("saving.css")}");
 """
 LEGEND_LINE = 20
 """Height of one line of a legend, px."""
@@ -57,7 +58,7 @@ def _payload(chart: Chart, key: str, group: str, clickable: bool, height: int | 
         "group": group,
         "clickable": clickable,
         "config": config or {},
-        "plotly": asset_url("plotly.min.js"),
+        "plotly": asset_url(PLOTLY),
     }
 
 

@@ -1,4 +1,6 @@
 // A table of typed cells. Changed in place: only rows that differ are drawn again; the order that somebody chose and the scroll stay.
+import { saveMenu, saveRows } from "./saving.js";
+
 const tables = new WeakMap();
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 120;
@@ -61,6 +63,8 @@ function compared(a, b, down) {
 class Table {
   constructor(host) {
     this.root = element("div", "tm-table", host);
+    this.corner = element("div", "tm-table-corner", this.root);
+    this.save = saveMenu(this.corner, "Save these rows", (kind) => saveRows(this.data.label, this.data.columns, this.ordered(), kind));
     this.table = element("table", "", this.root);
     this.head = element("tr", "", element("thead", "", this.table));
     this.body = element("tbody", "", this.table);
@@ -80,6 +84,7 @@ class Table {
     this.table.setAttribute("aria-label", data.label);
     this.empty.textContent = data.rows.length ? "" : data.empty;
     this.empty.hidden = data.rows.length > 0;
+    this.corner.hidden = data.rows.length === 0;
     this.showHead();
     this.showRows();
   }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any, Literal
 
 import streamlit as st
@@ -15,8 +16,13 @@ from dashboard.widgets import Tone
 # Streamlit takes text of a single line for a path; hence the comment.
 _STYLE = f"""/* The table's look. */
 @import url("{asset_url("table.css")}");
+@import url("{asset_url("saving.css")}");
 """
 _mount = st.components.v2.component("tidemark_table", js=module_loader("table.js"), css=_STYLE, isolate_styles=False)
+
+Unit = Literal["", "ms", "bytes", "rows/s", "time"]
+"""What a number is in, as a download's column says it; a time is in epoch ms."""
+_UNITS: Mapping[object, Unit] = {formats.duration: "ms", formats.size: "bytes", formats.rate: "rows/s"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,8 @@ class Column:
 class Cell:
     """One cell: `text` as it is shown, `sort` as it is ordered (the text itself where not given).
 
-    With `tone` the text is a chip (`live` makes its dot beat), with `line` a small line stands there instead.
+    With `tone` the text is a chip (`live` makes its dot beat), with `line` a small line stands there instead. A download holds
+    `raw`; where it is not given the number that the cell is ordered by, in its `unit`, else the text. Of chips it holds the text.
     """
 
     text: str = formats.MISSING
@@ -45,13 +52,15 @@ class Cell:
     muted: bool = False
     hint: str = ""
     line: Sequence[float] = ()
+    unit: Unit = ""
+    raw: float | str | None = None
 
     def as_json(self) -> dict[str, Any]:
         said = {
             "t": self.text, "s": self.sort, "c": self.tone, "live": self.live, "mono": self.mono, "b": self.strong, "m": self.muted,
-            "h": self.hint, "l": _drawn(self.line),
+            "h": self.hint, "l": _drawn(self.line), "r": self.raw,
         }  # fmt: skip
-        return {name: value for name, value in said.items() if value or (name == "s" and value is not None)}
+        return {name: value for name, value in said.items() if value or (name in "sr" and value is not None)}
 
 
 @dataclass(frozen=True)
@@ -77,8 +86,7 @@ def table(
 ) -> str | None:
     """Draws the rows and returns a row's id once, when it was clicked. Rows stand as given until somebody sorts a column."""
     data = {
-        "columns": [{"name": c.name, "right": c.align == "right", "hint": c.hint, "wide": c.wide} for c in columns],
-        "rows": [{"id": row.id, "href": row.href, "cells": [cell.as_json() for cell in row.cells]} for row in rows],
+        **table_data(columns, rows),
         "selected": selected,
         "clickable": clickable,
         "maxHeight": max_height,
@@ -88,6 +96,21 @@ def table(
     }
     result = _mount(data=data, key=key, on_row_change=on_click or _ignore)
     return getattr(result, "row", None)
+
+
+def table_data(columns: Sequence[Column], rows: Sequence[Row]) -> dict[str, Any]:
+    """The columns and rows as the browser gets them."""
+    return {
+        "columns": [_head(column, [row.cells[place] for row in rows]) for place, column in enumerate(columns)],
+        "rows": [{"id": row.id, "href": row.href, "cells": [cell.as_json() for cell in row.cells]} for row in rows],
+    }
+
+
+def _head(column: Column, cells: Sequence[Cell]) -> dict[str, Any]:
+    """A column with what its cells are in; one of small lines is left out of downloads."""
+    unit = next((cell.unit for cell in cells if cell.unit), "")
+    lines = any(cell.line for cell in cells)
+    return {"name": column.name, "right": column.align == "right", "hint": column.hint, "wide": column.wide, "unit": unit, "lines": lines}
 
 
 def _drawn(line: Sequence[float]) -> list[int]:
@@ -100,12 +123,22 @@ def _drawn(line: Sequence[float]) -> list[int]:
 
 def moment(at_ms: float | None, now_ms: float) -> Cell:
     """A relative time with the exact one on hover, ordered by the moment."""
-    return Cell() if at_ms is None else Cell(formats.ago(at_ms, now_ms), sort=at_ms, hint=formats.exact(at_ms))
+    return Cell() if at_ms is None else Cell(formats.ago(at_ms, now_ms), sort=at_ms, hint=formats.exact(at_ms), unit="time")
 
 
 def number(value: float | None, shown: Callable[[float | None], str], *, hint: str = "") -> Cell:
-    """A number in its form, ordered by its value."""
-    return Cell(shown(value), sort=value, hint=hint)
+    """A number in its form, ordered by its value; in a download it is in the unit that the form says."""
+    return Cell(shown(value), sort=value, hint=hint, unit=_UNITS.get(shown, ""))
+
+
+def shortened(name: str, *, strong: bool = False, muted: bool = False) -> Cell:
+    """An id in its short form, whole on hover and in a download."""
+    return Cell(formats.short_id(name), mono=True, strong=strong, muted=muted, hint=name, raw=name)
+
+
+def clock(at_ms: float | None, zone: tzinfo, *, muted: bool = False) -> Cell:
+    """The time of day, ordered by the moment, which stands on hover."""
+    return Cell(formats.clock(at_ms, zone), sort=at_ms, muted=muted, hint=formats.exact(at_ms), unit="time")
 
 
 def _ignore() -> None:

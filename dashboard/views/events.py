@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import formats, navigation, session
-from dashboard.components.table import Cell, Column, Row, moment, table
+from dashboard.components.table import Cell, Column, Row, clock, moment, table
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import Tone, command, empty_state, errors_shown, page_header
 from pipelines.domain.jobs import Event
@@ -86,7 +86,7 @@ def row(event: Event, place: int, now: float, *, with_job: bool) -> Row:
     job = (Cell(event.job or formats.MISSING, strong=bool(event.job)),) if with_job else ()
     cells = (
         moment(event.at_ms, now),
-        Cell(formats.clock(event.at_ms, session.zone()), sort=event.at_ms, muted=True, hint=formats.exact(event.at_ms)),
+        clock(event.at_ms, session.zone(), muted=True),
         Cell(event.kind, tone=tone(event.kind), mono=True),
         *job,
         Cell(event.message, hint=event.message),
@@ -95,6 +95,7 @@ def row(event: Event, place: int, now: float, *, with_job: bool) -> Row:
             mono=True,
             muted=True,
             hint=event.subject,
+            raw=event.subject,
         ),
     )
     return Row(str(place), cells, navigation.href("job", job=event.job) if event.job else "")

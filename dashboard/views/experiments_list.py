@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
-from dashboard.components.table import Cell, Column, Row, moment, table
+from dashboard import navigation, session
+from dashboard.components.table import Cell, Column, Row, moment, shortened, table
 from dashboard.widgets import STATES, Tone, command, empty_state, section
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobSummary
@@ -55,7 +55,7 @@ def _row(one: Experiment, jobs: Mapping[str, JobSummary], now_ms: float) -> Row:
         Cell(one.name, strong=True),
         Cell("  ·  ".join(f"{letter} {name}" for letter, name in zip("ABCDEFG", one.jobs, strict=False))),
         Cell(text, tone=tone, live=RunState.RUNNING in states),
-        Cell(formats.short_id(one.savepoint), mono=True, hint=one.savepoint),
+        shortened(one.savepoint),
         moment(one.created_ms, now_ms),
     )
     return Row(one.id, cells, navigation.href("experiments", experiment=one.id))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
+
+from dashboard import formats, session
+from dashboard.widgets import chip
 
 RANGES = {"15m": 900_000, "1h": 3_600_000, "6h": 21_600_000, "24h": 86_400_000}
 DEFAULT_RANGE = "15m"
@@ -20,10 +24,16 @@ def range_switch() -> int:
 
 
 def live_switch() -> bool:
-    """Whether the page refreshes itself."""
-    return st.toggle("Live", value=True, key="live")
+    """Whether the page refreshes itself; where it does not, that stands in the address, and goes along from page to page."""
+    return st.toggle("Live", value=True, key="live", bind="query-params")
 
 
 def live(draw: Callable[[], None], on: bool) -> None:
-    """Draws, and draws again every two seconds while the page is live."""
-    st.fragment(draw, run_every=REFRESH_SECONDS if on else None)()
+    """Draws, and draws again every two seconds while the page is live; else says of when the page is."""
+    st.fragment(draw if on else partial(_paused, draw), run_every=REFRESH_SECONDS if on else None)()
+
+
+def _paused(draw: Callable[[], None]) -> None:
+    said = chip(f"Paused, as of {formats.clock(session.now_ms(), session.zone())}", "orange", dot=True)
+    st.html(f'<div class="tm-paused" role="status" data-testid="paused">{said}</div>')
+    draw()

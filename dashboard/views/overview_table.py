@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from dashboard import formats, navigation, session
-from dashboard.components.table import Cell, Column, Row, moment, number, table
+from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.views.attention import Finding
 from dashboard.widgets import STATES, Tone
 from pipelines.domain.jobs import JobSummary
@@ -87,7 +87,7 @@ def _row(job: JobSummary, finding: Finding | None, now: float) -> Row:
     cells = (
         _state(text, tone, job),
         Cell(name, strong=True),
-        Cell(formats.short_id(run.version), mono=True, muted=True, hint=run.version) if run else Cell(),
+        shortened(run.version, muted=True) if run else Cell(),
         Cell("", sort=job.batch_ms_p99, line=job.latency) if len(job.latency) > 1 else Cell(),
         number(job.batch_ms_p50, formats.duration),
         number(job.batch_ms_p99, formats.duration),
@@ -99,7 +99,7 @@ def _row(job: JobSummary, finding: Finding | None, now: float) -> Row:
         number(job.checkpoint_bytes, formats.size),
         moment(job.last_savepoint_ms, now),
         Cell(f"{job.restarts:,}" if job.restarts else formats.MISSING, sort=job.restarts),
-        Cell(formats.duration(up), sort=up),
+        number(up, formats.duration),
     )
     return Row(name, cells, navigation.href("job", job=name))
 

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import session
+from dashboard.components.frames import save_buttons
 from dashboard.trust import LEVELS, ORIGINS, level_of
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
@@ -22,8 +23,9 @@ MOST_ROWS = 10
 def savepoint_table(taken: Sequence[Savepoint], space: Space, chosen: Sequence[str], *, key: str) -> list[str]:
     """Draws the table and returns the ids that are selected in it: by their boxes, or by a click on any cell of one row."""
     ids = [one.id for one in taken]
+    rows = frame(taken, space)
     event = st.dataframe(
-        frame(taken, space),
+        rows,
         key=f"{key}_{_revision(key, ids, chosen)}",
         hide_index=True,
         column_config=_columns(),
@@ -36,6 +38,7 @@ def savepoint_table(taken: Sequence[Savepoint], space: Space, chosen: Sequence[s
         placeholder="–",
         alt="Savepoints, newest first",
     )
+    save_buttons(rows, name="savepoints", key=key)
     picked = _picked(event["selection"], ids)
     st.session_state[f"{key}_picked"] = picked
     return picked

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.browser.faked import faked
 from tests.browser.serving import Served, served
 from tests.browser.watching import Watched
 
@@ -41,6 +42,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("walk")
     with served(folder / "workspace", folder / "server.log") as running:
         yield running
+
+
+@pytest.fixture(scope="package")
+def fakes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the dashboard on a workspace in memory."""
+    with faked(tmp_path_factory.mktemp("fakes") / "server.log", "--busy") as url:
+        yield url
 
 
 @pytest.fixture(scope="package")

@@ -10,6 +10,7 @@ import uvicorn
 from dashboard import server, session
 from pipelines.api.app import create_api
 from tests import faces, samples
+from tests.browser import waves
 from tests.faces import FakeFace
 
 DAMAGED = "sp-000000000003"
@@ -24,6 +25,7 @@ def main() -> None:
     given = asked.parse_args()
     faces.NOW_MS = samples.NOW_MS = int(time.time() * 1_000)
     face = FakeFace.busy() if given.busy else FakeFace.sample()
+    vars(face)["series"] = waves.series
     if given.damaged:
         face.damaged |= {DAMAGED, "post_engagement_split"}
         face.verify(DAMAGED)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Literal, cast
 
 from playwright.sync_api import ConsoleMessage, Page, expect
 
 AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-PROBE = re.compile(r"/_stcore/(health|host-config)$")
-"""Streamlit looks for its server below a deep link's path first, and takes the 404 as its answer."""
 DARK, LIGHT = "rgb(15, 19, 24)", "rgb(255, 255, 255)"
 """The theme's backgrounds."""
 
@@ -26,7 +23,7 @@ class Watched:
         page.on("pageerror", lambda error: self.errors.append(f"{page.url}: {error}"))
 
     def _heard(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not PROBE.search(message.location.get("url", "")):
+        if message.type == "error":
             self.errors.append(f"{self.page.url}: {message.text}")
 
     def rest(self) -> None:

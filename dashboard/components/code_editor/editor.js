@@ -33,6 +33,11 @@ function locked() {
   return [EditorState.readOnly.of(true), EditorView.editable.of(false)];
 }
 
+/** What a pane is called; one that cannot be typed into is reached by Tab all the same, so that it can be scrolled and read. */
+function named(label) {
+  return EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" });
+}
+
 /** Tells Python what was typed: after a pause, when the focus leaves, and at once on Ctrl-Enter. */
 class Reporter {
   constructor(send, pauseMs, text) {
@@ -71,7 +76,7 @@ class Reporter {
 
 function splitView(parent, data, extensions, theme) {
   const view = new MergeView({
-    a: { doc: data.original, extensions: [reading(), locked(), theme()] },
+    a: { doc: data.original, extensions: [reading(), locked(), named(`${data.label}, as it was`), theme()] },
     b: { doc: data.value, extensions },
     parent,
     collapseUnchanged: COLLAPSE,
@@ -114,7 +119,7 @@ function open(host, data, send) {
   const height = data.mode === "split" ? 0 : data.height;
   const theme = () => themed.of(themeOf(host, height));
   const reporter = new Reporter(send, data.pauseMs, data.value);
-  const label = EditorView.contentAttributes.of({ "aria-label": data.label });
+  const label = named(data.label);
   const extensions = [reading(), data.readonly ? locked() : writing(), reporter.extension(), label, theme()];
   const view = data.mode === "split" ? splitView(root, data, extensions, theme) : singleView(root, data, extensions);
   const repaint = () => {

@@ -5,7 +5,7 @@ import { tags as t } from "@lezer/highlight";
 
 const SYNTAX = {
   dark: { keyword: "#c792ea", string: "#a5d6a7", number: "#f78c6c", comment: "#7f8c98", call: "#82aaff", type: "#ffcb6b" },
-  light: { keyword: "#8e24aa", string: "#2e7d32", number: "#c2410c", comment: "#6b7280", call: "#1d4ed8", type: "#9a6700" },
+  light: { keyword: "#8e24aa", string: "#256f2a", number: "#c2410c", comment: "#6b7280", call: "#1d4ed8", type: "#9a6700" },
 };
 const themes = new Map();
 const DIFFERENCE = {

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import formats, session
-from dashboard.components.table import Cell, Column, Row, moment, number, table
+from dashboard.components.table import Cell, Column, Row, clock, moment, number, table
 from dashboard.widgets import empty_state, facts, section, when
 from pipelines.domain.experiments import BatchRow
 
@@ -87,7 +87,7 @@ def _row(row: BatchRow, now: float) -> Row:
         number(row.input_rows, formats.count),
         number(row.late_rows, formats.count),
         number(row.state_rows, formats.count),
-        Cell(formats.clock(row.watermark_ms, session.zone()), sort=row.watermark_ms, hint=formats.exact(row.watermark_ms)),
+        clock(row.watermark_ms, session.zone()),
     )
     return Row(_id(row), cells)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import formats, navigation, session
-from dashboard.components.table import Cell, Column, Row, moment, number, table
+from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.trust import LEVELS, ORIGIN_HINTS, ORIGINS, level_of
 from dashboard.views.job import actions, points
 from dashboard.widgets import command, empty_state, errors_shown, section
@@ -53,7 +53,7 @@ def row(one: Savepoint, own: SavepointSpace | None, now: float) -> Row:
     """One savepoint in the table."""
     says, tone = LEVELS[level_of(one)]
     cells = (
-        Cell(formats.short_id(one.id), mono=True, strong=True, hint=one.id),
+        shortened(one.id, strong=True),
         Cell(one.label or formats.MISSING, muted=not one.label),
         moment(one.created_ms, now),
         Cell(f"{one.batch:,}", sort=one.batch),
@@ -63,7 +63,7 @@ def row(one: Savepoint, own: SavepointSpace | None, now: float) -> Row:
         number(own.bytes if own else one.bytes, formats.size),
         number(own.frees_bytes if own else None, formats.size),
         number(one.took_ms, formats.duration),
-        Cell(formats.short_id(one.version), mono=True, muted=True, hint=one.version),
+        shortened(one.version, muted=True),
     )
     return Row(one.id, cells, navigation.href("savepoints", savepoint=one.id))
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import formats, session
 from dashboard.components.code_editor import code_editor
-from dashboard.components.table import Cell, Column, Row, moment, table
+from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.widgets import STATES, chip, empty_state, section
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.versions import Version
@@ -48,15 +48,15 @@ def _row(run: Run, now: float) -> Row:
     text, tone = STATES[run.state]
     ended = run.ended_ms or (now if run.state.live else None)
     ran = ended - run.started_ms if ended and run.started_ms else None
-    origin = Cell(formats.short_id(run.from_savepoint), mono=True, hint=run.from_savepoint) if run.from_savepoint else Cell(muted=True)
+    origin = shortened(run.from_savepoint) if run.from_savepoint else Cell(muted=True)
     end = run.exit
     how = f"{end.error_class or end.reason}" if end else formats.MISSING
     cells = (
         Cell(run.id, mono=True, strong=True),
         Cell(text, tone=tone, live=run.state.live),
-        Cell(formats.short_id(run.version), mono=True, hint=run.version),
+        shortened(run.version),
         moment(run.started_ms or run.created_ms, now),
-        Cell(formats.duration(ran), sort=ran),
+        number(ran, formats.duration),
         origin,
         Cell(run.spark_version or formats.MISSING, muted=True),
         Cell(how, hint=end.message if end else "", muted=True),

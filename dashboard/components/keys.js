@@ -1,0 +1,77 @@
+// Keys for people who live on these pages, and the list of them. Nothing here while somebody types, or has a dialog before them.
+const PATIENCE_MS = 1500;
+const TYPING = 'input:not([type="checkbox"]):not([type="radio"]), textarea, select, [contenteditable="true"], [role="textbox"], [role="combobox"], [role="listbox"], .cm-editor';
+const pages = JSON.parse(document.getElementById("tm-keys").dataset.pages);
+const filter = () => document.querySelector('[class*="st-key-"][class*="filter"] input, .stMain input[type="search"]');
+const savepoint = () => (location.pathname.endsWith("/job") ? document.querySelector(".st-key-take button:not(:disabled)") : null);
+let prefixed = 0;
+
+function busy(event) {
+  const at = event.composedPath()[0];
+  const typing = at instanceof Element && (at.isContentEditable || at.closest(TYPING));
+  return typing || event.isComposing || document.querySelector('[role="dialog"], dialog[open]') !== null;
+}
+
+/** Through the top bar where it lists the page, which keeps the session; else by address. */
+function open(path) {
+  const link = [...document.querySelectorAll('[data-testid="stTopNavLink"]')].find(({ href }) => new URL(href).pathname === path);
+  if (link) link.click();
+  else location.assign(path + (new URLSearchParams(location.search).get("live") === "false" ? "?live=false" : ""));
+}
+
+function element(tag, parent, text = "", className = "") {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.textContent = text;
+  parent?.appendChild(made);
+  return made;
+}
+
+function listed() {
+  return [
+    ["/", "Filter what the page lists"],
+    ["s", "Take a savepoint, on a job's page"],
+    ...Object.entries(pages).map(([letter, { title }]) => [`g ${letter}`, title]),
+    ["?", "These keys"],
+    ["Esc", "Close"],
+  ];
+}
+
+function help() {
+  const dialog = element("dialog", document.querySelector('[data-testid="stApp"]'), "", "tm-keys");
+  dialog.setAttribute("aria-labelledby", "tm-keys-title");
+  const head = element("div", dialog, "", "tm-keys-head");
+  element("h2", head, "Keys").id = "tm-keys-title";
+  const close = element("button", head, "Close");
+  close.onclick = () => dialog.close();
+  const list = element("dl", dialog);
+  for (const [keys, says] of listed()) {
+    const row = element("div", list);
+    const term = element("dt", row);
+    keys.split(" ").forEach((key) => element("kbd", term, key));
+    element("dd", row, says);
+  }
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
+  dialog.showModal();
+}
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented || busy(event)) return;
+  const second = event.timeStamp - prefixed < PATIENCE_MS;
+  prefixed = 0;
+  const act = second ? pages[event.key] && (() => open(pages[event.key].path)) : actOf(event);
+  if (!act) return;
+  event.preventDefault();
+  event.stopPropagation();
+  act();
+}
+
+function actOf(event) {
+  if (event.key === "g") return () => { prefixed = event.timeStamp; };
+  if (event.key === "?") return help;
+  const found = { "/": filter, s: savepoint }[event.key]?.();
+  return found && (event.key === "/" ? () => { found.focus(); found.select(); } : () => found.click());
+}
+
+document.addEventListener("keydown", pressed, true);

@@ -1,0 +1,101 @@
+// What is on a page as a file: rows as CSV or Parquet, a chart as a picture.
+import { figureOf, painted, themeOf } from "./figure.js";
+
+const KINDS = { csv: "CSV", parquet: "Parquet" };
+const HEAD_PX = 52;
+const SYMBOLS = { square: "■", circle: "●", diamond: "◆", dash: "–" };
+const missing = (value) => value === undefined || value === null;
+
+function stamped(name, ending) {
+  const at = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+  return `${name.replace(/[^\w.-]+/g, "_")}-${at}.${ending}`;
+}
+
+function handOver(url, name) {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+}
+
+/** A cell as a number or a text: never as it is formatted. */
+function plain(cell) {
+  if (!missing(cell.r)) return cell.r;
+  if (!cell.c && !missing(cell.s)) return cell.s;
+  return missing(cell.t) || cell.t === "–" ? null : cell.t;
+}
+
+/** The rows as a file of this kind; the server writes it, from what stands here. */
+export async function saveRows(name, columns, rows, kind) {
+  const kept = columns.map((column, index) => ({ ...column, index })).filter(({ lines }) => !lines);
+  const said = {
+    columns: kept.map(({ name: title, unit }) => ({ name: title, unit })),
+    rows: rows.map(({ cells }) => kept.map(({ index }) => plain(cells[index]))),
+  };
+  const answer = await fetch(`/download/${kind}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(said) });
+  if (!answer.ok) throw new Error(`${KINDS[kind]} could not be made: ${await answer.text()}`);
+  const url = URL.createObjectURL(await answer.blob());
+  handOver(url, stamped(name, kind));
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
+}
+
+function legendOf(entries, names) {
+  const said = ({ name, value, color, symbol }) =>
+    `<span style="color:${painted(color, names)}">${SYMBOLS[symbol] ?? SYMBOLS.square}</span> ${name}${value ? ` <b>${value}</b>` : ""}`;
+  return entries.map(said).join("     ");
+}
+
+/** The chart as it is seen, with its title and legend, on the page's background, at twice its size. */
+export async function saveChart(plotly, chart, host, range, width) {
+  const theme = themeOf(host);
+  const { data, layout } = figureOf(chart, theme, range, width);
+  const above = { xref: "paper", yref: "paper", y: 1, yanchor: "bottom", showarrow: false };
+  const head = [
+    { ...above, x: 0, xanchor: "left", yshift: 30, text: `<b>${chart.title}</b>`, font: { size: 15, color: theme.text } },
+    { ...above, x: 0, xanchor: "left", yshift: 9, text: legendOf(chart.legend, theme.names), font: { size: 12, color: theme.text } },
+  ];
+  const margin = { ...layout.margin, t: (layout.margin?.t ?? 8) + HEAD_PX, r: (layout.margin?.r ?? 8) + 12, b: (layout.margin?.b ?? 24) + 8 };
+  const picture = { data, layout: { ...layout, margin, paper_bgcolor: theme.names.$bg, plot_bgcolor: theme.names.$bg, annotations: [...layout.annotations, ...head] } };
+  const height = chart.height + HEAD_PX + 8;
+  handOver(await plotly.toImage(picture, { format: "png", width: Math.max(width, 480), height, scale: 2 }), stamped(chart.name, "png"));
+}
+
+function element(tag, className, parent, text = "") {
+  const made = document.createElement(tag);
+  made.className = className;
+  made.textContent = text;
+  parent?.appendChild(made);
+  return made;
+}
+
+/** A small button with an arrow down; `says` is what it is to people who do not see it. */
+export function saveButton(parent, says) {
+  const button = element("button", "tm-save", parent);
+  button.type = "button";
+  button.title = says;
+  button.setAttribute("aria-label", says);
+  element("i", "", button).setAttribute("aria-hidden", "true");
+  return button;
+}
+
+/** The button with the two kinds of files that rows can be saved as; `save` gets the chosen one. */
+export function saveMenu(parent, says, save) {
+  const button = saveButton(parent, says);
+  const menu = element("div", "tm-save-menu", parent);
+  menu.popover = "auto";
+  button.popoverTargetElement = menu;
+  for (const [kind, name] of Object.entries(KINDS)) {
+    element("button", "", menu, name).onclick = () => {
+      menu.hidePopover();
+      save(kind);
+    };
+  }
+  menu.addEventListener("beforetoggle", ({ newState }) => newState === "open" && place(menu, button));
+  menu.addEventListener("toggle", ({ newState }) => newState === "open" && menu.querySelector("button").focus());
+  return button;
+}
+
+function place(menu, button) {
+  const { bottom, right } = button.getBoundingClientRect();
+  Object.assign(menu.style, { top: `${bottom + 4}px`, right: `${document.documentElement.clientWidth - right}px` });
+}

@@ -1,0 +1,122 @@
+"""Rows of a table as a file. The browser sends the rows that it shows, so nothing is made before somebody asks for it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Column:
+    """A name with its unit in brackets, and one value a row; `times` are UTC moments in epoch ms."""
+
+    name: str
+    values: Sequence[Any]
+    times: bool = False
+
+
+def routes() -> list[Route]:
+    """`POST /download/csv` and `/download/parquet`: a JSON of `columns` (each `name`, `unit`) and `rows` becomes a file."""
+    return [Route("/download/{kind}", serve_download, methods=["POST"])]
+
+
+async def serve_download(request: Request) -> Response:
+    """The file; 404 for another kind of file, 400 for what is no table."""
+    kind = request.path_params["kind"]
+    if kind not in WRITERS:
+        return PlainTextResponse(f"a download is {' or '.join(WRITERS)}", status_code=404)
+    write, media_type = WRITERS[kind]
+    try:
+        columns = columns_of(await request.json())
+    except (KeyError, TypeError, ValueError) as error:
+        return PlainTextResponse(f"this is no table: {error!r}", status_code=400)
+    return Response(await run_in_threadpool(write, columns), media_type=media_type, headers={"Cache-Control": "no-store"})
+
+
+def columns_of(said: Mapping[str, Any]) -> list[Column]:
+    """What the browser says as columns; ValueError where a row has another number of cells."""
+    heads, rows = said["columns"], said["rows"]
+    by_column = list(zip(*rows, strict=True)) if rows else [()] * len(heads)
+    return [_column(head["name"], head.get("unit", ""), values) for head, values in zip(heads, by_column, strict=True)]
+
+
+def _column(name: str, unit: str, values: Sequence[Any]) -> Column:
+    if unit == "time":
+        return Column(
+            f"{name} (UTC)", [None if at_ms is None else datetime.fromtimestamp(at_ms / 1_000, UTC) for at_ms in values], times=True
+        )
+    if not all(value is None or isinstance(value, int | float) for value in values):
+        values = [None if value is None else str(value) for value in values]
+    return Column(f"{name} ({unit})" if unit else name, values)
+
+
+def columns_of_frame(frame: pd.DataFrame) -> list[Column]:
+    """A data frame's columns: times in UTC, lists as their words, missing values as None."""
+    return [_frame_column(str(name), frame[name]) for name in frame.columns]
+
+
+def _frame_column(name: str, values: pd.Series[Any]) -> Column:
+    import pandas as pd
+
+    if isinstance(values.dtype, pd.DatetimeTZDtype):
+        moments = [None if pd.isna(at) else at.to_pydatetime().astimezone(UTC) for at in values]
+        return Column(f"{name} (UTC)", moments, times=True)
+    said = [", ".join(map(str, value)) if isinstance(value, list) else None if pd.isna(value) else value for value in values.tolist()]
+    return _column(name, "", said)
+
+
+def as_csv(columns: Sequence[Column]) -> bytes:
+    """Comma-separated in UTF-8, with a head; numbers are plain, times ISO 8601 in UTC, a missing value is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([column.name for column in columns])
+    writer.writerows(zip(*([_plain(value) for value in column.values] for column in columns), strict=True))
+    return out.getvalue().encode()
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat(timespec="milliseconds").replace("+00:00", "Z") if isinstance(value, datetime) else value
+
+
+def as_parquet(columns: Sequence[Column]) -> bytes:
+    """A Parquet file: int64 or double, timestamps in UTC, or text; names that occur twice are numbered."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    out = io.BytesIO()
+    pq.write_table(pa.table([_array(column) for column in columns], names=_apart([column.name for column in columns])), out)
+    return out.getvalue()
+
+
+def _array(column: Column) -> pa.Array:
+    import pyarrow as pa
+
+    if column.times:
+        return pa.array(column.values, pa.timestamp("ms", tz="UTC"))
+    given = [value for value in column.values if value is not None]
+    if not given or any(isinstance(value, str) for value in given):
+        return pa.array(column.values, pa.string())
+    return pa.array(column.values, pa.int64() if all(isinstance(value, int) for value in given) else pa.float64())
+
+
+def _apart(names: Sequence[str]) -> list[str]:
+    return [name if name not in names[:place] else f"{name} {names[: place + 1].count(name)}" for place, name in enumerate(names)]
+
+
+WRITERS: Mapping[str, tuple[Callable[[Sequence[Column]], bytes], str]] = {
+    "csv": (as_csv, "text/csv; charset=utf-8"),
+    "parquet": (as_parquet, "application/vnd.apache.parquet"),
+}

@@ -1,0 +1,162 @@
+"""What people do all day without thinking: keys, pausing, zooming, taking rows and pictures along."""
+
+from __future__ import annotations
+
+import csv
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_pages import barriers, opened
+from tests.browser.watching import Watched
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+THROUGHPUT = '[data-testid="panel-throughput_post_engagement"]'
+NEWEST = f"document.querySelector('{THROUGHPUT} .js-plotly-plot').data[0].x.at(-1)"
+RANGE = f"document.querySelector('{THROUGHPUT} .js-plotly-plot')._fullLayout.xaxis.range.map(String)"
+
+
+LETTERS = {"s": "/savepoints", "v": "/versions", "x": "/experiments", "e": "/events", "o": "/"}
+REFRESHED = ("Overview", "Savepoints", "Versions", "Events")
+"""Pages that draw themselves anew; the list of experiments does not."""
+
+
+@pytest.mark.parametrize(("letter", "path"), LETTERS.items())
+def test_two_keys_open_a_page(watched: Watched, fakes: str, letter: str, path: str) -> None:
+    opened(watched, fakes, "events" if letter == "o" else "overview")
+    watched.page.keyboard.press("g")
+    watched.page.keyboard.press(letter)
+    expect(watched.page).to_have_url(re.compile(rf"{path}$"))
+    watched.rest()
+    assert watched.errors == []
+
+
+def test_keys_leave_alone_what_is_typed(watched: Watched, fakes: str) -> None:
+    opened(watched, fakes, "overview")
+    page = watched.page
+    page.keyboard.press("/")
+    field = page.get_by_role("searchbox", name="Filter jobs")
+    expect(field).to_be_focused()
+    page.keyboard.type("g s?/")
+    expect(field).to_have_value("g s?/")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("Control+a")
+    expect(page).to_have_url(re.compile("/\\?filter="))
+
+
+def test_the_list_of_keys(watched: Watched, fakes: str, artifacts: Path) -> None:
+    opened(watched, fakes, "overview")
+    page = watched.page
+    button = page.get_by_role("button", name="New job")
+    button.focus()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_contain_text("Take a savepoint")
+    page.keyboard.press("g")
+    page.keyboard.press("e")
+    assert barriers(page) == []
+    watched.shoot("keys")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(button).to_be_focused()
+    expect(page).to_have_url(re.compile(r":\d+/$"))
+
+
+def test_s_takes_a_savepoint_of_the_job(watched: Watched, fakes: str) -> None:
+    opened(watched, fakes, "job")
+    watched.page.keyboard.press("s")
+    expect(watched.page.get_by_test_id("taken")).to_contain_text(re.compile("sp-[0-9a-f]{12}"))
+
+
+def test_a_pause_goes_along(watched: Watched, fakes: str) -> None:
+    opened(watched, fakes, "job")
+    page = watched.page
+    page.get_by_text("Live", exact=True).click()
+    paused = page.get_by_test_id("paused")
+    expect(paused).to_have_text(re.compile(r"^Paused, as of \d\d:\d\d:\d\d$"))
+    expect(page).to_have_url(re.compile("live=false"))
+    for name in ("Overview", "Savepoints", "Versions", "Experiments", "Events"):
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
+        watched.rest()
+        if name in REFRESHED:
+            expect(page.get_by_role("switch", name="Live")).not_to_be_checked()
+            expect(paused).to_be_visible()
+            expect(page).to_have_url(re.compile("live=false"))
+    said = paused.inner_text()
+    page.reload()
+    expect(paused).not_to_have_text(said)
+    page.get_by_text("Live", exact=True).click()
+    expect(paused).to_have_count(0)
+
+
+def test_zoom_and_hover_survive_a_refresh(watched: Watched, fakes: str) -> None:
+    opened(watched, fakes, "job")
+    page = watched.page
+    frame = page.locator(f"{THROUGHPUT} .nsewdrag").first.bounding_box()
+    assert frame is not None
+    middle = frame["y"] + frame["height"] / 2
+    page.mouse.move(frame["x"] + 0.3 * frame["width"], middle)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 0.7 * frame["width"], middle, steps=5)
+    page.mouse.up()
+    expect(page.locator(THROUGHPUT).get_by_role("button", name="Reset")).to_be_visible()
+    page.mouse.move(frame["x"] + 0.5 * frame["width"], middle, steps=3)
+    hint = page.locator(f"{THROUGHPUT} .hoverlayer .hovertext, {THROUGHPUT} .hoverlayer .legend")
+    expect(hint.first).to_be_visible()
+    zoomed, newest = page.evaluate(RANGE), page.evaluate(NEWEST)
+    page.wait_for_function(f"{NEWEST} !== {newest}")
+    assert page.evaluate(RANGE) == zoomed
+    expect(hint.first).to_be_visible()
+
+
+def saved(page: Page, kind: str, folder: Path) -> Path:
+    """The rows of the page's table as a file of this kind."""
+    page.get_by_role("button", name="Save these rows").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=kind, exact=True).click()
+    assert re.fullmatch(rf"Jobs-\d{{8}}T\d{{6}}Z\.{kind.lower()}", download.value.suggested_filename)
+    download.value.save_as(folder / kind)
+    return folder / kind
+
+
+def test_rows_leave_as_they_are_filtered_with_plain_values(watched: Watched, fakes: str, tmp_path: Path) -> None:
+    opened(watched, fakes, "overview")
+    page = watched.page
+    page.get_by_role("searchbox", name="Filter jobs").fill("post_engagement")
+    expect(page.locator("[data-testid=table-jobs] tbody tr")).to_have_count(2)
+    rows = list(csv.DictReader(saved(page, "CSV", tmp_path).read_text().splitlines()))
+    assert [row["Job"] for row in rows] == ["post_engagement", "post_engagement_split"]
+    assert (float(rows[0]["p99 (ms)"]), float(rows[0]["State size (bytes)"])) == (850, 1_500_000)
+    assert datetime.fromisoformat(rows[0]["Last savepoint (UTC)"]).utcoffset() is not None
+    assert rows[0]["Last savepoint (UTC)"].endswith("Z")
+    assert len(rows[0]["Version"]) == len("v-") + 12
+    assert rows[1]["p99 (ms)"] == ""
+    table = pq.read_table(saved(page, "Parquet", tmp_path))
+    assert table.column("Job").to_pylist() == [row["Job"] for row in rows]
+    assert table.schema.field("Last savepoint (UTC)").type == pa.timestamp("ms", tz="UTC")
+    assert pa.types.is_integer(table.schema.field("p99 (ms)").type)
+    assert watched.errors == []
+
+
+@pytest.mark.parametrize(("theme", "background"), [("light", (255, 255, 255)), ("dark", (15, 19, 24))])
+def test_a_chart_leaves_as_a_picture(watched: Watched, fakes: str, artifacts: Path, theme: str, background: tuple[int, ...]) -> None:
+    watched.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    opened(watched, fakes, "job")
+    with watched.page.expect_download() as download:
+        watched.page.get_by_role("button", name="Save Throughput as a picture").click()
+    download.value.save_as(artifacts / f"picture_{theme}.png")
+    with Image.open(artifacts / f"picture_{theme}.png") as picture:
+        drawn = picture.convert("RGB")
+    assert drawn.getpixel((2, 2)) == background
+    assert drawn.width >= 2 * 480
+    head = drawn.crop((0, 0, drawn.width, 100))
+    assert len(head.getcolors(maxcolors=1 << 16) or ()) > 10, "the title and the legend stand above the chart"
+    assert watched.errors == []

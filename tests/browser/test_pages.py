@@ -1,0 +1,118 @@
+"""Every page on fakes: nothing in the console, readable by everybody in light and dark, whole on a phone and on a wide screen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.pages import PAGES
+from tests.browser.watching import DARK, LIGHT, Watched
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+THEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (("light", LIGHT), ("dark", DARK))
+WIDTHS = {"1600": (1600, 1000), "2560": (2560, 1300), "phone": (390, 844)}
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], "resultTypes": ["violations"]}
+BESIDE = """() => {
+    const main = document.querySelector('[data-testid="stMain"]'), width = document.documentElement.clientWidth;
+    const clipped = (element) => {
+        let at = element.parentElement;
+        while (at !== main && getComputedStyle(at).overflowX === "visible") at = at.parentElement;
+        return at !== main;
+    };
+    const beside = [...main.querySelectorAll("*")].filter((one) => one.getBoundingClientRect().right > width + 1 && !clipped(one));
+    const scrolls = main.scrollWidth > main.clientWidth || document.documentElement.scrollWidth > width;
+    return [...(scrolls ? ["the page scrolls"] : []), ...beside.map((one) => one.className)];
+}"""
+"""What stands out of the page to the right; boxes that scroll by themselves may hold more."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page(watched: Watched, fakes: str, artifacts: Path, name: str) -> None:
+    page = watched.page
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    opened(watched, fakes, name)
+    for theme, background in THEMES:
+        page.emulate_media(color_scheme=theme)
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", background)
+        page.screenshot(path=artifacts / f"page_{name}_1280_{theme}.png")
+        assert barriers(page) == [], theme
+    page.emulate_media(color_scheme="light")
+    for width, (across, down) in WIDTHS.items():
+        page.set_viewport_size({"width": across, "height": down})
+        watched.rest()
+        page.screenshot(path=artifacts / f"page_{name}_{width}.png")
+        page.wait_for_function(f"({BESIDE})().length === 0")
+    assert watched.errors == []
+
+
+def opened(watched: Watched, fakes: str, name: str) -> None:
+    """The page by its address, as a pasted link opens it."""
+    path, shown = PAGES[name]
+    watched.page.goto(fakes + path)
+    watched.page.wait_for_selector(shown)
+    watched.rest()
+
+
+def barriers(page: Page) -> list[tuple[Any, ...]]:
+    """What axe finds that keeps people out: rule, where, how."""
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [
+        (one["id"], node["target"], node["html"][:200], node.get("failureSummary", "")[:200])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+def test_a_chart_says_in_words_what_it_shows(watched: Watched, fakes: str) -> None:
+    opened(watched, fakes, "job")
+    for name in (r"^Throughput over time; last: input .* rows/s", r"^Batch time by phase over time", r"^Checkpoint size over time"):
+        expect(watched.page.get_by_role("img", name=re.compile(name))).to_be_visible()
+    opened(watched, fakes, "versions")
+    expect(watched.page.get_by_role("img", name=re.compile("jobs?.*savepoints?"))).to_be_visible()
+
+
+def test_tab_goes_from_the_top_to_the_table_and_is_seen(watched: Watched, fakes: str) -> None:
+    opened(watched, fakes, "overview")
+    page = watched.page
+    passed = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        name, seen = page.evaluate(FOCUSED)
+        passed.append(name)
+        assert seen, f"nobody sees that {name} has the focus"
+        if name == "post_engagement":
+            break
+    wanted = ["Savepoints", "Events", "Live", "New job", "Filter jobs", "State", "post_engagement"]
+    assert [name for name in passed if name in wanted] == wanted, passed
+
+
+FOCUSED = """() => {
+    const at = document.activeElement;
+    const name = at.getAttribute("aria-label") || at.innerText?.split("\\n").at(-1).trim() || at.tagName;
+    const ring = (one, pseudo) => {
+        const { outlineStyle, outlineWidth, boxShadow, borderColor } = getComputedStyle(one, pseudo);
+        return (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
+    };
+    const around = [at, at.parentElement, at.parentElement?.parentElement, at.nextElementSibling, at.closest("label")].filter(Boolean);
+    const marked = [...(at.closest("label")?.querySelectorAll("div") ?? []), ...around].some((one) => ring(one, null));
+    return [name, marked || at.matches("input[type=text], input[type=search]")];
+}"""
+"""The name of what has the focus, and whether a ring says so (a text field shows its caret and its border)."""
+
+
+def test_the_navigation_of_a_phone(watched: Watched, fakes: str) -> None:
+    page = watched.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(watched, fakes, "overview")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_role("link", name="Events").click()
+    expect(page).to_have_url(re.compile("/events$"))
+    expect(page.get_by_role("heading", name="Events")).to_be_in_viewport()
+    expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()

@@ -1,0 +1,37 @@
+"""Numbers for charts to look at: they rise and fall with the clock, so that a refresh shows others."""
+
+from __future__ import annotations
+
+import math
+
+from pipelines.domain.experiments import Series
+from pipelines.domain.ids import JobName
+
+STEP_MS = 5_000
+
+
+def series(job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series:
+    """A batch every five seconds of the range, at most `points` of them."""
+    first = -(-from_ms // STEP_MS) * STEP_MS
+    t = [float(at) for at in range(first, to_ms, STEP_MS)][-points:]
+    swing = [math.sin(at / 41_000) + 0.4 * math.sin(at / 7_000) for at in t]
+    took = [430 + 120 * one for one in swing]
+    columns = {
+        "t": t,
+        "batch_ms": took,
+        "input_rate": [2_400 + 700 * one for one in swing],
+        "processed_rate": [5_200 + 900 * one for one in swing],
+        "input_rows": [12_000 + 3_500 * one for one in swing],
+        "add_batch_ms": [0.7 * ms for ms in took],
+        "latest_offset_ms": [0.05 * ms for ms in took],
+        "planning_ms": [0.08 * ms for ms in took],
+        "wal_commit_ms": [0.06 * ms for ms in took],
+        "commit_offsets_ms": [0.05 * ms for ms in took],
+        "watermark_ms": [at - 14_000 - 2_000 * one for at, one in zip(t, swing, strict=True)],
+        "event_lag_ms": [3_000 + 900 * one for one in swing],
+        "late_rows": [float(max(0, round(4 * one))) for one in swing],
+        "state_rows": [116_000 + 9_000 * one for one in swing],
+        "state_bytes": [46e6 + 3e6 * one for one in swing],
+        "checkpoint_bytes": [2.1e8 + 1e5 * place for place in range(len(t))],
+    }
+    return Series(JobName(job), columns)

@@ -1,0 +1,81 @@
+"""Rows as files: what is written is what stood there, as numbers, times and texts."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from starlette.applications import Starlette
+
+from dashboard import downloads
+from dashboard.components.table import Cell, Column, Row, clock, moment, number, shortened, table_data
+from dashboard.formats import count, duration, size
+from tests.dashboard.asking import answered
+
+SAID = {
+    "columns": [
+        {"name": "Job", "unit": ""},
+        {"name": "p99", "unit": "ms"},
+        {"name": "Last", "unit": "time"},
+        {"name": "Size", "unit": "bytes"},
+    ],
+    "rows": [['a, "b"', 850.5, 1_763_732_512_000, 12], ["c", None, None, None]],
+}
+
+
+def test_a_csv_holds_plain_numbers_and_times_in_utc() -> None:
+    text = downloads.as_csv(downloads.columns_of(SAID)).decode()
+    assert text.splitlines() == [
+        "Job,p99 (ms),Last (UTC),Size (bytes)",
+        '"a, ""b""",850.5,2025-11-21T13:41:52.000Z,12',
+        "c,,,",
+    ]
+
+
+def test_a_parquet_file_holds_types() -> None:
+    table = pq.read_table(io.BytesIO(downloads.as_parquet(downloads.columns_of(SAID))))
+    assert table.schema.types == [pa.string(), pa.float64(), pa.timestamp("ms", tz="UTC"), pa.int64()]
+    assert table.to_pylist()[0]["Last (UTC)"] == datetime(2025, 11, 21, 13, 41, 52, tzinfo=UTC)
+    assert table.to_pylist()[1] == {"Job": "c", "p99 (ms)": None, "Last (UTC)": None, "Size (bytes)": None}
+
+
+def test_two_columns_of_one_name_stay_two() -> None:
+    said = {"columns": [{"name": "Batch"}, {"name": "Batch"}], "rows": [[1, "x"]]}
+    assert pq.read_table(io.BytesIO(downloads.as_parquet(downloads.columns_of(said)))).column_names == ["Batch", "Batch 2"]
+
+
+def test_a_frame_keeps_its_types() -> None:
+    frame = pd.DataFrame({"id": ["a"], "taken": [datetime(2026, 1, 1, tzinfo=UTC)], "size": [5], "frees": [None], "trust": [["proved"]]})
+    assert downloads.as_csv(downloads.columns_of_frame(frame)).decode().splitlines() == [
+        "id,taken (UTC),size,frees,trust",
+        "a,2026-01-01T00:00:00.000Z,5,,proved",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status"),
+    [("csv", SAID, 200), ("parquet", SAID, 200), ("xlsx", SAID, 404), ("csv", {"rows": []}, 400), ("csv", {**SAID, "rows": [[1]]}, 400)],
+)
+def test_what_the_server_answers(kind: str, body: object, status: int) -> None:
+    answer = answered(Starlette(routes=downloads.routes()), f"/download/{kind}", method="POST", body=body)
+    assert answer.status_code == status, answer.text
+
+
+def test_cells_say_what_their_numbers_are_in() -> None:
+    now = 1_763_732_512_000.0
+    cells = (
+        Cell("a"),
+        number(5.0, duration),
+        number(6, size),
+        number(7, count),
+        moment(now, now),
+        clock(now, UTC),
+        shortened("v-0123456789ab"),
+    )
+    data = table_data([Column(str(place)) for place in range(len(cells))], [Row("r", cells), Row("s", [Cell()] * len(cells))])
+    assert [column["unit"] for column in data["columns"]] == ["", "ms", "bytes", "", "time", "time", ""]
+    assert data["rows"][0]["cells"][-1]["r"] == "v-0123456789ab"
