@@ -36,9 +36,9 @@ class Plan {
     this.svg.addEventListener("keydown", (event) => this.pressed(event));
   }
 
-  /** Until somebody chooses, the first operator that keeps state is shown. */
+  /** Until somebody chooses, the first operator that keeps state is shown, or else the first source. */
   show(data) {
-    if (!this.touched) this.chosen = data.boxes.find(({ kind }) => kind === "state")?.id;
+    if (!this.touched) this.chosen = (data.boxes.find(({ kind }) => kind === "state") ?? data.boxes.find(({ kind }) => kind === "source"))?.id;
     this.root.dataset.testid = `plan-${data.name}`;
     const said = JSON.stringify(data);
     if (said === this.said) return;

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.domain.plans import PlanNode, QueryPlan, accumulators, read_plan
+from pipelines.driver import plans
 from pipelines.driver.plans import Plans
 from pipelines.driver.records import Records
 from pipelines.storage.documents import decode
@@ -117,10 +119,74 @@ class Query:
 
 
 def test_a_plan_that_cannot_be_read_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plans = Plans(Records(tmp_path, lambda: 0))
-    plans.watch("counts", Query())
+    writer = Plans(Records(tmp_path, lambda: 0))
+    writer.watch("counts", Query())
     for batch in range(3):
-        plans.note("spark-1", batch, 10)
-        plans.finish()
+        writer.note("spark-1", batch, 10)
+        writer.finish()
     assert capsys.readouterr().out.count("could not be written: AttributeError: no such thing") == 1
     assert not (tmp_path / "plans").exists()
+
+
+@dataclass
+class Execution:
+    """As much of Spark's `IncrementalExecution` as is asked before the plan is read."""
+
+    batch: int
+
+    def currentBatchId(self) -> int:
+        return self.batch
+
+
+class Streaming(Query):
+    """A query that says which execution is its newest."""
+
+    newest: Execution | None = None
+
+    @property
+    def _jsq(self) -> Any:
+        return self
+
+    def streamingQuery(self) -> Any:
+        return self
+
+    def lastExecution(self) -> Execution | None:
+        return self.newest
+
+
+class Written(Records):
+    """Remembers the batches whose plans were written."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, lambda: 0)
+        self.batches: list[int] = []
+
+    def plan(self, plan: QueryPlan) -> None:
+        self.batches.append(plan.batch)
+
+
+STEPS = [
+    ("the execution of a batch that has ended is at hand", [(0, 0, 10)], [0]),
+    ("the next batch runs already: it is held, and written when it has ended", [(1, 0, 10), (2, 1, 10)], [1]),
+    ("the held one had no rows: the next is held", [(1, 0, 10), (2, 1, 0), (2, 2, 10)], [2]),
+    ("one that was missed is passed over", [(1, 0, 10), (4, 3, 10), (5, 4, 10)], [4]),
+    ("batches without rows", [(0, 0, 0), (1, 1, 0)], []),
+    ("before the first execution", [(None, 0, 10), (1, 1, 10)], [1]),
+    ("no more than one in fifteen seconds", [(0, 0, 10), (1, 1, 10), (2, 2, 10)], [0]),
+]
+
+
+@pytest.mark.parametrize(("steps", "written"), [case[1:] for case in STEPS], ids=[case[0] for case in STEPS])
+def test_a_plan_is_that_of_a_batch_that_has_ended(
+    steps: list[tuple[int | None, int, int]], written: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step: the newest execution, the batch that has ended, its rows."""
+    monkeypatch.setattr(plans, "_info", lambda execution: info("Scan"))
+    monkeypatch.setattr(plans, "_values", lambda info: {})
+    records, query = Written(tmp_path), Streaming()
+    watched = plans.Watched("q", "spark-1", query)
+    writer = Plans(records, lambda: 100.0)
+    for newest, batch, rows in steps:
+        query.newest = None if newest is None else Execution(newest)
+        writer._look(watched, plans.Ended("spark-1", batch, rows))
+    assert records.batches == written
