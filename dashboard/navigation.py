@@ -9,6 +9,7 @@ from typing import NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def href(name: str, **query: str) -> str:
 
 def _paused() -> dict[str, str]:
     """A link in HTML begins a session of its own, so what goes along must stand in it."""
-    return {} if st.session_state.get("live", True) else {"live": "false"}
+    inside = get_script_run_ctx(suppress_warning=True) is not None
+    return {"live": "false"} if inside and not st.session_state.get("live", True) else {}
 
 
 def _given(query: Mapping[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "job": ("/job?job=post_engagement", ".js-plotly-plot .main-svg"),
     "job_failed": ("/job?job=post_engagement_split", ".tm-box"),
     "job_batches": ("/job?job=post_engagement&tab=Batches", "[data-testid=table-batches] tbody tr"),
+    "job_operators": ("/job?job=post_engagement&tab=Operators", "[data-testid^=table-operators_] tbody tr"),
     "job_savepoints": ("/job?job=post_engagement&tab=Savepoints", "[data-testid=table-job_savepoints] tbody tr"),
     "job_versions": ("/job?job=post_engagement&tab=Versions", "[data-testid=table-runs] tbody tr"),
     "job_logs": ("/job?job=post_engagement&tab=Logs", ".tm-log"),

@@ -114,7 +114,7 @@ def test_lag_is_said_with_the_rate() -> None:
 def test_numbers_are_ordered_by_value_and_lines_are_drawn() -> None:
     row = overview_table._row(summary(), None, NOW_MS)
     cells = dict(zip((column.name for column in overview_table.COLUMNS), row.cells, strict=True))
-    assert (cells["p99"].text, cells["p99"].sort) == ("850 ms", 850.0)
+    assert cells["p99"] == Cell("850 ms", sort=850.0, unit="ms")
     assert cells["Batch latency"].as_json()["l"] == [47, 49, 100]
     assert row.href == "/job?job=post_engagement"
 

@@ -86,20 +86,21 @@ def _no_plan(query: str, detail: JobDetail) -> None:
 
 def _source(at: int, one: SourceSeen) -> Row:
     backlog = ", ".join(f"{formats.size(some.amount)}" if some.unit == "bytes" else f"{some.amount:,} {some.unit}" for some in one.backlog)
+    plain = ", ".join(f"{some.amount} {some.unit}" for some in one.backlog)
     cells = (
-        Cell(formats.source_name(one.description), strong=True, hint=one.description),
+        Cell(formats.source_name(one.description), strong=True, hint=one.description, raw=one.description),
         _offset(one.start),
         _offset(one.end),
         _offset(one.latest) if one.latest else Cell(hint="This source does not say what it has"),
         number(one.rows, formats.count),
-        Cell(backlog or formats.MISSING, sort=one.backlog[0].amount if one.backlog else None),
+        Cell(backlog or formats.MISSING, sort=one.backlog[0].amount if one.backlog else None, raw=plain or None),
     )
     return Row(str(at), cells)
 
 
 def _offset(text: str) -> Cell:
     """In words, with Spark's own on hover."""
-    return Cell(offsets.words(text), hint=text)
+    return Cell(offsets.words(text), hint=text, raw=text or None)
 
 
 def _operator(at: int, one: OperatorProgress) -> Row:
