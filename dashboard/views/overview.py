@@ -21,11 +21,14 @@ ABOUT = (
 )
 EXAMPLE = "The example runs a generator of events and <b>post_engagement</b>, which counts views and clicks per post."
 
+LINE_STEPS = 600
+"""The small lines of the key figures are as old as one of so many steps of their range at most."""
+
 
 def page() -> None:
     """Draws the overview."""
     with errors_shown():
-        jobs = session.workspace().jobs()
+        jobs = session.shared("jobs", session.workspace().jobs)
         if not jobs:
             _first_steps()
             return
@@ -45,10 +48,11 @@ def _caption(jobs: Sequence[JobSummary]) -> str:
 def _draw(span_ms: int, known: int) -> None:
     with errors_shown():
         workspace, now = session.workspace(), session.now_ms()
-        jobs, health = workspace.jobs(), workspace.health(span_ms=span_ms)
+        jobs = session.shared("jobs", workspace.jobs)
+        health = session.shared("health", lambda: workspace.health(span_ms=span_ms), span_ms, age_ms=span_ms / LINE_STEPS)
         if len(jobs) != known:
             st.rerun()
-        _figures(health)
+        _figures(health.as_of(jobs))
         found = findings(jobs, now)
         if found:
             _attention(found, now)

@@ -15,7 +15,7 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.requests import RunRequest
 from pipelines.domain.runs import RunState
-from tests.dashboard.opening import Opener, clicked, said, tables
+from tests.dashboard.opening import Opener, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
 
@@ -82,11 +82,29 @@ def test_an_error_is_shown_as_such(opened: Opener, monkeypatch: pytest.MonkeyPat
     assert "catalog.away" in said(opened(face, "overview"))
 
 
-def test_five_hundred_jobs_are_all_there(opened: Opener) -> None:
+def test_five_hundred_jobs_a_page_at_a_time_in_the_order_of_the_address(opened: Opener) -> None:
     face = FakeFace()
     for number in range(500):
         face.run(RunRequest(f"job_{number:03d}", "a.py", "pass\n"))
-    assert len(shown(opened(face, "overview"))) == 500
+    assert shown(opened(face, "overview")) == [f"job_{number:03d}" for number in range(100)]
+    assert shown(opened(face, "overview", page="5"))[-1] == "job_499"
+    assert shown(opened(face, "overview", page="99"))[0] == "job_400"
+    assert shown(opened(face, "overview", sort="Job.down"))[0] == "job_499"
+    assert shown(opened(face, "overview", sort="Job.down", filter="job_00"))[0] == "job_009"
+    assert shown(opened(face, "overview", sort="nonsense", page="x"))[0] == "job_000"
+
+
+def test_states_are_counted_and_a_click_filters(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "overview")
+    assert [app.button(key=f"state_{name}").label for name in ("all", "running", "failed", "stopped")] == [
+        "All **3**",
+        "Running **1**",
+        "Failed **1**",
+        "Stopped **1**",
+    ]
+    app = clicked(app, "state_failed")
+    assert (shown(app), selected(app, "state")) == (["post_engagement_split"], "Failed")
+    assert selected(clicked(app, "state_all"), "state") == ""
 
 
 @pytest.mark.parametrize(
