@@ -125,6 +125,8 @@ class Event:
     subject: str
     """Id of the run, savepoint or experiment it is about."""
     message: str
+    actor: str = ""
+    """Who did it: `page`, `command`, `REST` (or who a call says it is by), `supervisor`, `driver`; empty where nobody said."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ from pipelines.domain.versions import Version
 class Face(Protocol):
     """A workspace as its users see it."""
 
+    def acting(self, actor: str) -> Face:
+        """The same workspace; events of what is done through this one name `actor`."""
+        ...
+
     # jobs
     def jobs(self) -> Sequence[JobSummary]:
         """All jobs, worst first (failed, then lagging, then the others by name)."""
@@ -97,7 +101,19 @@ class Face(Protocol):
         """
         ...
 
-    def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]: ...
+    def events(
+        self,
+        job: str = "",
+        *,
+        limit: int = 200,
+        kind: str = "",
+        text: str = "",
+        actor: str = "",
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+    ) -> Sequence[Event]:
+        """What happened, newest first; `pipelines.domain.events.EventFilter` says what fits."""
+        ...
 
     def operation(self, operation: str) -> Operation: ...
 

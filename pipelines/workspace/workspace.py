@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.events import EventFilter
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
@@ -83,6 +86,12 @@ class Workspace:
         else:
             self._sealer.stop()
 
+    def acting(self, actor: str) -> Workspace:
+        """The same workspace; events of what is done through this one name `actor`."""
+        same = copy(self)
+        same.parts = replace(self.parts, actor=actor)
+        return same
+
     def close(self) -> None:
         """Gives the catalog back; drivers run on."""
         self._sealer.stop()
@@ -136,8 +145,18 @@ class Workspace:
     def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
         return operators.plans(self.parts, job, query)
 
-    def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]:
-        return events.newest(self.parts, job, limit)
+    def events(
+        self,
+        job: str = "",
+        *,
+        limit: int = 200,
+        kind: str = "",
+        text: str = "",
+        actor: str = "",
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+    ) -> Sequence[Event]:
+        return events.newest(self.parts, EventFilter(job, kind, text, actor, from_ms, to_ms), limit)
 
     def operation(self, operation: str) -> Operation:
         return operations.get(self.parts, operation)

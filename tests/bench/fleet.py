@@ -101,7 +101,7 @@ def _measurements(writer: Writer, batches: int, now_ms: int) -> None:
         [
             sizes.CheckpointSize(name_of(n), RunId(f"r-{n:03d}"), now_ms - DAY_MS + moment * 600_000, 2_000_000 + n, 1_000, 1_000, 1_000)
             for n in range(JOBS)
-            for moment in range(0, 145)
+            for moment in range(145)
         ],
     )
 
