@@ -31,6 +31,7 @@ PAGES: Mapping[str, Listed] = {
     "versions": Listed("Versions", ":material/account_tree:", "versions", letter="v"),
     "experiments": Listed("Experiments", ":material/compare:", "experiments", letter="x"),
     "events": Listed("Events", ":material/history:", "events", letter="e"),
+    "settings": Listed("Settings", ":material/settings:", "settings", letter="g"),
     "new_job": Listed("New job", ":material/add:", "new", hidden=True),
     "fork": Listed("Fork", ":material/call_split:", "fork", hidden=True),
     "upgrade": Listed("Upgrade", ":material/upgrade:", "upgrade", hidden=True),

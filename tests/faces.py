@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import cycle
 from typing import TypeVar
 
+from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.errors import AlreadyExists, Conflict, NotFound, TidemarkError
 from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter
@@ -432,6 +433,9 @@ class FakeFace:
         self.calls.append(("start_example", None))
         names = [name for name in ("example_events", "example_counts") if name not in self.runs]
         return tuple(self._begin(name, version(f"{name}.py", "print()\n"), "") for name in names)
+
+    def about(self) -> About:
+        return samples.about(len(self.savepoints_by_id), {"jobs": len(self.runs), "savepoints": len(self.savepoints_by_id)})
 
     def rebuild_catalog(self) -> dict[str, int]:
         self.calls.append(("rebuild_catalog", None))

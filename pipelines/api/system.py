@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 
 from pipelines import __version__
 from pipelines.api.bodies import FaceNow, refusals
+from pipelines.domain.about import About
 from pipelines.domain.errors import AlreadyExists, Corrupt, Unavailable
 from pipelines.domain.events import GROUPS
 from pipelines.domain.experiments import Health
@@ -66,6 +67,12 @@ def events(
 def start_example(face: FaceNow) -> Sequence[Run]:
     """Begins the event generator and the job `post_engagement`; those that already run are left alone."""
     return face.start_example()
+
+
+@router.get("/about", summary="What the workspace and its server stand on", responses=refusals(Corrupt, Unavailable))
+def about(face: FaceNow) -> About:
+    """Runtimes that jobs run on, the workspace's storage, the server. Of credentials only whether they are there."""
+    return face.about()
 
 
 @router.post("/catalog/rebuild", summary="Rebuild the catalog", responses=refusals(Corrupt, Unavailable))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 
 from pipelines.cli.wire import Wire, path
+from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
@@ -174,6 +175,9 @@ class RemoteFace(Wire):
     # the workspace itself
     def start_example(self) -> Sequence[Run]:
         return self.post(tuple[Run, ...], "/example", None)
+
+    def about(self) -> About:
+        return self.get(About, "/about")
 
     def rebuild_catalog(self) -> dict[str, int]:
         return self.post(dict[str, int], "/catalog/rebuild", None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
@@ -187,6 +188,10 @@ class Face(Protocol):
     # the workspace itself
     def start_example(self) -> Sequence[Run]:
         """Begin the event generator `post_events` and the job `post_engagement`; those that already run are left alone."""
+        ...
+
+    def about(self) -> About:
+        """Runtimes, storage and server, as they are now."""
         ...
 
     def rebuild_catalog(self) -> dict[str, int]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 
+from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.events import EventFilter
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
@@ -32,6 +33,7 @@ from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version
 from pipelines.storage.layout import Layout
 from pipelines.workspace import (
+    about,
     attachments,
     compare,
     diagnoses,
@@ -234,6 +236,9 @@ class Workspace:
 
     def start_example(self) -> Sequence[Run]:
         return example.start(self.parts)
+
+    def about(self) -> About:
+        return about.about(self.parts)
 
     def rebuild_catalog(self) -> dict[str, int]:
         return rebuild.rebuild(self.parts)

@@ -68,6 +68,7 @@ ANSWERS = [
     ("GET", "/v1/tree", None, 200),
     ("GET", "/v1/ping", None, 200),
     ("GET", "/v1/health", None, 200),
+    ("GET", "/v1/about", None, 200),
     ("GET", "/v1/events?limit=1", None, 200),
     ("GET", "/v1/events?kind=failures&text=a%20b&actor=page&from_ms=1&to_ms=2", None, 200),
     ("POST", "/v1/example", None, 201),

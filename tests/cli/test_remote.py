@@ -94,6 +94,7 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "start_experiment": [lambda f: f.start_experiment(ExperimentRequest("e", FIRST, (FULL_FORK, ForkRequest("d")), True))],
     "compare": [lambda f: f.compare(CompareRequest(JOB, "post_events", "q", ("k",), 3))],
     "start_example": [lambda f: f.start_example()],
+    "about": [lambda f: f.about()],
     "rebuild_catalog": [lambda f: f.rebuild_catalog()],
 }
 METHODS = sorted(name for name in vars(Face) if not name.startswith("_") and name != "acting")
