@@ -44,7 +44,7 @@ CHOICES: Mapping[str, Callable[[JobSummary, frozenset[str]], bool]] = {
 def draw(jobs: Sequence[JobSummary], found: Sequence[Finding], now: float) -> str | None:
     """Draws the jobs that the chips and the box let through; the name of one once, when it was clicked."""
     attention = frozenset(one.job for one in found)
-    by_job = {one.job: one for one in found}
+    by_job = {one.job: one for one in reversed(found) if not one.subject}
     keys = _keys(by_job, now)
     cut = paging.chosen(_chosen(jobs, attention, now), keys)
     empty = "No job fits. Choose another state, or clear the filter."

@@ -9,12 +9,11 @@ import streamlit as st
 
 from dashboard import formats, session
 from dashboard.components.table import Cell, Column, Row, number, table
+from dashboard.views.attention import LITTLE_LEFT
 from dashboard.views.commands import commands, said
-from dashboard.widgets import chip, command, confirm, errors_shown, facts, page_header, section
+from dashboard.widgets import chip, confirm, errors_shown, facts, page_header, section
 from pipelines.domain.about import About, Runtime, Server, Storage
 
-LITTLE_LEFT = 0.1
-"""Below this share of free space the disk counts as nearly full."""
 RUNTIMES = (
     Column("Python"),
     Column("Version"),
@@ -63,6 +62,8 @@ def _storage(storage: Storage) -> None:
     with left, st.container(border=True, key="card_storage", height="stretch"):
         facts(_places(storage))
         facts(_abilities(storage))
+        given = "".join(chip(name, "green" if there else "gray", mono=True, hint=_given(there)) for name, there in storage.s3.items())
+        st.html(f'<p class="tm-hint">S3 settings in the environment (green: given)</p><span class="tm-levels">{given}</span>')
     with right, st.container(border=True, key="card_catalog", height="stretch"):
         _catalog(storage)
 
@@ -81,12 +82,10 @@ def _places(storage: Storage) -> Sequence[tuple[str, str]]:
 
 def _abilities(storage: Storage) -> Sequence[tuple[str, str]]:
     disk = storage.disk
-    given = "".join(chip(name, "green" if there else "gray", mono=True, hint=_given(there)) for name, there in storage.s3.items())
     return [
         ("File system", escape(disk.file_system) or "unknown"),
         ("Hard links", _works(disk.hard_links, "savepoints share the checkpoint's bytes", "savepoints are copies")),
         ("Reflinks", _works(disk.reflinks, "copies share blocks", "a copy takes its full size")),
-        ("S3 settings in the environment", f'<span class="tm-levels">{given}</span>'),
     ]
 
 
@@ -131,7 +130,6 @@ def _server(server: Server) -> None:
                 ("Its own log", "where it was started"),
             ]
         )
-    command("python -m pipelines about")
 
 
 def _commit(server: Server) -> str:

@@ -145,6 +145,9 @@ class Health:
     worst_lag_job: str = ""
     savepoints: int = 0
     savepoint_bytes: int = 0
+    free_bytes: int | None = None
+    """Of the disk that holds the workspace."""
+    total_bytes: int | None = None
     t: tuple[float, ...] = field(default=())
     """Epoch ms of the small lines below, at most 60 points over the span asked for (15 minutes unless said)."""
     running_line: tuple[float | None, ...] = ()

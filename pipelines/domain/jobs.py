@@ -91,6 +91,10 @@ class JobSummary:
     savepoints: int
     last_savepoint_ms: int | None
     restarts: int
+    recent_restarts: int = 0
+    """Of the last hour."""
+    checkpoint_bytes_before: int | None = None
+    """A day ago; None where it was not measured then."""
 
 
 @dataclass(frozen=True)
