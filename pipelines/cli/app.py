@@ -72,7 +72,21 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-for _module in (runs, attachments, jobs, operators, savepoints, verifications, exports, forks, experiments, versions, operations, about, system):
+for _module in (
+    runs,
+    attachments,
+    jobs,
+    operators,
+    savepoints,
+    verifications,
+    exports,
+    forks,
+    experiments,
+    versions,
+    operations,
+    about,
+    system,
+):
     _module.register(app)
 
 
