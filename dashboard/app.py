@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard import dialogs
+from dashboard import dialogs, session
 from dashboard.navigation import PAGES, page
 from dashboard.views import operations
 
@@ -17,6 +17,7 @@ st.html(ASSETS / "style.css")
 st.logo(str(ASSETS / "mark.svg"), size="medium", link=None)
 
 dialogs.page_begins()
+session.page_begins()
 chosen = st.navigation([page(name) for name in PAGES], position="top")
 operations.indicator()
 chosen.run()

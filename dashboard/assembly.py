@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard import session
 from dashboard.guard import LOOPBACK
 from pipelines.domain.errors import Unavailable, Unsupported
+from pipelines.domain.events import COMMAND, PAGE, SUPERVISOR
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_WORKSPACE = ROOT / "data" / "workspace"
@@ -53,13 +54,13 @@ def assembled(settings: Settings, api: Api) -> Iterator[None]:
     try:
         workspace.background = True
         api.app = create_api(workspace)
-        supervisor = SupervisorLoop(workspace)
+        supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))
         supervisor.start()
         try:
-            session.open_with(workspace)
+            session.open_with(workspace.acting(PAGE))
             with announced(settings):
                 if settings.example:
-                    workspace.start_example()
+                    workspace.acting(COMMAND).start_example()
                 yield
         finally:
             session.open_with(None)

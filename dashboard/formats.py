@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 
 MISSING = "–"
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -77,7 +78,13 @@ def exact(at_ms: float | None, zone: tzinfo = UTC) -> str:
     """The moment itself, for the hover of a relative time: `2026-11-20 14:03:12 UTC`."""
     if at_ms is None or missing(at_ms):
         return MISSING
-    return datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%Y-%m-%d %H:%M:%S %Z")
+    return _exact(int(at_ms // 1_000), zone)
+
+
+@lru_cache(maxsize=16_384)
+def _exact(at_s: int, zone: tzinfo) -> str:
+    """Kept, because tables ask for the same ones every two seconds."""
+    return datetime.fromtimestamp(at_s, zone).strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
 def clock(at_ms: float | None, zone: tzinfo = UTC) -> str:

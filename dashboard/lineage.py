@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,10 +45,13 @@ def tree_chart(tree: Tree, *, now_ms: float, selected: str = "", title: str = "V
     rows = {p.lane.job: p for p in placed}
     marks = {m.id: m for m in tree.marks}
     first, final = _span(tree, now_ms)
+    own: defaultdict[str, list[Mark]] = defaultdict(list)
+    for mark in tree.marks:
+        own[mark.job].append(mark)
     traces = [
         *(trace for p in placed for trace in _origin(p, rows, marks, final - first)),
         *(trace for p in placed for trace in _runs(p, marks, now_ms)),
-        *(trace for p in placed if (trace := _marks(p, [m for m in tree.marks if m.job == p.lane.job], selected))),
+        *(trace for p in placed if (trace := _marks(p, own[p.lane.job], selected))),
     ]
     return Chart(
         title,

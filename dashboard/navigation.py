@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import NoReturn
 from urllib.parse import urlencode
@@ -31,6 +32,7 @@ PAGES: Mapping[str, Listed] = {
     "versions": Listed("Versions", ":material/account_tree:", "versions", letter="v"),
     "experiments": Listed("Experiments", ":material/compare:", "experiments", letter="x"),
     "events": Listed("Events", ":material/history:", "events", letter="e"),
+    "settings": Listed("Settings", ":material/settings:", "settings", letter="t"),
     "new_job": Listed("New job", ":material/add:", "new", hidden=True),
     "fork": Listed("Fork", ":material/call_split:", "fork", hidden=True),
     "upgrade": Listed("Upgrade", ":material/upgrade:", "upgrade", hidden=True),
@@ -69,9 +71,13 @@ def path_of(name: str) -> str:
 
 def href(name: str, **query: str) -> str:
     """The address of the page `name` with this selection, for a link in HTML."""
-    path = path_of(name)
-    given = _given(query) | _paused()
-    return f"{path}?{urlencode(given)}" if given else path
+    return _address(path_of(name), tuple((_given(query) | _paused()).items()))
+
+
+@lru_cache(maxsize=8_192)
+def _address(path: str, query: tuple[tuple[str, str], ...]) -> str:
+    """Kept, because tables ask for the same ones every two seconds."""
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def _paused() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -26,6 +27,8 @@ from pipelines.domain.errors import FACES, TidemarkError, Unavailable  # noqa: E
 
 WORKSPACE_VARIABLE = "TIDEMARK_WORKSPACE"
 GRACE_SECONDS = 5
+COLLECTED_AFTER = (20_000, 20, 20)
+"""Python's collector looks at all that is kept in memory every so often; a page makes more objects than its defaults expect."""
 PATIENCE_SECONDS = 120
 """A browser that draws for long answers no ping meanwhile; cut off, it would lose its open dialog."""
 
@@ -35,6 +38,7 @@ api = assembly.Api()
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
     """Opens the workspace where `main` has not done so: that is under `streamlit run`."""
+    gc.set_threshold(*COLLECTED_AFTER)
     if session.is_open():
         yield
         return

@@ -6,27 +6,32 @@ into this module when it starts. The page scripts themselves live elsewhere, so 
 
 from __future__ import annotations
 
-import threading
 import time
+from collections.abc import Callable, Hashable
 from datetime import UTC, tzinfo
+from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from dashboard.answers import Answers
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.space import Space
 from pipelines.workspace.face import Face
 
 SPACE_AGE_MS = 15_000
+SHARED_AGE_MS = 1_000
+T = TypeVar("T")
+_BEGAN = "page_began_ms"
 _workspace: Face | None = None
-_space: tuple[frozenset[str], float, Space] | None = None
-_measuring = threading.Lock()
+_answers = Answers()
 
 
 def open_with(workspace: Face | None) -> None:
     """Gives the pages `workspace`; None takes it away (the server stops)."""
-    global _workspace, _space
-    _workspace, _space = workspace, None
+    global _workspace, _answers
+    _workspace, _answers = workspace, Answers()
 
 
 def is_open() -> bool:
@@ -44,12 +49,27 @@ def workspace() -> Face:
 def space() -> Space:
     """What the savepoints take on disk, as of the last seconds: every file is looked at for it, so all browsers share one answer.
     Asked anew where a savepoint came or went."""
-    global _space
-    known = frozenset(one.id for one in workspace().savepoints())
-    with _measuring:
-        if _space is None or _space[0] != known or now_ms() - _space[1] > SPACE_AGE_MS:
-            _space = (known, now_ms(), workspace().space())
-        return _space[2]
+    known = frozenset(one.id for one in shared("savepoints", workspace().savepoints))
+    return _answers.given(("space", known), workspace().space, now_ms(), SPACE_AGE_MS)
+
+
+def shared(name: str, ask: Callable[[], T], *about: Hashable, age_ms: float = 0) -> T:
+    """What `ask` answers of `about`: to a page that refreshes itself as of the last second, so that all browsers share one answer;
+    to one that somebody opened, or did something on, not from before that. With `age_ms` that old answers do for everybody."""
+    now = now_ms()
+    fresh = SHARED_AGE_MS if refreshing() else now - st.session_state.get(_BEGAN, now)
+    return _answers.given((name, *about), ask, now, max(fresh, age_ms))
+
+
+def page_begins() -> None:
+    """A whole run of the page begins: what it asks for is answered as of now."""
+    st.session_state[_BEGAN] = now_ms()
+
+
+def refreshing() -> bool:
+    """Whether this run is one of a part that refreshes itself."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
 
 
 def now_ms() -> float:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import cycle
 from typing import TypeVar
 
+from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.errors import AlreadyExists, Conflict, NotFound, TidemarkError
+from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter
 from pipelines.domain.experiments import (
     BatchRow,
     Comparison,
@@ -70,6 +73,8 @@ class FakeFace:
         """What was asked that changes something: (method, request)."""
         self._work: dict[str, Callable[[], str]] = {}
         """What an operation under way does once it was looked at often enough; one without work goes on until it is cancelled."""
+        self.actor = ""
+        """Who acted last."""
         self._ids = 0
 
     @staticmethod
@@ -113,6 +118,10 @@ class FakeFace:
     def begin_again(self, *, busy: bool = False) -> None:
         """Makes this the sample again, whatever was done to it: for a server that outlasts one test."""
         self.__dict__.update((FakeFace.busy() if busy else FakeFace.sample()).__dict__)
+
+    def acting(self, actor: str) -> FakeFace:
+        self.actor = actor
+        return self
 
     # jobs
     def jobs(self) -> Sequence[JobSummary]:
@@ -232,9 +241,24 @@ class FakeFace:
         self._runs(job)
         return Series(JobName(job), {"t": [1.0, 2.0][:points], "input_rows": [40.0, 41.0][:points]})
 
-    def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]:
-        all_events = [Event(NOW_MS, "run.started", JobName(name), runs[-1].id, f"{name} began") for name, runs in self.runs.items()]
-        return tuple(event for event in all_events if job in ("", event.job))[:limit]
+    def events(
+        self,
+        job: str = "",
+        *,
+        limit: int = 200,
+        kind: str = "",
+        text: str = "",
+        actor: str = "",
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+    ) -> Sequence[Event]:
+        fits = EventFilter(job, kind, text, actor, from_ms, to_ms)
+        return tuple(event for event in self._events() if _fits(event, fits))[:limit]
+
+    def _events(self) -> Sequence[Event]:
+        actors = cycle((PAGE, COMMAND, ""))
+        began = [(name, runs[-1].id, next(actors)) for name, runs in self.runs.items()]
+        return [Event(NOW_MS, "run.started", JobName(name), run, f"{name} began", actor) for name, run, actor in began]
 
     def operation(self, operation: str) -> Operation:
         return self._advance(_found(self.operations_by_id, operation, "operation"))
@@ -410,6 +434,9 @@ class FakeFace:
         names = [name for name in ("example_events", "example_counts") if name not in self.runs]
         return tuple(self._begin(name, version(f"{name}.py", "print()\n"), "") for name in names)
 
+    def about(self) -> About:
+        return samples.about(len(self.savepoints_by_id), {"jobs": len(self.runs), "savepoints": len(self.savepoints_by_id)})
+
     def rebuild_catalog(self) -> dict[str, int]:
         self.calls.append(("rebuild_catalog", None))
         return {"jobs": len(self.runs), "savepoints": len(self.savepoints_by_id)}
@@ -535,6 +562,18 @@ def _found(known: dict[str, T], name: str, what: str) -> T:
     if name not in known:
         raise NotFound(f"{what}.not_found", f"there is no {what} {name!r}", "List what there is.")
     return known[name]
+
+
+def _fits(event: Event, wanted: EventFilter) -> bool:
+    first, _, last = event.kind.partition(".")
+    groups = {first, event.kind, *(group for group, firsts in GROUPS.items() if first in firsts)} | (
+        {FAILED} if last in FAILURES else set()
+    )
+    said = f"{event.kind} {event.job} {event.subject} {event.message} {event.actor}".casefold()
+    of_kind = not wanted.kind or wanted.kind in groups or (wanted.kind == OTHER and not any(first in one for one in GROUPS.values()))
+    in_time = (wanted.from_ms or event.at_ms) <= event.at_ms <= (wanted.to_ms or event.at_ms)
+    of_job, of_actor = wanted.job in ("", event.job), wanted.actor in ("", event.actor)
+    return of_kind and in_time and of_job and of_actor and all(word in said for word in wanted.text.casefold().split())
 
 
 def _changed(old: Version, request: ForkRequest | ResumeRequest) -> Version:

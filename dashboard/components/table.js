@@ -62,22 +62,26 @@ function compared(a, b, down) {
 
 class Table {
   constructor(host) {
-    this.root = element("div", "tm-table", host);
+    this.frame = element("div", "tm-table-frame", host);
+    this.root = element("div", "tm-table", this.frame);
     this.corner = element("div", "tm-table-corner", this.root);
     this.save = saveMenu(this.corner, "Save these rows", (kind) => saveRows(this.data.label, this.data.columns, this.ordered(), kind));
     this.table = element("table", "", this.root);
     this.head = element("tr", "", element("thead", "", this.table));
     this.body = element("tbody", "", this.table);
     this.empty = element("div", "tm-table-empty", this.root);
+    this.pager = element("nav", "tm-table-pager", this.frame);
     this.drawn = new Map();
     this.turn = 0;
     this.body.addEventListener("click", (event) => this.clicked(event));
     this.body.addEventListener("keydown", (event) => this.pressed(event));
   }
 
-  show(data, onRow) {
+  show(data, onRow, onTurn) {
     this.data = data;
     this.onRow = onRow;
+    this.onTurn = onTurn;
+    if (data.cut) this.order = this.orderOf(data.cut);
     this.root.dataset.testid = `table-${data.name}`;
     this.root.style.maxHeight = data.maxHeight ? `${data.maxHeight}px` : "";
     this.root.classList.toggle("clickable", data.clickable);
@@ -87,6 +91,33 @@ class Table {
     this.corner.hidden = data.rows.length === 0;
     this.showHead();
     this.showRows();
+    this.showPager();
+  }
+
+  /** The order of a page cut elsewhere, as this table's own. */
+  orderOf({ order }) {
+    const index = order ? this.data.columns.findIndex(({ name }) => name === order.column) : -1;
+    return index < 0 ? undefined : { index, down: order.down };
+  }
+
+  /** Which rows of how many, and the way to the others; nothing where these are all. */
+  showPager() {
+    const cut = this.data.cut;
+    this.pager.hidden = !cut || cut.pages < 2;
+    const said = JSON.stringify(cut ?? null);
+    if (this.pager.hidden || said === this.pagerSaid) return;
+    this.pagerSaid = said;
+    const last = cut.first + this.data.rows.length;
+    this.pager.replaceChildren();
+    this.pager.setAttribute("aria-label", `Pages of ${this.data.label}`);
+    element("span", "", this.pager, `${(cut.first + 1).toLocaleString("en")}–${last.toLocaleString("en")} of ${cut.total.toLocaleString("en")}`);
+    for (const [text, title, page] of [["‹", "Previous page", cut.page - 1], ["›", "Next page", cut.page + 1]]) {
+      const button = element("button", "", this.pager, text);
+      button.title = title;
+      button.setAttribute("aria-label", title);
+      button.disabled = page < 1 || page > cut.pages;
+      button.onclick = () => this.onTurn("page", page);
+    }
   }
 
   showHead() {
@@ -114,11 +145,15 @@ class Table {
     else if (this.order.down === downFirst) this.order = { index, down: !downFirst };
     else this.order = undefined;
     this.showHead();
+    if (this.data.cut) {
+      this.onTurn("order", this.order ? `${this.data.columns[index].name}.${this.order.down ? "down" : "up"}` : "");
+      return;
+    }
     this.showRows();
   }
 
   ordered() {
-    if (!this.order) return this.data.rows;
+    if (!this.order || this.data.cut) return this.data.rows;
     const { index, down } = this.order;
     return [...this.data.rows].sort((a, b) => compared(sortable(a.cells[index]), sortable(b.cells[index]), down));
   }
@@ -177,10 +212,10 @@ export default function table({ data, parentElement: host, setTriggerValue }) {
   if (!shown) tables.set(host, (shown = new Table(host)));
   shown.turn += 1;
   const { turn } = shown;
-  shown.show(data, (id) => data.clickable && setTriggerValue("row", id));
+  shown.show(data, (id) => data.clickable && setTriggerValue("row", id), setTriggerValue);
   return () => {
     if (shown.turn !== turn) return;
     tables.delete(host);
-    shown.root.remove();
+    shown.frame.remove();
   };
 }

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from dashboard import formats
+from dashboard.paging import Cut, turn
 from dashboard.served import asset_url, module_loader
 from dashboard.widgets import Tone
 
@@ -83,8 +84,12 @@ def table(
     max_height: int = 0,
     empty: str = "Nothing here",
     on_click: Callable[[], None] | None = None,
+    cut: Cut[Any] | None = None,
 ) -> str | None:
-    """Draws the rows and returns a row's id once, when it was clicked. Rows stand as given until somebody sorts a column."""
+    """Draws the rows and returns a row's id once, when it was clicked. Rows stand as given until somebody sorts a column.
+
+    With `cut` the rows are that page of a longer list, and sorting a column or turning the page changes the address.
+    """
     data = {
         **table_data(columns, rows),
         "selected": selected,
@@ -93,8 +98,10 @@ def table(
         "empty": empty,
         "label": label,
         "name": key,
+        "cut": _cut(cut) if cut else None,
     }
-    result = _mount(data=data, key=key, on_row_change=on_click or _ignore)
+    turned = {"on_order_change": lambda: _turn(key), "on_page_change": lambda: _turn(key)} if cut else {}
+    result = _mount(data=data, key=key, on_row_change=on_click or _ignore, **turned)
     return getattr(result, "row", None)
 
 
@@ -111,6 +118,16 @@ def _head(column: Column, cells: Sequence[Cell]) -> dict[str, Any]:
     unit = next((cell.unit for cell in cells if cell.unit), "")
     lines = any(cell.line for cell in cells)
     return {"name": column.name, "right": column.align == "right", "hint": column.hint, "wide": column.wide, "unit": unit, "lines": lines}
+
+
+def _cut(cut: Cut[Any]) -> dict[str, Any]:
+    order = {"column": cut.order.column, "down": cut.order.down} if cut.order else None
+    return {"first": cut.first, "total": cut.total, "page": cut.page, "pages": cut.pages, "order": order}
+
+
+def _turn(key: str) -> None:
+    state = st.session_state[key]
+    turn(getattr(state, "order", None), getattr(state, "page", None))
 
 
 def _drawn(line: Sequence[float]) -> list[int]:

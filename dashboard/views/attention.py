@@ -8,14 +8,24 @@ from typing import Literal
 
 from dashboard import formats
 from dashboard.widgets import Tone
+from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint
 
 LAGGING_MS = 60_000
 STUCK_MS = 120_000
 STARTING_MS = 240_000
+UNSAVED_MS = 86_400_000
+"""A job whose state has no savepoint for so long would lose a day's worth with its checkpoint."""
+RESTARTS_AN_HOUR = 3
+GROWN_TIMES, GROWN_BYTES = 2.0, 1_000_000_000
+"""A checkpoint that became so many times as large in a day, and grew by so much, is looked at."""
+LITTLE_LEFT = 0.1
+"""Share of free space below which the disk counts as nearly full."""
 _BEHIND = 1.15
-Action = Literal["resume", "inspect", "logs"]
+_URGENCY: tuple[Tone, ...] = ("red", "orange", "blue")
+Action = Literal["resume", "inspect", "logs", "take", "savepoint", "settings"]
 
 
 @dataclass(frozen=True)
@@ -29,11 +39,29 @@ class Finding:
     action: Action
     code: str = ""
     since_ms: float | None = None
+    subject: str = ""
+    """The savepoint that it is about; empty for what is about the job, or (without a job) the workspace."""
 
 
-def findings(jobs: Sequence[JobSummary], now_ms: float) -> list[Finding]:
-    """In the order of the jobs, which is worst first; at most one of each job."""
-    return [found for job in jobs if (found := next(_of(job, now_ms), None)) is not None]
+def findings(
+    jobs: Sequence[JobSummary], now_ms: float, savepoints: Sequence[Savepoint] = (), health: Health | None = None
+) -> list[Finding]:
+    """Worst first, then in the order of the jobs: at most one of each job, one of each damaged savepoint, one of the disk."""
+    of_jobs = [found for job in jobs if (found := next(_of(job, now_ms), None)) is not None]
+    every = [*(_of_disk(health) if health else ()), *of_jobs, *(_damaged(one) for one in savepoints if one.damaged_files)]
+    return sorted(every, key=lambda one: _URGENCY.index(one.tone))
+
+
+def _of_disk(health: Health) -> Iterator[Finding]:
+    free, total = health.free_bytes, health.total_bytes
+    if free is not None and total and free < LITTLE_LEFT * total:
+        left = f"{formats.size(free)} of {formats.size(total)} left; checkpoints and savepoints need it"
+        yield Finding("", "orange", "disk nearly full", left, "settings")
+
+
+def _damaged(one: Savepoint) -> Finding:
+    words = f"{one.id}: {formats.plural(one.damaged_files, 'damaged file')}"
+    return Finding(one.job, "red", "damaged savepoint", words, "savepoint", since_ms=one.verified_ms, subject=one.id)
 
 
 def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
@@ -46,6 +74,21 @@ def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
         yield Finding(name, "orange", "still starting", "its driver has not come up yet", "logs", since_ms=job.run.created_ms)
     elif job.state is RunState.RUNNING and job.queries:
         yield from _running(job, name, now_ms)
+        yield from _slowly(job, name, now_ms)
+
+
+def _slowly(job: JobSummary, name: str, now_ms: float) -> Iterator[Finding]:
+    """What is not wrong yet: restarts, growth, state that nothing but the checkpoint holds."""
+    if job.recent_restarts >= RESTARTS_AN_HOUR:
+        yield Finding(name, "orange", "restarting often", f"{job.recent_restarts} times in the last hour", "logs")
+    now, before = job.checkpoint_bytes, job.checkpoint_bytes_before
+    if now and before and now >= GROWN_TIMES * before and now - before >= GROWN_BYTES:
+        yield Finding(name, "orange", "checkpoint growing", f"{formats.size(before)} a day ago, {formats.size(now)} now", "inspect")
+    begun = job.run.started_ms if job.run else None
+    saved = job.last_savepoint_ms or begun
+    if job.state_rows and begun and saved and min(now_ms - begun, now_ms - saved) > UNSAVED_MS:
+        since = "none was ever taken" if job.last_savepoint_ms is None else "the last one is old"
+        yield Finding(name, "blue", "no savepoint", f"{formats.compact(job.state_rows)} rows of state; {since}", "take", since_ms=saved)
 
 
 def _failed(job: JobSummary) -> Finding:

@@ -1,21 +1,32 @@
-"""What happened in the workspace, newest first."""
+"""What happened in the workspace and who did it, newest first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import formats, navigation, paging, session
 from dashboard.components.table import Cell, Column, Row, clock, moment, table
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import Tone, command, empty_state, errors_shown, page_header
+from pipelines.domain.events import COMMAND, DRIVER, FAILED, FAILURES, OTHER, PAGE, REST, SUPERVISOR, EventFilter
 from pipelines.domain.jobs import Event
 
 LIMIT = 1_000
-KINDS = ("All", "Runs", "Savepoints", "Jobs", "Failures", "Other")
-_GROUPS = {"run": "Runs", "savepoint": "Savepoints", "job": "Jobs", "experiment": "Jobs"}
-_BAD = ("failed", "killed", "damaged", "unsealed")
+ANY_TIME = "Any time"
+KINDS = {"All": "", "Runs": "runs", "Savepoints": "savepoints", "Jobs": "jobs", "Failures": FAILED, "Other": OTHER}
+ACTORS = ("", PAGE, COMMAND, REST, SUPERVISOR, DRIVER)
+BY = {
+    "": "Before this was noted, or nobody in particular",
+    PAGE: "Somebody on a page",
+    COMMAND: "Somebody at a shell",
+    REST: "A call of the REST API",
+    SUPERVISOR: "Tidemark by itself",
+    DRIVER: "The job's own process",
+}
+SINCE = {ANY_TIME: 0, "Last hour": 3_600_000, "Last day": 86_400_000, "Last week": 7 * 86_400_000}
 _TONES: dict[str, Tone] = {"started": "green", "taken": "blue", "forked": "blue", "begun": "blue", "resumed": "green"}
 
 
@@ -29,56 +40,58 @@ def page() -> None:
 
 def _draw() -> None:
     with errors_shown():
-        now = session.now_ms()
-        happened = session.workspace().events(limit=LIMIT)
-        if not happened:
+        workspace, now = session.workspace(), session.now_ms()
+        if not session.shared("any event", lambda: workspace.events(limit=1)):
             _none()
             return
-        shown = _chosen(happened, now)
-        rows = [row(event, place, now, with_job=True) for place, event in enumerate(shown)]
-        empty = "No event fits. Choose another kind or job, or clear the filter."
-        opened = table(columns(with_job=True), rows, key="events", label="Events", empty=empty, max_height=760)
+        wanted = _wanted(now)
+        happened = session.shared(
+            "events", lambda: workspace.events(limit=LIMIT, **asdict(wanted)), replace(wanted, from_ms=None), now // 1_000
+        )
+        cut = paging.cut(happened, session.selected("page"))
+        rows = [row(event, place, now, with_job=True) for place, event in enumerate(cut.items)]
+        empty = "No event fits. Choose another kind, job or time, or clear the filter."
+        opened = table(columns(with_job=True), rows, key="events", label="Events", empty=empty, cut=cut)
+        if len(happened) == LIMIT:
+            st.caption(f"The newest {LIMIT:,} of those that fit. A shorter time, a job or a word finds older ones.")
         if opened:
-            open_subject(shown[int(opened)])
+            open_subject(cut.items[int(opened)])
 
 
-def _chosen(happened: Sequence[Event], now: float) -> list[Event]:
-    jobs = sorted({event.job for event in happened if event.job})
+def _wanted(now: float) -> EventFilter:
+    """What the bar over the table lets through; all of it stands in the address."""
+    jobs = sorted(str(one.job.name) for one in session.shared("jobs", session.workspace().jobs))
+    chosen: Any = {"bind": "query-params", "label_visibility": "collapsed", "on_change": session.select, "kwargs": {"page": ""}}
     with st.container(horizontal=True, vertical_alignment="center", key="events_bar"):
-        kind = st.pills("Kind", KINDS, default="All", required=True, key="kind", bind="query-params", label_visibility="collapsed")
+        kind = st.pills("Kind", list(KINDS), default="All", required=True, key="kind", **chosen)
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
-        job = st.selectbox(
-            "Job", ["", *jobs], key="job", bind="query-params", format_func=lambda one: one or "All jobs", label_visibility="collapsed",
-            width=220,
-        )  # fmt: skip
+        since = st.selectbox("Time", list(SINCE), key="since", width=130, **chosen)
+        actor = st.selectbox("By", ACTORS, key="by", format_func=lambda one: one or "By anyone", width=140, **chosen)
+        job = st.selectbox("Job", ["", *jobs], key="job", format_func=lambda one: one or "All jobs", width=200, **chosen)
         words = st.text_input(
-            "Filter events", key="filter", bind="query-params", placeholder="Filter events", icon=":material/search:", type="search",
-            live=True, label_visibility="collapsed", width=240,
-        )  # fmt: skip
-    wanted = (words or "").casefold().split()
-    return [event for event in happened if fits(event, kind or "All", job or "") and all(word in _text(event) for word in wanted)]
-
-
-def fits(event: Event, kind: str, job: str) -> bool:
-    """Whether the event is of this kind and of this job (empty for any)."""
-    of_kind = kind == "All" or (kind == "Failures" and tone(event.kind) == "red") or kind == _GROUPS.get(event.kind.split(".")[0], "Other")
-    return of_kind and job in ("", event.job)
-
-
-def _text(event: Event) -> str:
-    return f"{event.kind} {event.job or ''} {event.subject} {event.message}".casefold()
+            "Filter events",
+            key="filter",
+            placeholder="Filter events",
+            icon=":material/search:",
+            type="search",
+            live=True,
+            width=200,
+            **chosen,
+        )
+    back = SINCE.get(since or ANY_TIME, 0)
+    return EventFilter(job or "", KINDS.get(kind or "All", ""), words or "", actor or "", int(now - back) if back else None)
 
 
 def tone(kind: str) -> Tone:
     """Red for what went wrong, a colour for what began, grey for the rest."""
     what = kind.rpartition(".")[2]
-    return "red" if what in _BAD else _TONES.get(what, "gray")
+    return "red" if what in FAILURES else _TONES.get(what, "gray")
 
 
 def columns(*, with_job: bool) -> tuple[Column, ...]:
     """The columns of a list of events."""
     job = (Column("Job"),) if with_job else ()
-    return (Column("When"), Column("Time"), Column("Kind"), *job, Column("What happened", wide=True), Column("About"))
+    return (Column("When"), Column("Time"), Column("Kind"), *job, Column("What happened", wide=True), Column("By"), Column("About"))
 
 
 def row(event: Event, place: int, now: float, *, with_job: bool) -> Row:
@@ -90,6 +103,7 @@ def row(event: Event, place: int, now: float, *, with_job: bool) -> Row:
         Cell(event.kind, tone=tone(event.kind), mono=True),
         *job,
         Cell(event.message, hint=event.message),
+        Cell(event.actor or formats.MISSING, muted=True, hint=BY.get(event.actor, "")),
         Cell(
             formats.short_id(event.subject) if "-" in event.subject else event.subject or formats.MISSING,
             mono=True,

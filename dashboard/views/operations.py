@@ -6,7 +6,7 @@ what others begin meanwhile is shown as long as it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -51,7 +51,7 @@ def begin(operation: Operation) -> None:
 
 def look() -> list[Operation]:
     """What is under way and what has ended of that which is followed, newest first; asks the workspace."""
-    known, running = _followed(), {one.id: one for one in session.workspace().operations(running=True)}
+    known, running = _followed(), {one.id: one for one in _running()}
     if not known.adopted:
         known.newest |= running
         known.adopted = True
@@ -62,6 +62,10 @@ def look() -> list[Operation]:
     every = {**running, **known.newest}
     known.samples = {named: progress.sampled(known.samples.get(named, ()), one.amount, now) for named, one in every.items()}
     return sorted(every.values(), key=lambda one: (one.state is not OperationState.RUNNING, -one.created_ms))
+
+
+def _running() -> Sequence[Operation]:
+    return session.shared("operations", lambda: session.workspace().operations(running=True))
 
 
 def put_away(operation: str) -> None:

@@ -13,7 +13,7 @@ from dashboard.views.live import live, live_switch, range_switch
 from dashboard.widgets import KeyFigure, chip, command, empty_state, errors_shown, key_figures, page_header, when
 from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import JobSummary
-from pipelines.domain.requests import ResumeRequest
+from pipelines.domain.requests import ResumeRequest, TakeRequest
 
 ABOUT = (
     "Tidemark watches Spark streaming jobs and keeps versions of their state: take a savepoint of a running job, fork it with changed "
@@ -21,11 +21,14 @@ ABOUT = (
 )
 EXAMPLE = "The example runs a generator of events and <b>post_engagement</b>, which counts views and clicks per post."
 
+LINE_STEPS = 600
+"""The small lines of the key figures are as old as one of so many steps of their range at most."""
+
 
 def page() -> None:
     """Draws the overview."""
     with errors_shown():
-        jobs = session.workspace().jobs()
+        jobs = session.shared("jobs", session.workspace().jobs)
         if not jobs:
             _first_steps()
             return
@@ -45,11 +48,12 @@ def _caption(jobs: Sequence[JobSummary]) -> str:
 def _draw(span_ms: int, known: int) -> None:
     with errors_shown():
         workspace, now = session.workspace(), session.now_ms()
-        jobs, health = workspace.jobs(), workspace.health(span_ms=span_ms)
+        jobs = session.shared("jobs", workspace.jobs)
+        health = session.shared("health", lambda: workspace.health(span_ms=span_ms), span_ms, age_ms=span_ms / LINE_STEPS)
         if len(jobs) != known:
             st.rerun()
-        _figures(health)
-        found = findings(jobs, now)
+        _figures(health.as_of(jobs))
+        found = findings(jobs, now, session.shared("savepoints", workspace.savepoints), health)
         if found:
             _attention(found, now)
         opened = overview_table.draw(jobs, found, now)
@@ -104,22 +108,33 @@ def _figures(health: Health) -> None:
     )
 
 
-ACTIONS = {"resume": "Resume", "inspect": "Inspect", "logs": "Read the log"}
+ACTIONS = {
+    "resume": "Resume",
+    "inspect": "Inspect",
+    "logs": "Read the log",
+    "take": "Take a savepoint",
+    "savepoint": "Look at it",
+    "settings": "See the storage",
+}
 MOST = 5
 
 
 def _attention(found: Sequence[Finding], now: float) -> None:
     with st.container(border=True, key="card_attention", gap=None):
         for one in found[:MOST]:
-            with st.container(horizontal=True, vertical_alignment="center", key=f"attention_{one.job}"):
+            with st.container(horizontal=True, vertical_alignment="center", key=f"attention_{one.job}_{one.subject}"):
                 st.html(_words(one, now), width="stretch")
                 label = ACTIONS[one.action]
                 if st.button(
-                    label, key=f"do_{one.action}_{one.job}", type="tertiary", icon=":material/arrow_forward:", icon_position="right"
+                    label,
+                    key=f"do_{one.action}_{one.subject or one.job}",
+                    type="tertiary",
+                    icon=":material/arrow_forward:",
+                    icon_position="right",
                 ):
                     _act(one)
         if len(found) > MOST:
-            st.html(f'<div class="tm-attention tm-more">and {len(found) - MOST} more, first in the table</div>')
+            st.html(f'<div class="tm-attention tm-more">and {len(found) - MOST} more: Needs attention, below, shows their jobs</div>')
 
 
 def _words(one: Finding, now: float) -> str:
@@ -132,12 +147,21 @@ def _words(one: Finding, now: float) -> str:
 
 
 def _act(one: Finding) -> None:
-    """Resumes from the checkpoint at once: it goes on where it stood, so there is nothing to lose."""
+    """Resumes from the checkpoint at once (it goes on where it stood, so there is nothing to lose), takes a savepoint, or leads on."""
     if one.action == "resume":
         with errors_shown():
             session.workspace().resume(one.job, ResumeRequest())
             navigation.go("job", job=one.job)
         return
+    if one.action == "take":
+        with errors_shown():
+            session.workspace().take(one.job, TakeRequest())
+            navigation.go("job", job=one.job, tab="Savepoints")
+        return
+    if one.action == "savepoint":
+        navigation.go("savepoints", savepoint=one.subject)
+    if one.action == "settings":
+        navigation.go("settings")
     navigation.go("job", job=one.job, tab="Logs" if one.action == "logs" else "")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import formats, navigation, paging, session
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.views.attention import Finding
 from dashboard.widgets import STATES, Tone
@@ -30,9 +30,10 @@ COLUMNS = (
     Column("Restarts", "right"),
     Column("Uptime", "right"),
 )
+ALL = "All"
 _ENDED = (None, RunState.STOPPED, RunState.FINISHED)
 CHOICES: Mapping[str, Callable[[JobSummary, frozenset[str]], bool]] = {
-    "All": lambda job, attention: True,
+    ALL: lambda job, attention: True,
     "Running": lambda job, attention: job.state is not None and job.state.live,
     "Needs attention": lambda job, attention: job.job.name in attention,
     "Failed": lambda job, attention: job.state is RunState.FAILED,
@@ -43,47 +44,86 @@ CHOICES: Mapping[str, Callable[[JobSummary, frozenset[str]], bool]] = {
 def draw(jobs: Sequence[JobSummary], found: Sequence[Finding], now: float) -> str | None:
     """Draws the jobs that the chips and the box let through; the name of one once, when it was clicked."""
     attention = frozenset(one.job for one in found)
-    shown = _chosen(jobs, attention, now)
+    by_job = {one.job: one for one in reversed(found) if not one.subject}
+    keys = _keys(by_job, now)
+    cut = paging.chosen(_chosen(jobs, attention, now), keys)
     empty = "No job fits. Choose another state, or clear the filter."
-    return table(COLUMNS, [_row(job, _lagging(job, found), now) for job in shown], key="jobs", label="Jobs", empty=empty)
+    rows = [_row(job, _lagging(job, by_job), now) for job in cut.items]
+    return table(COLUMNS, rows, key="jobs", label="Jobs", empty=empty, cut=cut)
+
+
+def _keys(found: Mapping[str, Finding], now: float) -> dict[str, paging.Key[JobSummary]]:
+    """Column -> what it is ordered by; in the order of the columns."""
+    return {
+        "State": lambda job: _ORDER.index(_said_state(job, _lagging(job, found))[1]),
+        "Job": lambda job: job.job.name.casefold(),
+        "Version": lambda job: job.run.version if job.run else None,
+        "Batch latency": lambda job: job.batch_ms_p99,
+        "p50": lambda job: job.batch_ms_p50,
+        "p99": lambda job: job.batch_ms_p99,
+        "In /s": lambda job: job.input_rate,
+        "Processed /s": lambda job: job.processed_rate,
+        "Lag": lambda job: job.lag_ms,
+        "State rows": lambda job: job.state_rows,
+        "State size": lambda job: job.state_bytes,
+        "Checkpoint": lambda job: job.checkpoint_bytes,
+        "Last savepoint": lambda job: job.last_savepoint_ms,
+        "Restarts": lambda job: job.restarts,
+        "Uptime": lambda job: _uptime(job, now),
+    }
 
 
 def _chosen(jobs: Sequence[JobSummary], attention: frozenset[str], now: float) -> list[JobSummary]:
+    state = session.selected("state", ALL)
+    state = state if state in CHOICES else ALL
     with st.container(horizontal=True, vertical_alignment="center", key="jobs_bar"):
         st.html('<div class="tm-section"><h2>Jobs</h2></div>', width="content")
-        state = st.pills(
-            "State",
-            list(CHOICES),
-            default="All",
-            required=True,
-            key="state",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
+        _states(jobs, attention, state)
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
         words = st.text_input(
             "Filter jobs", key="filter", bind="query-params", placeholder="Filter jobs", icon=":material/search:", type="search",
             live=True, label_visibility="collapsed", width=240,
         )  # fmt: skip
     wanted = (words or "").casefold().split()
-    fits = CHOICES.get(state or "All", CHOICES["All"])
-    return [job for job in jobs if fits(job, attention) and all(word in _text(job) for word in wanted)]
+    return [job for job in jobs if CHOICES[state](job, attention) and all(word in _text(job) for word in wanted)]
+
+
+def _states(jobs: Sequence[JobSummary], attention: frozenset[str], chosen: str) -> None:
+    """How many jobs are in which state; a click on one lets only those through."""
+    with st.container(horizontal=True, gap="small", key="states", width="content"):
+        for choice, fits in CHOICES.items():
+            number = sum(fits(job, attention) for job in jobs)
+            st.button(
+                f"{choice} **{number:,}**",
+                key=f"state_{choice.casefold().replace(' ', '_')}",
+                type="primary" if choice == chosen else "secondary",
+                on_click=session.select,
+                kwargs={"state": "" if choice == ALL else choice, "page": ""},
+            )
 
 
 def _text(job: JobSummary) -> str:
     return f"{job.job.name} {job.run.version if job.run else ''} {STATES[job.state][0]}".casefold()
 
 
-def _lagging(job: JobSummary, found: Sequence[Finding]) -> Finding | None:
-    return next((one for one in found if one.job == job.job.name and job.state is RunState.RUNNING), None)
+def _lagging(job: JobSummary, found: Mapping[str, Finding]) -> Finding | None:
+    """What is wrong with a job that runs, where that says more than its state."""
+    return found.get(job.job.name) if job.state is RunState.RUNNING else None
+
+
+def _said_state(job: JobSummary, finding: Finding | None) -> tuple[str, Tone]:
+    return (finding.title.capitalize(), finding.tone) if finding else STATES[job.state]
+
+
+def _uptime(job: JobSummary, now: float) -> float | None:
+    run = job.run
+    return now - run.started_ms if run and run.started_ms and job.state is not None and job.state.live else None
 
 
 def _row(job: JobSummary, finding: Finding | None, now: float) -> Row:
     name, run = job.job.name, job.run
-    text, tone = STATES[job.state]
-    if finding:
-        text, tone = finding.title.capitalize(), finding.tone
-    up = now - run.started_ms if run and run.started_ms and job.state is not None and job.state.live else None
+    text, tone = _said_state(job, finding)
+    up = _uptime(job, now)
     cells = (
         _state(text, tone, job),
         Cell(name, strong=True),

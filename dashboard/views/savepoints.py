@@ -80,7 +80,7 @@ def _chosen() -> list[str]:
 def _catalog() -> None:
     """The live part: figures, filters, table."""
     with errors_shown():
-        every, now = session.workspace().savepoints(), session.now_ms()
+        every, now = session.shared("savepoints", session.workspace().savepoints), session.now_ms()
         if _changed(every):
             redraw()
         space = session.space()

@@ -26,7 +26,7 @@ def page() -> None:
 
 
 def _draw() -> None:
-    tree = session.workspace().tree()
+    tree = session.shared("tree", session.workspace().tree)
     with page_header("Versions", caption=_caption(tree)):
         commands([said("The tree", ["versions"], "GET", "/tree")], key="versions_command")
         if tree.lanes:
@@ -71,7 +71,7 @@ def _job_choice(tree: Tree) -> None:
 def _tree() -> None:
     """The live part: the picture. A click on a mark selects its savepoint."""
     with errors_shown():
-        tree = session.workspace().tree()
+        tree = session.shared("tree", session.workspace().tree)
         if _grown(tree):
             st.rerun()
         shown = family(tree, session.selected("job"))

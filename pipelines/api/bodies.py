@@ -10,6 +10,7 @@ from pydantic import ConfigDict, with_config
 
 from pipelines.domain import requests
 from pipelines.domain.errors import FACES, Invalid, TidemarkError
+from pipelines.domain.events import ACTOR_HEADER, actor_of
 from pipelines.domain.trust import Trust
 from pipelines.workspace.face import Face
 
@@ -45,9 +46,9 @@ class ErrorBody:
 
 
 def face_of(request: Request) -> Face:
-    """The workspace that this application serves."""
+    """The workspace that this application serves; its events name who the call says it is by."""
     face: Face = request.app.state.face
-    return face
+    return face.acting(actor_of(request.headers.get(ACTOR_HEADER)))
 
 
 def json_only(request: Request) -> None:

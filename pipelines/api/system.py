@@ -11,7 +11,9 @@ from fastapi import APIRouter, Query, Request
 
 from pipelines import __version__
 from pipelines.api.bodies import FaceNow, refusals
+from pipelines.domain.about import About
 from pipelines.domain.errors import AlreadyExists, Corrupt, Unavailable
+from pipelines.domain.events import GROUPS
 from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import Event, Run
 from pipelines.storage.layout import Layout
@@ -51,15 +53,26 @@ def events(
     face: FaceNow,
     job: Annotated[str, Query(description="Only those of this job.")] = "",
     limit: Annotated[int, Query(ge=1, le=10_000, description="At most this many events.")] = 200,
+    kind: Annotated[str, Query(description=f"A kind (`run.failed`), its first word, or one of {', '.join(GROUPS)}, failures, other.")] = "",
+    text: Annotated[str, Query(description="Words that all occur in the event.")] = "",
+    actor: Annotated[str, Query(description="Who did it: page, command, REST, supervisor, driver, or who a call said it was by.")] = "",
+    from_ms: Annotated[int | None, Query(description="Not before, epoch ms.")] = None,
+    to_ms: Annotated[int | None, Query(description="Not after, epoch ms.")] = None,
 ) -> Sequence[Event]:
-    """What happened in the workspace, newest first."""
-    return face.events(job, limit=limit)
+    """What happened in the workspace and who did it, newest first. Who calls says who it is in the header `X-Tidemark-Actor`."""
+    return face.events(job, limit=limit, kind=kind, text=text, actor=actor, from_ms=from_ms, to_ms=to_ms)
 
 
 @router.post("/example", status_code=201, summary="Start the example", responses=refusals(AlreadyExists, Unavailable))
 def start_example(face: FaceNow) -> Sequence[Run]:
     """Begins the event generator and the job `post_engagement`; those that already run are left alone."""
     return face.start_example()
+
+
+@router.get("/about", summary="What the workspace and its server stand on", responses=refusals(Corrupt, Unavailable))
+def about(face: FaceNow) -> About:
+    """Runtimes that jobs run on, the workspace's storage, the server. Of credentials only whether they are there."""
+    return face.about()
 
 
 @router.post("/catalog/rebuild", summary="Rebuild the catalog", responses=refusals(Corrupt, Unavailable))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pipelines.catalog.connection import Reader, Writer
 from pipelines.catalog.tables import TEXT, WHOLE, incoming
+from pipelines.domain.events import FAILED, FAILURES, GROUPS, OTHER, EventFilter
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
 
-_COLUMNS = {"at_ms": WHOLE, "kind": TEXT, "job": TEXT, "subject": TEXT, "message": TEXT}
+_COLUMNS = {"at_ms": WHOLE, "kind": TEXT, "job": TEXT, "subject": TEXT, "message": TEXT, "actor": TEXT}
 
 _APPEND = """
 INSERT INTO events BY NAME
@@ -22,17 +24,41 @@ WHERE NOT EXISTS (
 """
 
 
+_PLAIN = "? IN ('', job) AND ? IN ('', actor) AND at_ms >= coalesce(?, at_ms) AND at_ms <= coalesce(?, at_ms)"
+Condition = tuple[str, list[Any]]
+"""SQL with a `?` for each of its values."""
+
+
 def append(writer: Writer, events: Sequence[Event]) -> None:
     """Add `events` in their order; one that is there already in every part is not added again."""
     if not events:
         return
     times = [event.at_ms for event in events]
-    with incoming(writer, _COLUMNS, [(e.at_ms, e.kind, e.job, e.subject, e.message) for e in dict.fromkeys(events)]):
+    with incoming(writer, _COLUMNS, [(e.at_ms, e.kind, e.job, e.subject, e.message, e.actor) for e in dict.fromkeys(events)]):
         writer.execute(_APPEND, [min(times), max(times)])
 
 
-def listed(reader: Reader, job: str = "", *, limit: int = 200) -> list[Event]:
-    """The newest events of a job, or of all, newest first."""
-    sql = "SELECT at_ms, kind, job, subject, message FROM events WHERE ? IN ('', job) ORDER BY at_ms DESC, rowid DESC LIMIT ?"
-    found = reader.execute(sql, [job, limit]).fetchall()
-    return [Event(at, kind, None if of is None else JobName(of), subject, message) for at, kind, of, subject, message in found]
+def listed(reader: Reader, wanted: EventFilter, *, limit: int = 200) -> list[Event]:
+    """The newest events that fit, newest first."""
+    conditions = [*_of_kind(wanted.kind), *_of_text(wanted.text)]
+    where = " AND ".join([_PLAIN, *(sql for sql, _ in conditions)])
+    values = [wanted.job, wanted.actor, wanted.from_ms, wanted.to_ms, *(value for _, given in conditions for value in given), limit]
+    sql = f"SELECT at_ms, kind, job, subject, message, actor FROM events WHERE {where} ORDER BY at_ms DESC, rowid DESC LIMIT ?"
+    return [
+        Event(at, kind, None if job is None else JobName(job), *rest) for at, kind, job, *rest in reader.execute(sql, values).fetchall()
+    ]
+
+
+def _of_kind(kind: str) -> Iterator[Condition]:
+    """A group, a kind's first word, or a whole kind; every kind where it is empty."""
+    if kind == FAILED:
+        yield "list_contains(?, split_part(kind, '.', -1))", [list(FAILURES)]
+    elif kind == OTHER:
+        yield "NOT list_contains(?, split_part(kind, '.', 1))", [[first for group in GROUPS.values() for first in group]]
+    elif kind:
+        yield "(kind = ? OR list_contains(?, split_part(kind, '.', 1)))", [kind, list(GROUPS.get(kind, (kind,)))]
+
+
+def _of_text(text: str) -> Iterator[Condition]:
+    for word in text.casefold().split():
+        yield "contains(lower(concat_ws(' ', kind, job, subject, message, actor)), ?)", [word]

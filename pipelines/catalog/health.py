@@ -43,23 +43,10 @@ _STORED = "SELECT count(*) AS savepoints, coalesce(sum(bytes), 0)::BIGINT AS byt
 def health(reader: Reader, now_ms: int, jobs: Sequence[JobSummary] | None = None, *, span_ms: int = SPAN_MS) -> Health:
     """Key figures of all jobs now, and lines of the last `span_ms`. `jobs` are their summaries where the caller has them."""
     known = summaries.listed(reader, now_ms) if jobs is None else jobs
-    current = [one for one in known if one.state is not None and one.state.current]
-    slowest = max((one for one in current if one.batch_ms_p99 is not None), key=lambda one: one.batch_ms_p99 or 0.0, default=None)
-    latest = max((one for one in current if one.lag_ms is not None), key=lambda one: one.lag_ms or 0.0, default=None)
     stored = dicts(reader, _STORED)[0]
-    return Health(
-        jobs=len(known),
-        running=len([one for one in known if one.state is not None and one.state.value in _UP]),
-        failed=len([one for one in known if one.state is RunState.FAILED]),
-        input_rate=sum(one.input_rate or 0.0 for one in current),
-        worst_batch_ms_p99=slowest.batch_ms_p99 if slowest else None,
-        worst_batch_job=slowest.job.name if slowest else "",
-        worst_lag_ms=latest.lag_ms if latest else None,
-        worst_lag_job=latest.job.name if latest else "",
-        savepoints=stored["savepoints"],
-        savepoint_bytes=stored["bytes"],
-        **_lines(reader, now_ms, max(span_ms, POINTS)),
-    )
+    said: dict[str, Any] = {"savepoints": stored["savepoints"], "savepoint_bytes": stored["bytes"]}
+    said |= _lines(reader, now_ms, max(span_ms, POINTS))
+    return Health(**said).as_of(known)
 
 
 def _lines(reader: Reader, now_ms: int, span_ms: int) -> dict[str, tuple[Any, ...]]:

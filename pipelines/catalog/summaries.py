@@ -12,6 +12,7 @@ from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.runs import RunState
 
 WINDOW_MS = 600_000
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 LINE_POINTS = 60
 LAGGING_MS = 60_000
 """From here on a job counts as lagging, and is listed before those that do not."""
@@ -20,7 +21,8 @@ LAGGING_MS = 60_000
 # Of a job with several queries: rates add up, the lag is the worst, the batch is that of the first query by name.
 _NEWEST = """
 WITH run AS (
-    SELECT job, arg_max(document, (created_ms, id)) AS document, arg_max(id, (created_ms, id)) AS id, count(*) AS runs
+    SELECT job, arg_max(document, (created_ms, id)) AS document, arg_max(id, (created_ms, id)) AS id, count(*) AS runs,
+           count(*) FILTER (created_ms >= $hour_ago) AS recent_runs
     FROM runs GROUP BY job
 ), seen AS (
     SELECT queries.job, count(*) AS queries FROM queries JOIN run ON queries.run = run.id GROUP BY queries.job
@@ -33,18 +35,23 @@ WITH run AS (
            max(lag_ms) FILTER (latest.run = run.id) AS lag_ms, min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
            sum(state_rows)::BIGINT AS state_rows, sum(state_bytes)::BIGINT AS state_bytes, max(at_ms) AS last_progress_ms
     FROM latest LEFT JOIN run ON run.job = latest.job GROUP BY latest.job
+), before AS (
+    SELECT job, arg_min(checkpoint_bytes, at_ms) AS checkpoint_bytes FROM sizes
+    WHERE at_ms BETWEEN $day_ago AND $day_ago + $hour AND $job IN ('', job) GROUP BY job
 ), taken AS (
     SELECT job, count(*) AS savepoints, max(created_ms) AS last_savepoint_ms FROM savepoints GROUP BY job
 )
 SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs, coalesce(seen.queries, 0) AS queries, last.batch,
        last.input_rate, last.processed_rate, last.lag_ms, last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
        last.state_rows, last.state_bytes, last.last_progress_ms, latest_size.checkpoint_bytes,
-       coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms
+       coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms,
+       coalesce(run.recent_runs, 0) AS recent_runs, before.checkpoint_bytes AS checkpoint_bytes_before
 FROM jobs
 LEFT JOIN run ON run.job = jobs.name
 LEFT JOIN seen ON seen.job = jobs.name
 LEFT JOIN last ON last.job = jobs.name
 LEFT JOIN taken ON taken.job = jobs.name
+LEFT JOIN before ON before.job = jobs.name
 LEFT JOIN latest_size ON latest_size.job = jobs.name
 WHERE $job IN ('', jobs.name)
 """
@@ -68,7 +75,7 @@ def listed(reader: Reader, now_ms: int, job: str = "") -> list[JobSummary]:
     Rates and lag only of live and watched runs that progress.
     """
     recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job))}
-    newest = dicts(reader, _NEWEST, {"since": now_ms - WINDOW_MS, "job": job})
+    newest = dicts(reader, _NEWEST, _moments(now_ms, job))
     return sorted((_summary(row, recent) for row in newest), key=_urgency)
 
 
@@ -78,6 +85,11 @@ def detail(reader: Reader, now_ms: int, job: str) -> JobDetail:
     summary = listed(reader, now_ms, job)[0]
     seen = runs.queries(reader, summary.run.id) if summary.run else []
     return JobDetail(summary, tuple(seen), tuple(runs.of_job(reader, job)))
+
+
+def _moments(now_ms: int, job: str) -> dict[str, Any]:
+    hours = {"hour": HOUR_MS, "hour_ago": now_ms - HOUR_MS, "day_ago": now_ms - DAY_MS}
+    return {"since": now_ms - WINDOW_MS, "job": job, **hours}
 
 
 def _window(now_ms: int, job: str) -> dict[str, Any]:
@@ -110,6 +122,8 @@ def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]]) -> JobS
         savepoints=newest["savepoints"],
         last_savepoint_ms=newest["last_savepoint_ms"],
         restarts=max(0, newest["runs"] - 1),
+        recent_restarts=min(newest["recent_runs"], max(0, newest["runs"] - 1)),
+        checkpoint_bytes_before=newest["checkpoint_bytes_before"],
     )
 
 

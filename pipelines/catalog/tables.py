@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar, cast
 
 from pipelines.catalog.connection import Reader, Writer
 from pipelines.catalog.refusals import damaged
@@ -17,6 +18,7 @@ Row = tuple[Any, ...]
 TEXT = "VARCHAR"
 WHOLE = "BIGINT"
 REAL = "DOUBLE"
+KEPT_DOCUMENTS = 8_192
 Columns = Mapping[str, str]
 """Column -> its type (`TEXT`, `WHOLE` or `REAL`), in the order of a row's values."""
 
@@ -57,9 +59,15 @@ def document(value: Any) -> str:
 def read(kind: type[T], rows: Sequence[Row], what: str) -> list[T]:
     """The `kind` in the first column of each of `rows`; Corrupt (`catalog.damaged`) where one does not read."""
     try:
-        return [documents.decode(kind, row[0], what) for row in rows]
+        return [cast(T, _decoded(cast(Hashable, kind), row[0], what)) for row in rows]
     except Corrupt as error:
         raise damaged(f"(its {what}s)", error.message) from error
+
+
+@lru_cache(maxsize=KEPT_DOCUMENTS)
+def _decoded(kind: Any, text: str, what: str) -> object:
+    """The value of a document, which nobody changes: pages ask for the same ones again and again, and reading one costs 50 µs."""
+    return documents.decode(kind, text, what)
 
 
 def first(kind: type[T], reader: Reader, sql: str, values: Sequence[Any], what: str) -> T | None:

@@ -8,6 +8,7 @@ import typer
 
 from pipelines import __version__
 from pipelines.cli import (
+    about,
     attachments,
     experiments,
     exports,
@@ -71,7 +72,21 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-for _module in (runs, attachments, jobs, operators, savepoints, verifications, exports, forks, experiments, versions, operations, system):
+for _module in (
+    runs,
+    attachments,
+    jobs,
+    operators,
+    savepoints,
+    verifications,
+    exports,
+    forks,
+    experiments,
+    versions,
+    operations,
+    about,
+    system,
+):
     _module.register(app)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 from pipelines.cli.wire import Wire, path
+from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
@@ -31,6 +33,11 @@ from pipelines.domain.versions import Version
 
 class RemoteFace(Wire):
     """`Face` over the REST API of the server at a URL. Raises what the server raised, and Unavailable where no server answers."""
+
+    def acting(self, actor: str) -> RemoteFace:
+        same = copy(self)
+        same.actor = actor
+        return same
 
     # jobs
     def jobs(self) -> Sequence[JobSummary]:
@@ -79,8 +86,19 @@ class RemoteFace(Wire):
     def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
         return self.get(tuple[QueryPlan, ...], path("jobs", job, "plan"), query=query)
 
-    def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]:
-        return self.get(tuple[Event, ...], "/events", job=job, limit=limit)
+    def events(
+        self,
+        job: str = "",
+        *,
+        limit: int = 200,
+        kind: str = "",
+        text: str = "",
+        actor: str = "",
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+    ) -> Sequence[Event]:
+        times = {name: at for name, at in (("from_ms", from_ms), ("to_ms", to_ms)) if at is not None}
+        return self.get(tuple[Event, ...], "/events", job=job, limit=limit, kind=kind, text=text, actor=actor, **times)
 
     def operation(self, operation: str) -> Operation:
         return self.get(Operation, path("operations", operation))
@@ -157,6 +175,9 @@ class RemoteFace(Wire):
     # the workspace itself
     def start_example(self) -> Sequence[Run]:
         return self.post(tuple[Run, ...], "/example", None)
+
+    def about(self) -> About:
+        return self.get(About, "/about")
 
     def rebuild_catalog(self) -> dict[str, int]:
         return self.post(dict[str, int], "/catalog/rebuild", None)

@@ -13,6 +13,7 @@ import typer
 
 from pipelines.cli import output
 from pipelines.domain.errors import FACES, TidemarkError, Unavailable
+from pipelines.domain.events import COMMAND, SUPERVISOR
 
 if TYPE_CHECKING:
     from pipelines.workspace.face import Face
@@ -100,7 +101,7 @@ def _remote(url: str) -> Iterator[Session]:
 
     face = RemoteFace(url)
     try:
-        yield Session(face, lambda: None, _now, _sleep)
+        yield Session(face.acting(COMMAND), lambda: None, _now, _sleep)
     finally:
         face.close()
 
@@ -113,9 +114,9 @@ def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
 
     workspace = open_workspace(path, rebuilding=rebuilding)
     try:
-        supervisor = Supervisor(workspace)
+        supervisor = Supervisor(workspace.acting(SUPERVISOR))
         supervisor.tick()
-        yield Session(workspace, supervisor.tick, _now, _sleep)
+        yield Session(workspace.acting(COMMAND), supervisor.tick, _now, _sleep)
     finally:
         workspace.close()
 

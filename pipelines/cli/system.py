@@ -8,6 +8,8 @@ import typer
 
 from pipelines.cli import formats, options, output
 from pipelines.cli.session import opened
+from pipelines.domain.jobs import Event
+from pipelines.domain.moments import moment_ms
 
 catalog = typer.Typer(help="The index of the workspace.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -23,15 +25,25 @@ def events(
     ctx: typer.Context,
     job: Annotated[str, typer.Argument(metavar="[JOB]", help="Only those of this job.", show_default=False)] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="At most this many, the newest.")] = 50,
+    kind: Annotated[str, typer.Option("--kind", help="A kind (run.failed), its first word, or failures.")] = "",
+    text: Annotated[str, typer.Option("--text", help="Words that all occur in the event.")] = "",
+    by: Annotated[str, typer.Option("--by", help="Who did it: page, command, REST, supervisor, driver.")] = "",
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Not before: 2027-01-15T08:00, 08:00:30 (today) or -10m.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Not after.")] = "",
     workspace: options.Workspace = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """List what happened, newest first."""
+    """List what happened and who did it, newest first."""
     with opened(ctx, workspace, as_json) as here:
-        known = here.face.events(job, limit=limit)
-        now_ms = here.session.now_ms
-        rows = [(formats.when(one.at_ms, now_ms), one.kind, one.job or "", one.subject, one.message) for one in known]
-        here.show(known, output.Table(("AT", "KIND", "JOB", "SUBJECT", "MESSAGE"), rows) if rows else "")
+        now, now_ms = here.session.now(), here.session.now_ms
+        from_ms, to_ms = (moment_ms(one, now) if one else None for one in (since, until))
+        known = here.face.events(job, limit=limit, kind=kind, text=text, actor=by, from_ms=from_ms, to_ms=to_ms)
+        rows = [_event_row(one, now_ms) for one in known]
+        here.show(known, output.Table(("AT", "KIND", "JOB", "SUBJECT", "BY", "MESSAGE"), rows) if rows else "")
+
+
+def _event_row(one: Event, now_ms: int) -> tuple[str, ...]:
+    return (formats.when(one.at_ms, now_ms), one.kind, one.job or "", one.subject, one.actor, one.message)
 
 
 def example(ctx: typer.Context, workspace: options.Workspace = None, as_json: options.AsJson = False) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
 from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, from_json
+from pipelines.domain.events import ACTOR_HEADER
 from pipelines.storage.documents import decode, encode
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Wire:
     def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
         import httpx
 
-        self.url = url
+        self.url, self.actor = url, ""
         patience = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         self._http = httpx.Client(base_url=f"{url}/api/v1", transport=transport, timeout=patience, trust_env=False)
 
@@ -32,7 +33,7 @@ class Wire:
         """Lets the connection go."""
         self._http.close()
 
-    def get(self, kind: type[T], path: str, **query: Any) -> T:
+    def get(self, kind: type[T], path: str, /, **query: Any) -> T:
         return _read(kind, self.call("GET", path, query=query), self.url)
 
     def find(self, kind: type[T], path: str) -> T | None:
@@ -51,7 +52,9 @@ class Wire:
         """The answer's body; raises the error that it says, or Unavailable."""
         import httpx
 
-        headers = {"content-type": "application/json"} if body is not None else {}
+        headers = {ACTOR_HEADER: self.actor} if self.actor else {}
+        if body is not None:
+            headers["content-type"] = "application/json"
         try:
             answer = self._http.request(method, path, params=query, content=body, headers=headers)
         except httpx.HTTPError as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId, VersionId
-from pipelines.domain.jobs import Run
+from pipelines.domain.jobs import JobSummary, Run
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
+from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
 
 
@@ -134,16 +135,19 @@ class Tree:
 class Health:
     """What the overview's key figures show."""
 
-    jobs: int
-    running: int
-    failed: int
-    input_rate: float
-    worst_batch_ms_p99: float | None
-    worst_batch_job: str
-    worst_lag_ms: float | None
-    worst_lag_job: str
-    savepoints: int
-    savepoint_bytes: int
+    jobs: int = 0
+    running: int = 0
+    failed: int = 0
+    input_rate: float = 0.0
+    worst_batch_ms_p99: float | None = None
+    worst_batch_job: str = ""
+    worst_lag_ms: float | None = None
+    worst_lag_job: str = ""
+    savepoints: int = 0
+    savepoint_bytes: int = 0
+    free_bytes: int | None = None
+    """Of the disk that holds the workspace."""
+    total_bytes: int | None = None
     t: tuple[float, ...] = field(default=())
     """Epoch ms of the small lines below, at most 60 points over the span asked for (15 minutes unless said)."""
     running_line: tuple[float | None, ...] = ()
@@ -151,3 +155,20 @@ class Health:
     batch_line: tuple[float | None, ...] = ()
     lag_line: tuple[float | None, ...] = ()
     storage_line: tuple[float | None, ...] = ()
+
+    def as_of(self, known: Sequence[JobSummary]) -> Health:
+        """The figures that come from the jobs' summaries, as those are; savepoints and lines stay."""
+        current = [one for one in known if one.state is not None and one.state.current]
+        slowest = max((one for one in current if one.batch_ms_p99 is not None), key=lambda one: one.batch_ms_p99 or 0.0, default=None)
+        latest = max((one for one in current if one.lag_ms is not None), key=lambda one: one.lag_ms or 0.0, default=None)
+        return replace(
+            self,
+            jobs=len(known),
+            running=sum(one.state in (RunState.RUNNING, RunState.STOPPING) for one in known),
+            failed=sum(one.state is RunState.FAILED for one in known),
+            input_rate=sum(one.input_rate or 0.0 for one in current),
+            worst_batch_ms_p99=slowest.batch_ms_p99 if slowest else None,
+            worst_batch_job=slowest.job.name if slowest else "",
+            worst_lag_ms=latest.lag_ms if latest else None,
+            worst_lag_job=latest.job.name if latest else "",
+        )

@@ -91,6 +91,10 @@ class JobSummary:
     savepoints: int
     last_savepoint_ms: int | None
     restarts: int
+    recent_restarts: int = 0
+    """Of the last hour."""
+    checkpoint_bytes_before: int | None = None
+    """A day ago; None where it was not measured then."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,8 @@ class Event:
     subject: str
     """Id of the run, savepoint or experiment it is about."""
     message: str
+    actor: str = ""
+    """Who did it: `page`, `command`, `REST` (or who a call says it is by), `supervisor`, `driver`; empty where nobody said."""
 
 
 @dataclass(frozen=True)

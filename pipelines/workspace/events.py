@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 
 from pipelines.catalog import events as event_rows
+from pipelines.domain.events import EventFilter
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
 from pipelines.workspace import tails
@@ -15,13 +16,15 @@ from pipelines.workspace.parts import Parts
 
 def say(parts: Parts, kind: str, job: JobName | None, subject: str, message: str) -> None:
     """Appends an event, on disk when this returns; the tail brings it to the catalog."""
-    append(parts, Event(parts.now_ms(), kind, job, subject, message))
+    append(parts, Event(parts.now_ms(), kind, job, subject, message, parts.actor))
     tails.workspace_events(parts)
 
 
 def append(parts: Parts, event: Event) -> None:
     """One `write` of one whole line: a kill leaves whole lines."""
     content = {"at_ms": event.at_ms, "kind": event.kind, "job": event.job, "subject": event.subject, "message": event.message}
+    if event.actor:
+        content["actor"] = event.actor
     descriptor = os.open(parts.layout.events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(descriptor, json.dumps(content, separators=(",", ":")).encode() + b"\n")
@@ -29,6 +32,6 @@ def append(parts: Parts, event: Event) -> None:
         os.close(descriptor)
 
 
-def newest(parts: Parts, job: str, limit: int) -> Sequence[Event]:
+def newest(parts: Parts, wanted: EventFilter, limit: int) -> Sequence[Event]:
     with parts.catalog.reading() as reader:
-        return event_rows.listed(reader, job, limit=limit)
+        return event_rows.listed(reader, wanted, limit=limit)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
@@ -35,6 +36,10 @@ from pipelines.domain.versions import Version
 
 class Face(Protocol):
     """A workspace as its users see it."""
+
+    def acting(self, actor: str) -> Face:
+        """The same workspace; events of what is done through this one name `actor`."""
+        ...
 
     # jobs
     def jobs(self) -> Sequence[JobSummary]:
@@ -97,7 +102,19 @@ class Face(Protocol):
         """
         ...
 
-    def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]: ...
+    def events(
+        self,
+        job: str = "",
+        *,
+        limit: int = 200,
+        kind: str = "",
+        text: str = "",
+        actor: str = "",
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+    ) -> Sequence[Event]:
+        """What happened, newest first; `pipelines.domain.events.EventFilter` says what fits."""
+        ...
 
     def operation(self, operation: str) -> Operation: ...
 
@@ -171,6 +188,10 @@ class Face(Protocol):
     # the workspace itself
     def start_example(self) -> Sequence[Run]:
         """Begin the event generator `post_events` and the job `post_engagement`; those that already run are left alone."""
+        ...
+
+    def about(self) -> About:
+        """Runtimes, storage and server, as they are now."""
         ...
 
     def rebuild_catalog(self) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipelines.catalog import batches as batch_rows
 from pipelines.catalog import health as health_rows
@@ -28,7 +29,9 @@ def summaries(parts: Parts) -> Sequence[JobSummary]:
 
 def health(parts: Parts, span_ms: int) -> Health:
     with parts.catalog.reading() as reader:
-        return health_rows.health(reader, parts.now_ms(), span_ms=span_ms)
+        found = health_rows.health(reader, parts.now_ms(), span_ms=span_ms)
+    disk = shutil.disk_usage(parts.layout.root)
+    return replace(found, free_bytes=disk.free, total_bytes=disk.total)
 
 
 def detail(parts: Parts, job: str) -> JobDetail:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.catalog.sizes import CheckpointSize
+from pipelines.domain.events import DRIVER
 from pipelines.domain.ids import JobName, QueryName, RunId, query_name
 from pipelines.domain.jobs import Event
 from pipelines.domain.progress import Progress, read_progress
@@ -38,12 +39,12 @@ def query(line: bytes) -> QueryStarted:
 def driver_event(line: bytes, job: JobName, run: RunId) -> Event:
     raw = json.loads(line)
     about = f"{raw['query']}: " if raw.get("query") else ""
-    return Event(int(raw["at_ms"]), str(raw["kind"]), job, run, about + str(raw["message"]))
+    return Event(int(raw["at_ms"]), str(raw["kind"]), job, run, about + str(raw["message"]), DRIVER)
 
 
 def event(line: bytes) -> Event:
     raw = json.loads(line)
-    return Event(int(raw["at_ms"]), str(raw["kind"]), raw["job"], str(raw["subject"]), str(raw["message"]))
+    return Event(int(raw["at_ms"]), str(raw["kind"]), raw["job"], str(raw["subject"]), str(raw["message"]), str(raw.get("actor", "")))
 
 
 def size(line: bytes, job: JobName, run: RunId) -> CheckpointSize:

@@ -32,6 +32,8 @@ class Parts:
     clock: Callable[[], int]
     """Epoch ms."""
     entropy: Callable[[int], bytes]
+    actor: str = ""
+    """Who the events of what is done with these parts name."""
     changed: threading.Event = field(default_factory=threading.Event)
     """Set when somebody asked for something that the supervisor should look at now."""
     tailing: threading.RLock = field(default_factory=threading.RLock)

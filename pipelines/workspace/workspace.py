@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 
+from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.events import EventFilter
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
@@ -29,6 +33,7 @@ from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version
 from pipelines.storage.layout import Layout
 from pipelines.workspace import (
+    about,
     attachments,
     compare,
     diagnoses,
@@ -83,6 +88,12 @@ class Workspace:
         else:
             self._sealer.stop()
 
+    def acting(self, actor: str) -> Workspace:
+        """The same workspace; events of what is done through this one name `actor`."""
+        same = copy(self)
+        same.parts = replace(self.parts, actor=actor)
+        return same
+
     def close(self) -> None:
         """Gives the catalog back; drivers run on."""
         self._sealer.stop()
@@ -136,8 +147,18 @@ class Workspace:
     def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
         return operators.plans(self.parts, job, query)
 
-    def events(self, job: str = "", *, limit: int = 200) -> Sequence[Event]:
-        return events.newest(self.parts, job, limit)
+    def events(
+        self,
+        job: str = "",
+        *,
+        limit: int = 200,
+        kind: str = "",
+        text: str = "",
+        actor: str = "",
+        from_ms: int | None = None,
+        to_ms: int | None = None,
+    ) -> Sequence[Event]:
+        return events.newest(self.parts, EventFilter(job, kind, text, actor, from_ms, to_ms), limit)
 
     def operation(self, operation: str) -> Operation:
         return operations.get(self.parts, operation)
@@ -215,6 +236,9 @@ class Workspace:
 
     def start_example(self) -> Sequence[Run]:
         return example.start(self.parts)
+
+    def about(self) -> About:
+        return about.about(self.parts)
 
     def rebuild_catalog(self) -> dict[str, int]:
         return rebuild.rebuild(self.parts)

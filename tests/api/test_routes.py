@@ -68,7 +68,9 @@ ANSWERS = [
     ("GET", "/v1/tree", None, 200),
     ("GET", "/v1/ping", None, 200),
     ("GET", "/v1/health", None, 200),
+    ("GET", "/v1/about", None, 200),
     ("GET", "/v1/events?limit=1", None, 200),
+    ("GET", "/v1/events?kind=failures&text=a%20b&actor=page&from_ms=1&to_ms=2", None, 200),
     ("POST", "/v1/example", None, 201),
     ("POST", "/v1/catalog/rebuild", None, 200),
 ]
@@ -280,3 +282,14 @@ def test_what_nobody_expected_is_logged_with_its_traceback(
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
     assert "secret detail" not in answer.text
     assert "RuntimeError: secret detail" in caplog.text
+
+
+@pytest.mark.parametrize(("header", "actor"), [({}, "REST"), ({"X-Tidemark-Actor": "nightly-ci"}, "nightly-ci")])
+def test_a_call_says_who_it_is_by(client: httpx.Client, face: FakeFace, header: dict[str, str], actor: str) -> None:
+    assert client.post("/v1/example", headers={"content-type": "application/json", **header}).status_code == 201
+    assert face.actor == actor
+
+
+def test_a_name_that_is_no_name_is_refused(client: httpx.Client) -> None:
+    answer = client.get("/v1/jobs", headers={"X-Tidemark-Actor": "x" * 61})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "actor.invalid")

@@ -23,7 +23,7 @@ NEWEST = f"document.querySelector('{THROUGHPUT} .js-plotly-plot').data[0].x.at(-
 RANGE = f"document.querySelector('{THROUGHPUT} .js-plotly-plot')._fullLayout.xaxis.range.map(String)"
 
 
-LETTERS = {"s": "/savepoints", "v": "/versions", "x": "/experiments", "e": "/events", "o": "/"}
+LETTERS = {"t": "/settings", "s": "/savepoints", "v": "/versions", "x": "/experiments", "e": "/events", "o": "/"}
 REFRESHED = ("Overview", "Savepoints", "Versions", "Events")
 """Pages that draw themselves anew; the list of experiments does not."""
 

@@ -19,6 +19,7 @@ from pipelines.catalog import (
 )
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.errors import Corrupt, Invalid, NotFound
+from pipelines.domain.events import EventFilter
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId
 from pipelines.domain.jobs import Event, Origin, QuerySeen
@@ -129,9 +130,48 @@ def test_events_are_newest_first_and_never_doubled(catalog: Catalog) -> None:
     with catalog.writing() as writer:
         events.append(writer, [second, other])
     with catalog.reading() as reader:
-        assert events.listed(reader) == [other, second, first]
-        assert events.listed(reader, limit=1) == [other]
-        assert events.listed(reader, "a") == [first]
+        assert events.listed(reader, EventFilter()) == [other, second, first]
+        assert events.listed(reader, EventFilter(), limit=1) == [other]
+        assert events.listed(reader, EventFilter(job="a")) == [first]
+
+
+HAPPENED = [
+    Event(10, "run.failed", A, "r-1", "a failed: Out of memory", "supervisor"),
+    Event(20, "savepoint.taken", A, "sp-1", "savepoint sp-1 (Before Ads)", "page"),
+    Event(30, "savepoint.damaged", JobName("b"), "sp-2", "2 files", "nightly-ci"),
+    Event(40, "sink.mended", JobName("b"), "r-2", "q: 1 entry", "driver"),
+    Event(50, "export.left", None, "x", "an export", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (EventFilter(), [50, 40, 30, 20, 10]),
+        (EventFilter(kind="run.failed"), [10]),
+        (EventFilter(kind="run"), [10]),
+        (EventFilter(kind="runs"), [10]),
+        (EventFilter(kind="ru"), []),
+        (EventFilter(kind="savepoints"), [50, 30, 20]),
+        (EventFilter(kind="failures"), [30, 10]),
+        (EventFilter(kind="other"), [40]),
+        (EventFilter(actor="page"), [20]),
+        (EventFilter(text="ads BEFORE"), [20]),
+        (EventFilter(text="nightly"), [30]),
+        (EventFilter(text="ads memory"), []),
+        (EventFilter(text="%"), []),
+        (EventFilter(from_ms=20, to_ms=40), [40, 30, 20]),
+        (EventFilter(job="b", from_ms=31), [40]),
+        (EventFilter(job="a", kind="failures", text="memory", actor="supervisor", from_ms=10, to_ms=10), [10]),
+    ],
+)
+def test_events_that_fit(catalog: Catalog, wanted: EventFilter, found: list[int]) -> None:
+    with catalog.writing() as writer:
+        events.append(writer, HAPPENED)
+    with catalog.reading() as reader:
+        listed = events.listed(reader, wanted)
+        assert [one.at_ms for one in listed] == found
+        assert set(listed) <= set(HAPPENED)
 
 
 def test_tails(catalog: Catalog) -> None:

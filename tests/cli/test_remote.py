@@ -59,7 +59,11 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "batches": [lambda f: f.batches(JOB), lambda f: f.batches(JOB, limit=1)],
     "series": [lambda f: f.series(JOB, from_ms=5, to_ms=9), lambda f: f.series(JOB, from_ms=5, to_ms=9, points=1)],
     "event_series": [lambda f: f.event_series(JOB, points=1)],
-    "events": [lambda f: f.events(), lambda f: f.events(JOB, limit=1)],
+    "events": [
+        lambda f: f.events(),
+        lambda f: f.events(JOB, limit=1),
+        lambda f: f.events(kind="runs", text="split", actor="command", from_ms=1, to_ms=10**13),
+    ],
     "operation": [lambda f: f.operation(f.stop(JOB, StopRequest()).id)],
     "operations": [lambda f: f.operations(), lambda f: f.operations(running=True)],
     "cancel": [lambda f: f.cancel("op-exporting")],
@@ -90,9 +94,10 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "start_experiment": [lambda f: f.start_experiment(ExperimentRequest("e", FIRST, (FULL_FORK, ForkRequest("d")), True))],
     "compare": [lambda f: f.compare(CompareRequest(JOB, "post_events", "q", ("k",), 3))],
     "start_example": [lambda f: f.start_example()],
+    "about": [lambda f: f.about()],
     "rebuild_catalog": [lambda f: f.rebuild_catalog()],
 }
-METHODS = sorted(name for name in vars(Face) if not name.startswith("_"))
+METHODS = sorted(name for name in vars(Face) if not name.startswith("_") and name != "acting")
 
 
 class Recording(httpx.HTTPTransport):

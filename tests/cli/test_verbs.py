@@ -435,6 +435,20 @@ def test_events(tidemark: Door) -> None:
     assert "run.started" in tidemark("events").stdout
 
 
+def test_about(tidemark: Door) -> None:
+    assert tidemark.json("about")["storage"]["disk"]["file_system"] == "ext4"
+    shown = tidemark("about").stdout
+    assert "hard links" in shown and "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY" in shown and "87de04a0c1d2" in shown
+
+
+def test_events_are_filtered(tidemark: Door) -> None:
+    assert [one["job"] for one in tidemark.json("events", "--by", "page")] == [JOB]
+    assert [one["job"] for one in tidemark.json("events", "--text", "split", "--kind", "runs")] == ["post_engagement_split"]
+    assert tidemark("events", "--kind", "failures").stdout == ""
+    assert tidemark("events", "--until", "2000-01-01T00:00").stdout == ""
+    assert tidemark("events", "--since", "soon").exit_code == 2
+
+
 def test_forget(tidemark: Door) -> None:
     assert tidemark("forget", "post_events").stdout == ""
     assert "post_events" not in tidemark.face.runs

@@ -20,7 +20,7 @@ class Opener:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch = monkeypatch
 
-    def __call__(self, face: FakeFace, page: str, **query: str) -> AppTest:
+    def __call__(self, face: FakeFace, page: str, /, **query: str) -> AppTest:
         """The page `page` with `query` in its address, run once without an exception."""
         session.open_with(face)
         self._monkeypatch.setattr(navigation, "FIRST", page)

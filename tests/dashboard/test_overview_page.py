@@ -15,7 +15,7 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.requests import RunRequest
 from pipelines.domain.runs import RunState
-from tests.dashboard.opening import Opener, clicked, said, tables
+from tests.dashboard.opening import Opener, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
 
@@ -82,11 +82,29 @@ def test_an_error_is_shown_as_such(opened: Opener, monkeypatch: pytest.MonkeyPat
     assert "catalog.away" in said(opened(face, "overview"))
 
 
-def test_five_hundred_jobs_are_all_there(opened: Opener) -> None:
+def test_five_hundred_jobs_a_page_at_a_time_in_the_order_of_the_address(opened: Opener) -> None:
     face = FakeFace()
     for number in range(500):
         face.run(RunRequest(f"job_{number:03d}", "a.py", "pass\n"))
-    assert len(shown(opened(face, "overview"))) == 500
+    assert shown(opened(face, "overview")) == [f"job_{number:03d}" for number in range(100)]
+    assert shown(opened(face, "overview", page="5"))[-1] == "job_499"
+    assert shown(opened(face, "overview", page="99"))[0] == "job_400"
+    assert shown(opened(face, "overview", sort="Job.down"))[0] == "job_499"
+    assert shown(opened(face, "overview", sort="Job.down", filter="job_00"))[0] == "job_009"
+    assert shown(opened(face, "overview", sort="nonsense", page="x"))[0] == "job_000"
+
+
+def test_states_are_counted_and_a_click_filters(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "overview")
+    assert [app.button(key=f"state_{name}").label for name in ("all", "running", "failed", "stopped")] == [
+        "All **3**",
+        "Running **1**",
+        "Failed **1**",
+        "Stopped **1**",
+    ]
+    app = clicked(app, "state_failed")
+    assert (shown(app), selected(app, "state")) == (["post_engagement_split"], "Failed")
+    assert selected(clicked(app, "state_all"), "state") == ""
 
 
 @pytest.mark.parametrize(
@@ -122,3 +140,47 @@ def test_numbers_are_ordered_by_value_and_lines_are_drawn() -> None:
 def test_a_cell_says_no_more_than_it_has() -> None:
     assert Cell("a").as_json() == {"t": "a"}
     assert Cell(sort=0.0).as_json() == {"t": "–", "s": 0.0}
+
+
+DAY_MS = 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "title", "action"),
+    [
+        ({"recent_restarts": 3}, "restarting often", "logs"),
+        ({"checkpoint_bytes": 5_000_000_000, "checkpoint_bytes_before": 2_000_000_000}, "checkpoint growing", "inspect"),
+        ({"last_savepoint_ms": None}, "no savepoint", "take"),
+        ({"last_savepoint_ms": NOW_MS - 2 * DAY_MS}, "no savepoint", "take"),
+    ],
+)
+def test_what_is_not_wrong_yet_is_said_with_what_to_do(changes: dict[str, Any], title: str, action: str) -> None:
+    known = summary(last_savepoint_ms=NOW_MS)
+    assert known.run is not None
+    old = replace(known, run=replace(known.run, started_ms=NOW_MS - 3 * DAY_MS))
+    assert findings([old], NOW_MS) == []
+    assert [(one.title, one.action) for one in findings([replace(old, **changes)], NOW_MS)] == [(title, action)]
+
+
+def test_little_growth_no_state_and_a_young_job_need_nothing() -> None:
+    young = summary(last_savepoint_ms=None)
+    grown = summary(last_savepoint_ms=NOW_MS, checkpoint_bytes=5_000_000, checkpoint_bytes_before=1_000_000)
+    assert findings([young, grown], NOW_MS) == []
+
+
+def test_damaged_savepoints_and_a_full_disk_come_before_what_can_wait() -> None:
+    face = FakeFace.sample()
+    damaged = replace(face.savepoints()[0], damaged_files=2, verified_ms=NOW_MS)
+    disk = replace(face.health(), free_bytes=5, total_bytes=100)
+    found = findings([summary(recent_restarts=9)], NOW_MS, [damaged, face.savepoints()[1]], disk)
+    assert [one.title for one in found] == ["damaged savepoint", "disk nearly full", "restarting often"]
+    assert found[0].subject == damaged.id
+
+
+def test_a_savepoint_is_taken_from_there(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace()
+    face.run(RunRequest("counts", "a.py", "pass\n"))
+    face.runs["counts"] = [replace(face.runs["counts"][0], started_ms=NOW_MS - 3 * DAY_MS)]
+    monkeypatch.setattr("dashboard.session.now_ms", lambda: float(NOW_MS))
+    clicked(opened(face, "overview"), "do_take_counts")
+    assert face.calls[-1][0] == "take"

@@ -40,7 +40,7 @@ def page() -> None:
         _choose()
         return
     try:
-        detail = session.workspace().job(name)
+        detail = session.shared("job", lambda: session.workspace().job(name), name)
     except NotFound as error:
         _gone(name, error)
         return
@@ -58,7 +58,7 @@ def _draw(name: str, detail: JobDetail) -> None:
 def _live(name: str, span_ms: int, shape: object) -> None:
     """The part that refreshes itself; where the job has become another (ended, started, new version) the whole page is drawn anew."""
     with errors_shown():
-        detail = session.workspace().job(name)
+        detail = session.shared("job", lambda: session.workspace().job(name), name)
         if _shape(detail) != shape:
             redraw()
         now = session.now_ms()

@@ -16,6 +16,8 @@ from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.savepoints import Savepoint
 
 POINTS = 600
+OLDEST_MS = 15_000
+"""A line is asked for anew when a point's width has passed, after this time at the latest."""
 TAIL_BYTES = 12_000
 LEAD_MS = 5_000
 SHORTEST_MS = 120_000
@@ -34,8 +36,14 @@ def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
     else:
         _figures(detail.summary)
     since = since_ms(detail.summary.job, span_ms, now)
-    series = workspace.series(name, from_ms=int(since), to_ms=int(now), points=POINTS)
-    marks = marks_of(detail.runs, workspace.savepoints(name), since)
+    series = session.shared(
+        "series",
+        lambda: workspace.series(name, from_ms=int(since), to_ms=int(now), points=POINTS),
+        name,
+        span_ms,
+        age_ms=min(span_ms / POINTS, OLDEST_MS),
+    )
+    marks = marks_of(detail.runs, session.shared("savepoints", lambda: workspace.savepoints(name), name), since)
     grid = st.grid(3, gap=12, min_column_width=360)
     span = (since, now)
     drawn = charts.job_charts(series.columns, marks, span) | operator_charts(series, marks, span)

@@ -1,0 +1,79 @@
+"""Long tables: ordered and cut here, so that a browser is sent one page; the order and the page stand in the address."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from dashboard import session
+
+T = TypeVar("T")
+ROWS = 100
+Key = Callable[[T], float | str | None]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A column by name, and whether the greatest stands first."""
+
+    column: str
+    down: bool
+
+    def __str__(self) -> str:
+        return f"{self.column}.{'down' if self.down else 'up'}"
+
+
+@dataclass(frozen=True)
+class Cut(Generic[T]):
+    """The items of one page: `first` is the place of the first of them among `total`, counted from 0."""
+
+    items: Sequence[T]
+    first: int
+    total: int
+    order: Order | None = None
+
+    @property
+    def page(self) -> int:
+        return self.first // ROWS + 1
+
+    @property
+    def pages(self) -> int:
+        return max(1, math.ceil(self.total / ROWS))
+
+
+def chosen(items: Sequence[T], keys: Mapping[str, Key[T]]) -> Cut[T]:
+    """The page of `items` that the address names (`sort`, `page`), ordered by the key of the column that it names."""
+    order = read_order(session.selected("sort"), keys)
+    there = ordered(items, keys[order.column], down=order.down) if order else items
+    return cut(there, session.selected("page"), order)
+
+
+def read_order(text: str, columns: Mapping[str, object]) -> Order | None:
+    """`Lag.down` as an order; None for what is none of these columns."""
+    column, _, way = text.rpartition(".")
+    return Order(column, way == "down") if column in columns and way in ("down", "up") else None
+
+
+def ordered(items: Sequence[T], key: Key[T], *, down: bool) -> list[T]:
+    """By `key`; what has none stands last, whichever way."""
+    known = [(value, item) for item in items if (value := key(item)) is not None]
+    known.sort(key=lambda pair: pair[0], reverse=down)  # type: ignore[arg-type,return-value]
+    return [item for _, item in known] + [item for item in items if key(item) is None]
+
+
+def cut(items: Sequence[T], page: str, order: Order | None = None) -> Cut[T]:
+    """That page of `items`; the last one where there are fewer, the first where it is no number."""
+    last = max(1, math.ceil(len(items) / ROWS))
+    wanted = min(max(int(page), 1), last) if page.isdecimal() else 1
+    first = (wanted - 1) * ROWS
+    return Cut(items[first : first + ROWS], first, len(items), order)
+
+
+def turn(order: str | None, page: int | None) -> None:
+    """Puts what was clicked into the address: another order begins at the first page."""
+    if order is not None:
+        session.select(sort=order, page="")
+    elif page is not None:
+        session.select(page=str(page) if page > 1 else "")

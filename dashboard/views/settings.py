@@ -1,0 +1,136 @@
+"""What jobs, the workspace and the server stand on, and the one thing that can be done about it: making the index anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from dashboard import formats, session
+from dashboard.components.table import Cell, Column, Row, number, table
+from dashboard.views.attention import LITTLE_LEFT
+from dashboard.views.commands import commands, said
+from dashboard.widgets import chip, confirm, errors_shown, facts, page_header, section
+from pipelines.domain.about import About, Runtime, Server, Storage
+
+RUNTIMES = (
+    Column("Python"),
+    Column("Version"),
+    Column("Spark"),
+    Column("Java"),
+    Column("Java's place"),
+    Column("Versions of jobs", "right", "Versions of jobs that run on it"),
+)
+REBUILD = "The index is emptied and filled again from the workspace's files, in one step: until it is whole the pages show the old one."
+
+
+def page() -> None:
+    """Draws the settings."""
+    with errors_shown():
+        about = session.workspace().about()
+        with page_header("Settings", caption=f"Tidemark {escape(about.server.version)}"):
+            commands((said("All of this", ["about"], "GET", "/about"),), key="settings_command")
+        _runtimes(about)
+        _storage(about.storage)
+        _server(about.server)
+
+
+def _runtimes(about: About) -> None:
+    section("Runtimes", "what jobs run on")
+    rows = [_runtime(one) for one in about.runtimes]
+    table(RUNTIMES, rows, key="runtimes", label="Runtimes", clickable=False)
+    st.caption(f"A new job runs on `{about.default_master}` unless it names another master. A local Spark listens on this machine alone.")
+
+
+def _runtime(one: Runtime) -> Row:
+    asked = bool(one.python_version)
+    cells = (
+        Cell(one.python, mono=True),
+        Cell(one.python_version or "asked when a job starts", muted=not asked),
+        Cell(one.spark_version or ("not installed" if asked else formats.MISSING)),
+        Cell(one.java_version or ("none found" if asked else formats.MISSING)),
+        Cell("with the Python packages" if one.java_packaged else one.java or formats.MISSING, mono=not one.java_packaged, hint=one.java),
+        number(one.versions, formats.count),
+    )
+    return Row(one.python, cells)
+
+
+def _storage(storage: Storage) -> None:
+    section("Storage", "where jobs and savepoints are kept")
+    left, right = st.columns([1.25, 1], gap="small")
+    with left, st.container(border=True, key="card_storage", height="stretch"):
+        facts(_places(storage))
+        facts(_abilities(storage))
+        given = "".join(chip(name, "green" if there else "gray", mono=True, hint=_given(there)) for name, there in storage.s3.items())
+        st.html(f'<p class="tm-hint">S3 settings in the environment (green: given)</p><span class="tm-levels">{given}</span>')
+    with right, st.container(border=True, key="card_catalog", height="stretch"):
+        _catalog(storage)
+
+
+def _places(storage: Storage) -> Sequence[tuple[str, str]]:
+    disk = storage.disk
+    free = f"{formats.size(disk.free_bytes)} of {formats.size(disk.total_bytes)}"
+    tight = disk.free_bytes < LITTLE_LEFT * disk.total_bytes
+    return [
+        ("Workspace", f'<span class="tm-mono">{escape(storage.workspace)}</span>'),
+        ("Format", f"{storage.workspace_format}, id <span class='tm-mono'>{escape(storage.workspace_id) or 'none'}</span>"),
+        ("Savepoints", f"{formats.plural(storage.savepoints, 'savepoint')}, {formats.size(storage.savepoint_bytes)} on disk"),
+        ("Free", f"{free} {chip('nearly full', 'orange') if tight else ''}"),
+    ]
+
+
+def _abilities(storage: Storage) -> Sequence[tuple[str, str]]:
+    disk = storage.disk
+    return [
+        ("File system", escape(disk.file_system) or "unknown"),
+        ("Hard links", _works(disk.hard_links, "savepoints share the checkpoint's bytes", "savepoints are copies")),
+        ("Reflinks", _works(disk.reflinks, "copies share blocks", "a copy takes its full size")),
+    ]
+
+
+def _works(does: bool, then: str, otherwise: str) -> str:
+    mark = chip("works", "green", dot=True) if does else chip("not here", "gray", dot=True)
+    return f'{mark} <span class="tm-muted">{then if does else otherwise}</span>'
+
+
+def _given(there: bool) -> str:
+    return "Given in the server's environment; what it says is shown nowhere" if there else "Not given"
+
+
+def _catalog(storage: Storage) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="catalog_head"):
+        size = f"{formats.size(storage.catalog_bytes)}, format {storage.catalog_format}"
+        st.html(f'<div class="tm-section"><h2>Index</h2><span class="tm-caption">{size}</span></div>', width="stretch")
+        if st.button("Rebuild…", icon=":material/restart_alt:", key="rebuild"):
+            confirm(
+                "Rebuild the index?", REBUILD, "Rebuild", _rebuild, details="The files stay as they are. A large workspace takes minutes."
+            )
+    rebuilt = st.session_state.pop("rebuilt_rows", None)
+    if rebuilt is not None:
+        st.success(f"The index was made anew: {rebuilt:,} rows.", icon=":material/check:")
+    rows = [Row(name, (Cell(name, mono=True), number(count, formats.count))) for name, count in storage.rows.items()]
+    table((Column("Table", wide=True), Column("Rows", "right")), rows, key="catalog_rows", label="Tables", clickable=False, max_height=300)
+
+
+def _rebuild() -> None:
+    st.session_state["rebuilt_rows"] = sum(session.workspace().rebuild_catalog().values())
+
+
+def _server(server: Server) -> None:
+    section("Server", "the process that draws this page")
+    with st.container(border=True, key="card_server"):
+        facts(
+            [
+                ("Address", f'<span class="tm-mono">{escape(server.url) or escape(session.url())}</span>'),
+                ("Who reaches it", chip("this machine alone", "green", dot=True) if server.loopback_only else chip("others too", "red")),
+                ("Version", f"{escape(server.version)}{_commit(server)}"),
+                ("Process", f"{server.pid}"),
+                ("Drivers' logs", f'<span class="tm-mono">{escape(server.driver_logs)}</span>'),
+                ("Its own log", "where it was started"),
+            ]
+        )
+
+
+def _commit(server: Server) -> str:
+    return f' · commit <span class="tm-mono">{escape(server.commit[:12])}</span>' if server.commit else ""

@@ -1,0 +1,77 @@
+"""What a workspace and its server stand on: runtimes, storage, the server itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A Python that jobs run on; what is empty was not found, or (of another Python than the server's) not asked."""
+
+    python: str
+    """The interpreter's path."""
+    python_version: str
+    spark_version: str
+    java: str
+    """Its JAVA_HOME."""
+    java_version: str
+    java_packaged: bool
+    """Whether that Java came with the Python packages, not with the system."""
+    versions: int
+    """Versions of jobs that run on it."""
+
+
+@dataclass(frozen=True)
+class Disk:
+    """The file system that holds the workspace; hard links and reflinks are tried, not guessed."""
+
+    file_system: str
+    total_bytes: int
+    free_bytes: int
+    hard_links: bool
+    reflinks: bool
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The workspace on disk. Savepoints' bytes are exact: each file once, however many names it has."""
+
+    workspace: str
+    workspace_id: str
+    workspace_format: int
+    catalog_format: int
+    catalog_bytes: int
+    rows: Mapping[str, int]
+    """Rows of the catalog by table."""
+    savepoints: int
+    savepoint_bytes: int
+    disk: Disk
+    s3: Mapping[str, bool]
+    """Settings of S3 in the server's environment: which are there. Never what they say."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """The process that answers; `url` is empty for a command that opened the workspace itself."""
+
+    url: str
+    loopback_only: bool
+    version: str
+    commit: str
+    """Of the source it runs from; empty where that is no git checkout."""
+    pid: int
+    driver_logs: str
+    """Where drivers' logs are, below the workspace."""
+
+
+@dataclass(frozen=True)
+class About:
+    """All of the page of settings."""
+
+    runtimes: tuple[Runtime, ...]
+    """The server's own first."""
+    default_master: str
+    storage: Storage
+    server: Server

@@ -1,0 +1,39 @@
+"""What a file system can do, found out by doing it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.storage import copying
+from pipelines.storage.protocol import How
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """Whether one file can have two names, and whether a copy can share its blocks."""
+
+    hard_links: bool
+    reflinks: bool
+
+
+def abilities(folder: Path) -> Abilities:
+    """Tried in a hidden folder inside `folder`, which is gone afterwards; raises OSError where nothing can be written."""
+    with tempfile.TemporaryDirectory(prefix=".probe-", dir=folder) as scratch:
+        place = Path(scratch)
+        source = place / "one"
+        source.write_bytes(bytes(4_096))
+        linked = copying.link(str(source), str(place / "linked"))
+        return Abilities(linked, copying.copy(str(source), str(place / "cloned"), "one") is How.REFLINK)
+
+
+def disk_of(folder: Path) -> tuple[str, int, int]:
+    """The file system's type, its size and what is free, in bytes."""
+    import psutil
+
+    used = shutil.disk_usage(folder)
+    mounts = [one for one in psutil.disk_partitions(all=True) if folder.is_relative_to(one.mountpoint)]
+    kind = max(mounts, key=lambda one: len(one.mountpoint)).fstype if mounts else ""
+    return kind, used.total, used.free

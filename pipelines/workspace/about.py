@@ -1,0 +1,118 @@
+"""What the workspace and this process stand on, looked at when somebody asks."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections import Counter
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pipelines import __version__
+from pipelines.catalog import migrations, versions
+from pipelines.catalog import rebuild as catalog_rebuild
+from pipelines.domain.about import About, Disk, Runtime, Server, Storage
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.requests import RunRequest
+from pipelines.domain.runs import LOG_FILE
+from pipelines.sandbox.java import java_home
+from pipelines.storage import probing
+from pipelines.workspace import spaces
+from pipelines.workspace.parts import Parts
+
+ROOT = Path(__file__).resolve().parents[2]
+S3_SETTINGS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL")
+DRIVER_LOGS = f"jobs/JOB/runs/RUN/{LOG_FILE}"
+
+
+def about(parts: Parts) -> About:
+    """Everything as of now; the Java is asked once."""
+    return About(_runtimes(parts), RunRequest("", "", "").master, _storage(parts), _server(parts))
+
+
+def _runtimes(parts: Parts) -> tuple[Runtime, ...]:
+    with parts.catalog.reading() as reader:
+        used = Counter(one.python or sys.executable for one in versions.listed(reader))
+    others = [Runtime(python, "", "", "", "", False, count) for python, count in sorted(used.items()) if python != sys.executable]
+    java, version, packaged = _java()
+    own = Runtime(sys.executable, platform.python_version(), _installed("pyspark"), java, version, packaged, used[sys.executable])
+    return (own, *others)
+
+
+@cache
+def _java() -> tuple[str, str, bool]:
+    """JAVA_HOME, version, whether it is the packaged one; nothing where there is no Java."""
+    try:
+        found = java_home()
+    except Unavailable:
+        return "", "", False
+    return str(found.path), found.version, found.packaged
+
+
+def _installed(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _storage(parts: Parts) -> Storage:
+    with parts.catalog.reading() as reader:
+        rows, catalog_format = catalog_rebuild.counts(reader), migrations.format_of(reader)
+    marker, space, layout = _document(parts.layout.workspace_file), spaces.space(parts, ""), parts.layout
+    files = (layout.catalog_file, layout.catalog_file.with_name(f"{layout.catalog_file.name}.wal"))
+    return Storage(
+        workspace=str(layout.root),
+        workspace_id=str(marker.get("id", "")),
+        workspace_format=int(marker.get("format", 0)),
+        catalog_format=catalog_format,
+        catalog_bytes=sum(file.stat().st_size for file in files if file.exists()),
+        rows=rows,
+        savepoints=len(space.savepoints),
+        savepoint_bytes=space.disk_bytes,
+        disk=_disk(layout.root),
+        s3={name: bool(os.environ.get(name)) for name in S3_SETTINGS},
+    )
+
+
+def _disk(root: Path) -> Disk:
+    kind, total, free = probing.disk_of(root)
+    can = probing.abilities(root)
+    return Disk(kind, total, free, can.hard_links, can.reflinks)
+
+
+def _server(parts: Parts) -> Server:
+    """A server refuses every address but the loopback one before it opens the workspace."""
+    said = _document(parts.layout.server_file)
+    url = str(said.get("url", "")) if said.get("pid") == os.getpid() else ""
+    return Server(url, True, __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """A small JSON file; nothing where there is none."""
+    return dict(json.loads(path.read_bytes())) if path.exists() else {}
+
+
+def _commit(root: Path) -> str:
+    """The commit that git has checked out in `root`, from its files; empty where there is none."""
+    place = root / ".git"
+    if place.is_file():
+        place = root / place.read_text().removeprefix("gitdir:").strip()
+    head = _line(place / "HEAD")
+    if not head.startswith("ref:"):
+        return head
+    name, shared = head.removeprefix("ref:").strip(), place / (_line(place / "commondir") or ".")
+    return _line(place / name) or _line(shared / name) or _packed(shared / "packed-refs", name)
+
+
+def _line(path: Path) -> str:
+    return path.read_text().strip() if path.is_file() else ""
+
+
+def _packed(path: Path, name: str) -> str:
+    pairs = (line.split(" ", 1) for line in _line(path).splitlines() if not line.startswith(("#", "^")))
+    return next((commit for commit, ref in pairs if ref == name), "")

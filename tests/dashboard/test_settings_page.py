@@ -1,0 +1,52 @@
+"""The settings: what there is, and the index made anew after one question."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.dashboard.opening import Opener, agreed, clicked, said, tables
+from tests.faces import FakeFace
+
+
+def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "settings")
+    words = said(app)
+    for part in (
+        "/work/data/workspace",
+        "ext4",
+        "120 GB",
+        "works",
+        "not here",
+        "http://127.0.0.1:8501",
+        "87de04a0c1d2",
+        "this machine alone",
+    ):
+        assert part in words
+    assert tables(app) == {
+        "runtimes": ["/work/.venv/bin/python", "/opt/python3.12/bin/python"],
+        "catalog_rows": ["jobs", "savepoints"],
+    }
+
+
+def test_of_credentials_it_says_only_whether_they_are_there(opened: Opener) -> None:
+    words = said(opened(FakeFace.sample(), "settings"))
+    assert 'tm-chip green square mono" title="Given' in words and "AWS_ENDPOINT_URL" in words
+
+
+def test_the_index_is_made_anew_after_a_question(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "settings"), "rebuild")
+    assert face.calls == []
+    app = agreed(app, "rebuild")
+    assert face.calls == [("rebuild_catalog", None)]
+    assert "The index was made anew: 5 rows." in [one.value for one in app.success]
+
+
+def test_a_disk_that_is_nearly_full_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    found = face.about()
+    disk = replace(found.storage.disk, free_bytes=10_000_000_000)
+    monkeypatch.setattr(face, "about", lambda: replace(found, storage=replace(found.storage, disk=disk)))
+    assert "nearly full" in said(opened(face, "settings"))

@@ -1,0 +1,53 @@
+"""What a workspace says it stands on is so."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.requests import TakeRequest
+from pipelines.workspace import about
+from tests.workspace.conftest import House
+
+
+def test_it_says_what_is_so(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIA-never-shown")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    house.ran("a")
+    house.face.take("a", TakeRequest())
+    found = house.face.about()
+    own, storage = found.runtimes[0], found.storage
+    assert (own.python, own.python_version, own.versions) == (sys.executable, ".".join(map(str, sys.version_info[:3])), 1)
+    assert (storage.workspace, storage.rows["jobs"], storage.savepoints) == (str(house.root.resolve()), 1, 1)
+    assert storage.savepoint_bytes == house.face.space().disk_bytes > 0
+    assert storage.disk.hard_links and 0 < storage.disk.free_bytes <= storage.disk.total_bytes
+    assert (storage.s3["AWS_ACCESS_KEY_ID"], storage.s3["AWS_PROFILE"]) == (True, False)
+    assert "AKIA" not in repr(found)
+    assert (found.server.pid, found.server.url) == (os.getpid(), "")
+    assert not list(house.root.glob(".probe-*"))
+
+
+def test_the_commit_is_that_of_git(tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        raise AssertionError("git is needed to say what git says")
+
+    def git(*words: str) -> str:
+        names = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        return subprocess.run(["git", "-C", str(tmp_path), *names, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+    assert about._commit(tmp_path) == ""
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "one")
+    head = git("rev-parse", "HEAD")
+    assert about._commit(tmp_path) == head
+    git("pack-refs", "--all")
+    assert about._commit(tmp_path) == head
+    git("worktree", "add", "-q", "beside", "-b", "other")
+    assert about._commit(tmp_path / "beside") == head
+    git("checkout", "-q", head)
+    assert about._commit(tmp_path) == head
