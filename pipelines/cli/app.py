@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from pipelines import __version__
+from pipelines.cli import annotations as annotated
 from pipelines.cli import (
     attachments,
+    disposals,
     experiments,
     exports,
     forks,
@@ -70,7 +72,21 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-for _module in (runs, attachments, jobs, savepoints, verifications, exports, forks, experiments, versions, operations, system):
+for _module in (
+    runs,
+    attachments,
+    jobs,
+    savepoints,
+    annotated,
+    verifications,
+    disposals,
+    exports,
+    forks,
+    experiments,
+    versions,
+    operations,
+    system,
+):
     _module.register(app)
 
 
