@@ -341,7 +341,7 @@ class FakeFace:
         def work() -> str:
             if s.id in self.savepoints_by_id:
                 raise AlreadyExists("savepoint.exists", f"{s.id} is here already", "Dispose of it first.")
-            self.savepoints_by_id[s.id] = s
+            self.savepoints_by_id[s.id] = replace(s, reason=Reason.IMPORTED, imported_ms=NOW_MS, imported_from=request.url)
             return s.id
 
         return self._start("import", "", request.url, work)
