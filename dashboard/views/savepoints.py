@@ -106,7 +106,7 @@ def _figures(every: Sequence[Savepoint], space: Space, now_ms: float) -> list[Ke
     return [
         KeyFigure("Savepoints", formats.count(len(every)), note=f"of {formats.plural(jobs, 'job')}"),
         KeyFigure("Newest", formats.ago(newest.created_ms, now_ms), note=newest.job, hint=formats.exact(newest.created_ms)),
-        KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte counted once", hint="Hard links share their bytes"),
+        KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte once", hint="Hard links share their bytes"),
         KeyFigure("Shared", formats.size(space.shared_bytes), note="by several of them", hint="What more than one savepoint holds"),
         KeyFigure("As separate copies", formats.size(space.full_bytes), note=_times(space), hint="The sum of their full sizes"),
         KeyFigure(

@@ -7,9 +7,10 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import equivalents, formats, navigation, session
 from dashboard.dialogs import dialog
 from dashboard.views import savepoints_actions, savepoints_annotation, savepoints_disposing, savepoints_exports
+from dashboard.views.commands import listed
 from dashboard.widgets import chip
 from pipelines.domain.annotations import MOST_LABEL
 from pipelines.domain.requests import AnnotateRequest
@@ -66,6 +67,9 @@ def ask_label(chosen: Sequence[Savepoint]) -> None:
         if replaced:
             st.caption(f"Takes the place of the label of {formats.plural(replaced, 'savepoint')}.")
         request = AnnotateRequest(label or None, None, until_ms)
+        if label:
+            with st.expander("Command", icon=":material/terminal:"):
+                listed([equivalents.annotate(one.id, session.url(), label=label) for one in chosen[: savepoints_exports.MOST_SAID]])
         yes = st.button("Save", type="primary", icon=":material/check:", key="bulk_label_yes", disabled=request == AnnotateRequest())
         if yes and savepoints_actions.each(chosen, lambda one: session.workspace().annotate(one.id, request)):
             st.rerun()

@@ -23,6 +23,8 @@ CREDENTIALS = (
     "Credentials come from the environment of Tidemark's server, as fsspec reads them (`AWS_ACCESS_KEY_ID`, "
     "`GOOGLE_APPLICATION_CREDENTIALS`, …). Do not write them here: they would not be kept, and must not be."
 )
+MOST_SAID = 3
+"""So many of several exports are said as commands: the others are like them."""
 PLACES = "s3://bucket/savepoints/name, /mnt/archive/name"
 
 
@@ -92,6 +94,9 @@ def ask_export_all(chosen: Sequence[Savepoint]) -> None:
         ready = _plans(chosen, wanted) if wanted else []
         label = f"Export {len(ready)}" + (", then dispose" if disposes else "")
         yes = st.button(label, type="primary", icon=":material/upload:", key="export_all_yes", disabled=not ready)
+        if ready:
+            with st.expander("Command", icon=":material/terminal:"):
+                listed([_said(one, wanted[one.id]) for one in ready[:MOST_SAID]])
         if yes and savepoints_actions.each(ready, lambda one: _begin(one, wanted[one.id])):
             st.rerun()
 
@@ -122,6 +127,11 @@ def _plans(chosen: Sequence[Savepoint], wanted: Mapping[str, ExportRequest]) -> 
         ]
     )
     return [one for one in chosen if one.id in plans]
+
+
+def _said(savepoint: Savepoint, request: ExportRequest) -> equivalents.Equivalent:
+    shape = bool(request.archive)
+    return equivalents.export(savepoint.id, session.url(), request.url, archive=shape, then_dispose=request.then_dispose)
 
 
 def _begin(savepoint: Savepoint, request: ExportRequest) -> None:

@@ -98,7 +98,7 @@ def _columns() -> dict[str, Any]:
     return {
         "id": make.TextColumn("Savepoint", width=150),
         "job": make.TextColumn("Job", width=140),
-        "label": make.TextColumn("Label", width=150),
+        "label": make.TextColumn("Label", width=165),
         "note": make.TextColumn("Note", width=48, help="≡: somebody wrote a note; select it to read it"),
         "batch": make.NumberColumn("Batch", format="localized", width=60),
         "taken": make.DatetimeColumn("Taken", format="distance", timezone=zone, width=118),
