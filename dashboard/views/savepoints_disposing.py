@@ -18,6 +18,7 @@ from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.domain.savepoints import Savepoint
 
 MOST_ROWS = 8
+SHARED = "Hard links: live checkpoints and savepoints that stay hold these files too, or several of those that go hold the same one"
 FOR_GOOD = "Jobs that were forked from here go on: they have files of their own. This cannot be undone."
 
 
@@ -70,7 +71,7 @@ def _totals(planned: Disposal) -> None:
             ("Goes", f"{len(planned.plans):,}{of} {'savepoint' if len(planned.plans) == 1 and not of else 'savepoints'}"),
             ("Deletes", f"{formats.plural(planned.files, 'file')}, {formats.size(planned.bytes)}"),
             ("Frees on disk", f"<strong>{escape(formats.size(planned.frees_bytes))}</strong>"),
-            ("Shared", f'<span title="Hard links: one file under several names">{formats.size(shared)}, with others or each other</span>'),
+            ("Shared", f'<span title="{SHARED}" data-hint="">{formats.size(shared)}</span>'),
         ]
     )
 

@@ -84,13 +84,12 @@ def ask_export_all(chosen: Sequence[Savepoint]) -> None:
 
     @dialog(f"Export {len(chosen)} savepoints", width="medium")
     def ask() -> None:
-        folder = st.text_input(
-            "Folder", key="export_all_url", placeholder="s3://bucket/savepoints, /mnt/archive", help="On the server's machine, or a URL"
-        )
+        places, hint = "s3://bucket/savepoints, /mnt/archive", "On the server's machine, or a URL"
+        folder = (st.text_input("Folder", key="export_all_url", placeholder=places, help=hint) or "").strip()
         shape = st.segmented_control("Each as", SHAPES, default=SHAPES[1], required=True, key="export_all_shape")
         disposes = st.checkbox("Then dispose of them here", key="export_all_dispose", help="Each once its copy was read back and is intact")
         st.caption(CREDENTIALS)
-        wanted = requests(chosen, (folder or "").strip(), archive=shape == SHAPES[1], then_dispose=disposes) if folder else {}
+        wanted = requests(chosen, folder, archive=shape == SHAPES[1], then_dispose=disposes) if folder else {}
         ready = _plans(chosen, wanted) if wanted else []
         label = f"Export {len(ready)}" + (", then dispose" if disposes else "")
         yes = st.button(label, type="primary", icon=":material/upload:", key="export_all_yes", disabled=not ready)
@@ -126,6 +125,9 @@ def _plans(chosen: Sequence[Savepoint], wanted: Mapping[str, ExportRequest]) -> 
             ("The first becomes", f'<span class="tm-mono">{first}</span>'),
         ]
     )
+    if any(plan.disposes for plan in plans.values()):
+        says = "Each is deleted here once its copy was read back and is intact. Import it from there to have it back."
+        message_box("They leave this workspace", says, tone="orange")
     return [one for one in chosen if one.id in plans]
 
 
