@@ -123,9 +123,15 @@ def import_savepoint(url: str, of: str) -> Equivalent:
     return Equivalent("Import", _command("import", place), _post(url, "/savepoints/import", {"url": place}))
 
 
+def annotate(savepoint: str, url: str, *, label: str) -> Equivalent:
+    """Of the three the label alone: note and date are given the same way."""
+    call = _call("PATCH", url, f"/savepoints/{savepoint}", {"label": label})
+    return Equivalent("Label", _command("annotate", savepoint, "--label", label), call)
+
+
 def dispose(savepoints: Sequence[str], url: str) -> Equivalent:
-    calls = "\n".join(f"curl -X DELETE {url}/api/v1/savepoints/{one}" for one in savepoints)
-    return Equivalent("Dispose", _command("dispose", *savepoints), calls)
+    """One call for all: what they free is counted for the set."""
+    return Equivalent("Dispose", _command("dispose", *savepoints), _post(url, "/savepoints/dispose", {"savepoints": list(savepoints)}))
 
 
 def operators(job: str, url: str) -> Equivalent:
@@ -160,5 +166,9 @@ def _command(*parts: str) -> str:
 
 
 def _post(url: str, path: str, body: Mapping[str, Any]) -> str:
+    return _call("POST", url, path, body)
+
+
+def _call(method: str, url: str, path: str, body: Mapping[str, Any]) -> str:
     said = shlex.quote(json.dumps(dict(body), ensure_ascii=False))
-    return f"curl -X POST {url}/api/v1{path} \\\n  -H 'content-type: application/json' -d {said}"
+    return f"curl -X {method} {url}/api/v1{path} \\\n  -H 'content-type: application/json' -d {said}"

@@ -21,14 +21,20 @@ ORIGINS: Mapping[Reason, str] = {
     Reason.MANUAL: "by hand",
     Reason.STOP: "stop",
     Reason.BEFORE_RESUME: "before a resume",
+    Reason.BEFORE_UPGRADE: "before an upgrade",
     Reason.REWIND: "rewind",
+    Reason.SCHEDULED: "scheduled",
+    Reason.IMPORTED: "imported",
 }
 """Why a savepoint was taken, as lists say it."""
 ORIGIN_HINTS: Mapping[Reason, str] = {
     Reason.MANUAL: "Somebody, or a command, asked for it",
     Reason.STOP: "Taken when the job was stopped",
     Reason.BEFORE_RESUME: "The point that a resume left, kept so that nothing is lost",
+    Reason.BEFORE_UPGRADE: "The last point of the version that an upgrade left",
     Reason.REWIND: "The batch that a resume went back to",
+    Reason.SCHEDULED: "Taken by a schedule",
+    Reason.IMPORTED: "Brought in from elsewhere; its manifest says why it was taken there",
 }
 
 

@@ -8,8 +8,10 @@ from itertools import cycle
 from typing import TypeVar
 
 from pipelines.domain.about import About
+from pipelines.domain.annotations import annotated, changed, first
 from pipelines.domain.diagnosis import Diagnosis
-from pipelines.domain.errors import AlreadyExists, Conflict, NotFound, TidemarkError
+from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
+from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
 from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter
 from pipelines.domain.experiments import (
     BatchRow,
@@ -28,6 +30,7 @@ from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.requests import (
+    AnnotateRequest,
     AttachRequest,
     CompareRequest,
     ExperimentRequest,
@@ -69,6 +72,8 @@ class FakeFace:
         self.attached: dict[str, AttachRequest] = {}
         self.damaged: set[str] = set()
         """Savepoints, jobs and checkpoints that a verify or a doctor finds damaged."""
+        self.needed: set[str] = set()
+        """Savepoints that a fork in the making needs."""
         self.calls: list[tuple[str, object]] = []
         """What was asked that changes something: (method, request)."""
         self._work: dict[str, Callable[[], str]] = {}
@@ -311,6 +316,13 @@ class FakeFace:
         s = self._savepoint(savepoint)
         return samples.manifest(s, self.versions[s.version])
 
+    def annotate(self, savepoint: str, request: AnnotateRequest) -> Savepoint:
+        self.calls.append(("annotate", request))
+        s = self._savepoint(savepoint)
+        before = replace(first(s.id, s.label), note=s.note, best_before_ms=s.best_before_ms)
+        self.savepoints_by_id[s.id] = annotated(s, changed(before, request, NOW_MS))
+        return self.savepoints_by_id[s.id]
+
     def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification:
         self.calls.append(("verify", level))
         return self._verify(self._savepoint(savepoint), level)
@@ -365,17 +377,21 @@ class FakeFace:
         def work() -> str:
             if s.id in self.savepoints_by_id:
                 raise AlreadyExists("savepoint.exists", f"{s.id} is here already", "Dispose of it first.")
-            self.savepoints_by_id[s.id] = s
+            self.savepoints_by_id[s.id] = replace(s, reason=Reason.IMPORTED, imported_ms=NOW_MS, imported_from=request.url)
             return s.id
 
         return self._start("import", "", request.url, work)
 
     def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
         self.calls.append(("dispose", dry_run))
-        s = self._savepoint(savepoint)
-        if not dry_run:
-            del self.savepoints_by_id[s.id]
-        return DisposePlan(s.id, s.files, s.bytes, s.new_bytes)
+        return self._dispose(self._savepoint(savepoint), dry_run)
+
+    def dispose_many(self, savepoints: Sequence[str], *, dry_run: bool = False) -> Disposal:
+        self.calls.append(("dispose_many", (tuple(savepoints), dry_run)))
+        if not savepoints:
+            raise Invalid("dispose.nothing", "No savepoint was named", "Name one or more.")
+        outcomes = tuple(self._disposed(name, dry_run) for name in dict.fromkeys(savepoints))
+        return disposal(outcomes, sum(one.plan.frees_bytes for one in outcomes if one.plan))
 
     def fork(self, savepoint: str, request: ForkRequest) -> Run | RestorePlan:
         self.calls.append(("fork", request))
@@ -492,6 +508,22 @@ class FakeFace:
             self.savepoints_by_id[s.id] = replace(s, verified_ms=NOW_MS, damaged_files=len(found.damages), levels={})
         self.verifications[s.id] = found
         return found
+
+    def _dispose(self, s: Savepoint, dry_run: bool) -> DisposePlan:
+        """As hard links make it: nobody frees what the live checkpoint holds too."""
+        if s.id in self.needed:
+            said = f"Savepoint {s.id} is needed: a fork is made from it right now"
+            raise Conflict("savepoint.in_use", said, "Try again when that has started.")
+        if not dry_run:
+            del self.savepoints_by_id[s.id]
+        return DisposePlan(s.id, s.files, s.bytes, s.new_bytes)
+
+    def _disposed(self, name: str, dry_run: bool) -> DisposeOutcome:
+        try:
+            plan = self._dispose(self._savepoint(name), dry_run)
+        except TidemarkError as error:
+            return DisposeOutcome(name, None, refusal(error))
+        return DisposeOutcome(plan.savepoint, plan)
 
     def _start(self, kind: str, job: str, subject: str, work: Callable[[], str]) -> Operation:
         begun = samples.begun(self._id("op"), kind, job, subject)

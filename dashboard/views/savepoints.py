@@ -9,13 +9,12 @@ import streamlit as st
 from dashboard import equivalents, formats, navigation, session
 from dashboard.dialogs import redraw
 from dashboard.equivalents import Equivalent
-from dashboard.trust import ORIGINS
-from dashboard.views import operations, savepoints_actions, savepoints_exports
+from dashboard.views import operations, savepoints_bulk, savepoints_exports, savepoints_filters
 from dashboard.views.commands import commands, said
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints_detail import detail
 from dashboard.views.savepoints_table import savepoint_table
-from dashboard.widgets import KeyFigure, command, empty_state, errors_shown, key_figures, page_header, section
+from dashboard.widgets import KeyFigure, command, empty_state, errors_shown, key_figures, page_header
 from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
@@ -84,20 +83,20 @@ def _catalog() -> None:
         if _changed(every):
             redraw()
         space = session.space()
-        key_figures(_figures(every, space, now))
-        shown = _filtered(every)
+        key_figures(_figures(every, space, now), min_width=150)
+        shown = savepoints_filters.filtered(every, now)
         if not shown:
             st.caption("No savepoint is like this. Clear the filter to see all of them.")
             return
-        picked = savepoint_table(shown, space, _chosen(), key="savepoint_table")
+        picked = savepoint_table(shown, space, _chosen(), now, key="savepoint_table")
         if picked != [one for one in _chosen() if one in {s.id for s in shown}]:
             session.select(savepoint=",".join(picked))
             st.rerun()
 
 
 def _changed(every: Sequence[Savepoint]) -> bool:
-    """Whether one came, went or was checked since the rest of the page was drawn."""
-    now = [(one.id, one.trust, one.damaged_files) for one in every]
+    """Whether one came, went, was checked or annotated since the rest of the page was drawn."""
+    now = [(one.id, one.trust, one.damaged_files, one.label, one.note, one.best_before_ms) for one in every]
     before, st.session_state["savepoints_seen"] = st.session_state.get("savepoints_seen", now), now
     return now != before
 
@@ -107,7 +106,7 @@ def _figures(every: Sequence[Savepoint], space: Space, now_ms: float) -> list[Ke
     return [
         KeyFigure("Savepoints", formats.count(len(every)), note=f"of {formats.plural(jobs, 'job')}"),
         KeyFigure("Newest", formats.ago(newest.created_ms, now_ms), note=newest.job, hint=formats.exact(newest.created_ms)),
-        KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte counted once", hint="Hard links share their bytes"),
+        KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte once", hint="Hard links share their bytes"),
         KeyFigure("Shared", formats.size(space.shared_bytes), note="by several of them", hint="What more than one savepoint holds"),
         KeyFigure("As separate copies", formats.size(space.full_bytes), note=_times(space), hint="The sum of their full sizes"),
         KeyFigure(
@@ -133,41 +132,10 @@ def _trusted(every: Sequence[Savepoint]) -> KeyFigure:
     )
 
 
-def _filtered(every: Sequence[Savepoint]) -> list[Savepoint]:
-    jobs, wanted = ["", *sorted({str(one.job) for one in every})], session.selected("job")
-    with st.container(horizontal=True, vertical_alignment="center", key="savepoints_filters"):
-        section("Catalog")
-        job = st.selectbox(
-            "Job",
-            jobs,
-            index=jobs.index(wanted) if wanted in jobs else 0,
-            format_func=lambda name: name or "All jobs",
-            key="savepoints_job",
-            label_visibility="collapsed",
-            width=220,
-        )
-        text = st.text_input(
-            "Filter",
-            session.selected("filter"),
-            key="savepoints_filter",
-            placeholder="Filter by id, label or origin",
-            icon=":material/search:",
-            label_visibility="collapsed",
-            live=True,
-            width=280,
-        )
-    session.select(job=job or "", filter=text or "")
-    return [one for one in every if job in ("", one.job) and _matches(one, (text or "").casefold())]
-
-
-def _matches(one: Savepoint, text: str) -> bool:
-    return any(text in value.casefold() for value in (one.id, one.label, ORIGINS[one.reason], one.job, one.version))
-
-
 def _selection(chosen: Sequence[Savepoint]) -> None:
     if len(chosen) == 1:
         detail(chosen[0], key="catalog")
     elif chosen:
-        savepoints_actions.bulk(chosen)
+        savepoints_bulk.bulk(chosen)
     else:
-        st.caption("Select a savepoint to look into it; select several to verify, compare or dispose of them together.")
+        st.caption("Select a savepoint to look into it; select several to verify, export, label, compare or dispose of them together.")

@@ -1,20 +1,17 @@
-"""What can be done with savepoints: go back to one, check them, dispose of them. Each asks the workspace first what it would do."""
+"""What can be done with savepoints: go back to one, check them. Each asks the workspace first what it would do."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from dashboard import formats, navigation, session
 from dashboard.views import operations
-from dashboard.widgets import chip, confirm, error_box, errors_shown, message_box
+from dashboard.widgets import confirm, error_box, message_box
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.requests import ResumeRequest
-from pipelines.domain.savepoints import DisposePlan, RestorePlan, Savepoint
-from pipelines.domain.space import Space
+from pipelines.domain.savepoints import RestorePlan, Savepoint
 from pipelines.domain.trust import Trust
 
 LEVELS = {Trust.COMPLETE: "Files and sizes", Trust.INTACT: "Checksums of all files"}
@@ -54,88 +51,22 @@ def _resume(savepoint: Savepoint) -> None:
     navigation.go("job", job=savepoint.job)
 
 
-def ask_dispose(chosen: Sequence[Savepoint]) -> None:
-    """Says what would be deleted and what that frees, and asks once; what somebody still needs is said instead."""
-    try:
-        plans = [session.workspace().dispose(one.id, dry_run=True) for one in chosen]
-        frees = freed(chosen, plans)
-    except TidemarkError as error:
-        error_box(error)
-        return
-    blockers = [blocker for plan in plans for blocker in plan.blockers]
-    if blockers:
-        message_box("It is still needed", "\n".join(blockers), tone="orange")
-        return
-    confirm(
-        "Dispose of this savepoint?" if len(plans) == 1 else f"Dispose of {len(plans)} savepoints?",
-        _disposal(chosen, plans, frees),
-        "Dispose",
-        lambda: _dispose(chosen),
-        details="Jobs that were forked from here go on: they have files of their own. This cannot be undone.",
-    )
-
-
-def freed(chosen: Sequence[Savepoint], plans: Sequence[DisposePlan]) -> str:
-    """What disposing of them frees, in words. Files that only they share among themselves are freed too, but counted by no single
-    plan: the sum is the least, except where they are all that there is."""
-    if len(plans) == 1:
-        return formats.size(plans[0].frees_bytes)
-    space = session.space()
-    if {one.savepoint for one in space.savepoints} <= {one.id for one in chosen}:
-        return formats.size(space.frees_bytes)
-    return f"at least {formats.size(sum(plan.frees_bytes for plan in plans))}"
-
-
-def _disposal(chosen: Sequence[Savepoint], plans: Sequence[DisposePlan], frees: str) -> str:
-    files, size = sum(plan.files for plan in plans), sum(plan.bytes for plan in plans)
-    names = "\n".join(f"- `{one.id}` · {one.job} · batch {one.batch:,}{_labelled(one)}" for one in chosen[:8])
-    more = f"\n- and {len(chosen) - 8} more" if len(chosen) > 8 else ""
-    return (
-        f"{names}{more}\n\nDeletes **{formats.plural(files, 'file')}** of {formats.size(size)} and frees **{frees}**; "
-        "the rest is shared with checkpoints and other savepoints."
-    )
-
-
-def _labelled(one: Savepoint) -> str:
-    """Its label as plain words: what people typed is no markdown."""
-    return " · " + re.sub(r"([\\`*_{}\[\]()#+.!|<>$~:-])", r"\\\1", one.label) if one.label else ""
-
-
-def _dispose(chosen: Sequence[Savepoint]) -> None:
-    for one in chosen:
-        session.workspace().dispose(one.id)
-    session.select(savepoint="")
-
-
 def verify(chosen: Sequence[Savepoint], level: Trust) -> None:
     """Begins to check them; how far it is, and what comes of it, is shown above."""
-    with errors_shown():
-        for one in chosen:
-            operations.begin(session.workspace().start_verify(one.id, level))
+    if each(chosen, lambda one: operations.begin(session.workspace().start_verify(one.id, level))):
         st.rerun()
 
 
-def bulk(chosen: Sequence[Savepoint]) -> None:
-    """What can be done with several at once."""
-    with st.container(border=True, key="card_bulk"), st.container(horizontal=True, vertical_alignment="center"):
-        names = "".join(chip(formats.short_id(one.id), mono=True, hint=f"{one.job}, batch {one.batch:,}") for one in chosen[:6])
-        words = escape(_held(chosen, session.space()))
-        st.html(
-            f'<div class="tm-head"><strong>{len(chosen)} savepoints</strong>{names}<span class="tm-caption">{words}</span></div>',
-            width="stretch",
-        )
-        if len(chosen) == 2 and st.button("Compare", icon=":material/compare_arrows:", key="bulk_compare"):
-            navigation.go("versions", savepoint=chosen[0].id, **{"with": chosen[1].id})
-        if st.button("Verify", icon=":material/verified:", key="bulk_verify", help="Checksums of all files"):
-            verify(chosen, Trust.INTACT)
-        if st.button("Prove", icon=":material/science:", key="bulk_prove", help=PROVES):
-            verify(chosen, Trust.PROVED)
-        if st.button("Dispose…", icon=":material/delete:", key="bulk_dispose"):
-            ask_dispose(chosen)
-
-
-def _held(chosen: Sequence[Savepoint], space: Space) -> str:
-    ids = {one.id for one in chosen}
-    each = [one for one in space.savepoints if one.savepoint in ids]
-    held, frees = sum(one.bytes for one in each), sum(one.frees_bytes for one in each)
-    return f"{formats.size(held)} held; disposing of them frees at least {formats.size(frees)}"
+def each(chosen: Sequence[Savepoint], act: Callable[[Savepoint], object]) -> bool:
+    """Does it to each; what fails is said, and keeps no other. Whether all are done."""
+    failed: list[TidemarkError] = []
+    for one in chosen:
+        try:
+            act(one)
+        except TidemarkError as error:
+            failed.append(error)
+    if failed and len(chosen) > 1:
+        message_box(f"{len(chosen) - len(failed)} of {len(chosen)} are done", tone="blue")
+    for error in failed:
+        error_box(error)
+    return not failed

@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import formats, navigation, session
 from dashboard.components.code_editor import code_editor
 from dashboard.trust import ORIGIN_HINTS, ORIGINS
-from dashboard.views import savepoints_trust
+from dashboard.views import savepoints_annotation, savepoints_trust
 from dashboard.views.savepoints_head import head
 from dashboard.views.savepoints_reading import by_kind, offset_words
 from dashboard.widgets import errors_shown, facts, when
@@ -26,6 +26,7 @@ def detail(savepoint: Savepoint, *, key: str) -> None:
         head(savepoint, key=key)
         with errors_shown():
             savepoints_trust.alarm(savepoint, key=key)
+        savepoints_annotation.draw(savepoint, key=key)
         facts(_facts(savepoint, session.now_ms()))
         st.code(savepoint.path, language=None, wrap_lines=True)
         with errors_shown():
@@ -48,10 +49,18 @@ def _facts(one: Savepoint, now_ms: float) -> list[tuple[str, str]]:
         ("Disposing frees", frees),
         ("Shared with others", formats.size(own.shared_bytes) if own else formats.MISSING),
         ("Added when taken", formats.size(one.new_bytes)),
-        ("Origin", f'<span title="{ORIGIN_HINTS[one.reason]}">{ORIGINS[one.reason]}</span>'),
+        ("Origin", _origin(one, now_ms)),
         ("Spark", escape(one.spark_version)),
         ("Run", f'<span class="tm-mono">{one.run or formats.MISSING}</span>'),
     ]
+
+
+def _origin(one: Savepoint, now_ms: float) -> str:
+    """Why it exists; of an imported one also when it came and from where."""
+    said = f'<span title="{ORIGIN_HINTS[one.reason]}">{ORIGINS[one.reason]}</span>'
+    return (
+        f'{said} {when(one.imported_ms, now_ms)} from <span class="tm-mono">{escape(one.imported_from)}</span>' if one.imported_ms else said
+    )
 
 
 def _watermark(at_ms: int) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 
 import streamlit as st
 
 from dashboard import equivalents, formats, session
 from dashboard.dialogs import dialog
-from dashboard.views import operations
+from dashboard.views import operations, savepoints_actions
 from dashboard.views.commands import listed
 from dashboard.widgets import error_box, errors_shown, facts, message_box
 from pipelines.domain.errors import TidemarkError
@@ -21,6 +23,8 @@ CREDENTIALS = (
     "Credentials come from the environment of Tidemark's server, as fsspec reads them (`AWS_ACCESS_KEY_ID`, "
     "`GOOGLE_APPLICATION_CREDENTIALS`, …). Do not write them here: they would not be kept, and must not be."
 )
+MOST_SAID = 3
+"""So many of several exports are said as commands: the others are like them."""
 PLACES = "s3://bucket/savepoints/name, /mnt/archive/name"
 
 
@@ -73,6 +77,69 @@ def _plan(savepoint: Savepoint, request: ExportRequest) -> ExportPlan | None:
         says = f"{plan.savepoint} is deleted here once the copy was read back and is intact. Import it from there to have it back."
         message_box("It leaves this workspace", says, tone="orange")
     return plan
+
+
+def ask_export_all(chosen: Sequence[Savepoint]) -> None:
+    """Into which folder, and what would be copied; each becomes a file, or a directory, of its id."""
+
+    @dialog(f"Export {len(chosen)} savepoints", width="medium")
+    def ask() -> None:
+        places, hint = "s3://bucket/savepoints, /mnt/archive", "On the server's machine, or a URL"
+        folder = (st.text_input("Folder", key="export_all_url", placeholder=places, help=hint) or "").strip()
+        shape = st.segmented_control("Each as", SHAPES, default=SHAPES[1], required=True, key="export_all_shape")
+        disposes = st.checkbox("Then dispose of them here", key="export_all_dispose", help="Each once its copy was read back and is intact")
+        st.caption(CREDENTIALS)
+        wanted = requests(chosen, folder, archive=shape == SHAPES[1], then_dispose=disposes) if folder else {}
+        ready = _plans(chosen, wanted) if wanted else []
+        label = f"Export {len(ready)}" + (", then dispose" if disposes else "")
+        yes = st.button(label, type="primary", icon=":material/upload:", key="export_all_yes", disabled=not ready)
+        if ready:
+            with st.expander("Command", icon=":material/terminal:"):
+                listed([_said(one, wanted[one.id]) for one in ready[:MOST_SAID]])
+        if yes and savepoints_actions.each(ready, lambda one: _begin(one, wanted[one.id])):
+            st.rerun()
+
+    ask()
+
+
+def requests(chosen: Sequence[Savepoint], folder: str, *, archive: bool, then_dispose: bool) -> dict[str, ExportRequest]:
+    """Id -> its export, into `folder` under its id."""
+    ending = ".tar.zst" if archive else ""
+    return {one.id: ExportRequest(f"{folder.rstrip('/')}/{one.id}{ending}", archive, then_dispose) for one in chosen}
+
+
+def _plans(chosen: Sequence[Savepoint], wanted: Mapping[str, ExportRequest]) -> list[Savepoint]:
+    """What would be copied, shown; those that can be. Those that are refused are said."""
+    plans: dict[str, ExportPlan] = {}
+    for one in chosen:
+        with errors_shown():
+            plan = session.workspace().export(one.id, replace(wanted[one.id], dry_run=True))
+            if isinstance(plan, ExportPlan):
+                plans[one.id] = plan
+    files, size = sum(plan.files for plan in plans.values()), sum(plan.bytes for plan in plans.values())
+    first = next((escape(plan.url) for plan in plans.values()), formats.MISSING)
+    facts(
+        [
+            ("Copies", f"{len(plans):,} of {len(chosen):,} savepoints"),
+            ("Reads", f"{formats.plural(files, 'file')}, {formats.size(size)}"),
+            ("The first becomes", f'<span class="tm-mono">{first}</span>'),
+        ]
+    )
+    if any(plan.disposes for plan in plans.values()):
+        says = "Each is deleted here once its copy was read back and is intact. Import it from there to have it back."
+        message_box("They leave this workspace", says, tone="orange")
+    return [one for one in chosen if one.id in plans]
+
+
+def _said(savepoint: Savepoint, request: ExportRequest) -> equivalents.Equivalent:
+    shape = bool(request.archive)
+    return equivalents.export(savepoint.id, session.url(), request.url, archive=shape, then_dispose=request.then_dispose)
+
+
+def _begin(savepoint: Savepoint, request: ExportRequest) -> None:
+    going = session.workspace().export(savepoint.id, request)
+    if not isinstance(going, ExportPlan):
+        operations.begin(going)
 
 
 def ask_import() -> None:

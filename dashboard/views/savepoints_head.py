@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import equivalents, navigation, session
 from dashboard.equivalents import Equivalent
 from dashboard.trust import ORIGIN_HINTS, ORIGINS, badges
-from dashboard.views import savepoints_actions, savepoints_exports
+from dashboard.views import savepoints_actions, savepoints_disposing, savepoints_exports
 from dashboard.views.commands import listed, said
 from dashboard.widgets import chip
 from pipelines.domain.savepoints import Savepoint
@@ -55,7 +55,7 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
         if tree_link and st.button("In the tree", icon=":material/account_tree:", type="tertiary", key=f"tree_{key}"):
             navigation.go("versions", savepoint=savepoint.id)
         if st.button("Dispose…", icon=":material/delete:", type="tertiary", key=f"dispose_{key}"):
-            savepoints_actions.ask_dispose([savepoint])
+            savepoints_disposing.ask([savepoint])
         listed(_commands(savepoint))
 
 
@@ -66,5 +66,6 @@ def _commands(one: Savepoint) -> Sequence[Equivalent]:
         equivalents.resume(one.job, url, from_savepoint=one.id),
         equivalents.verify(one.id, url, Trust.INTACT),
         equivalents.verify(one.id, url, Trust.PROVED),
+        equivalents.annotate(one.id, url, label=one.label or "LABEL"),
         equivalents.dispose([one.id], url),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
@@ -13,19 +13,25 @@ import streamlit as st
 from dashboard import session
 from dashboard.components.frames import save_buttons
 from dashboard.trust import LEVELS, ORIGINS, level_of
+from dashboard.views.savepoints_filters import past
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
 
+if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
+
 ROW_PX = 36
 MOST_ROWS = 10
+PAST_STYLE = "color: #c2740a"
+"""Readable on light and on dark: the table is drawn on a canvas, which no style sheet reaches."""
 
 
-def savepoint_table(taken: Sequence[Savepoint], space: Space, chosen: Sequence[str], *, key: str) -> list[str]:
+def savepoint_table(taken: Sequence[Savepoint], space: Space, chosen: Sequence[str], now_ms: float, *, key: str) -> list[str]:
     """Draws the table and returns the ids that are selected in it: by their boxes, or by a click on any cell of one row."""
     ids = [one.id for one in taken]
     rows = frame(taken, space)
     event = st.dataframe(
-        rows,
+        _toned(rows, [past(one, now_ms) for one in taken]),
         key=f"{key}_{_revision(key, ids, chosen)}",
         hide_index=True,
         column_config=_columns(),
@@ -74,8 +80,15 @@ def frame(taken: Sequence[Savepoint], space: Space) -> pd.DataFrame:
             "shared": [own[one.id].shared_bytes if one.id in own else None for one in taken],
             "trust": [[level_of(one)] for one in taken],
             "origin": [ORIGINS[one.reason] for one in taken],
+            "until": pd.Series([moment(one.best_before_ms) for one in taken], dtype="datetime64[ns, UTC]"),
+            "note": ["≡" if one.note else "" for one in taken],
         }
     )
+
+
+def _toned(rows: pd.DataFrame, over: Sequence[bool]) -> Styler:
+    """Dates that are past in orange."""
+    return rows.style.apply(lambda column: [PAST_STYLE if one else "" for one in over], subset=["until"])
 
 
 def moment(at_ms: int | None) -> datetime | None:
@@ -86,15 +99,23 @@ def moment(at_ms: int | None) -> datetime | None:
 def _columns() -> dict[str, Any]:
     make, zone = st.column_config, str(session.zone())
     return {
-        "id": make.TextColumn("Savepoint", width=160),
-        "job": make.TextColumn("Job", width=160),
-        "label": make.TextColumn("Label", width=190),
-        "batch": make.NumberColumn("Batch", format="localized", width=70),
-        "watermark": make.DatetimeColumn("Watermark", format="MMM D, HH:mm:ss", timezone=zone, width=130),
-        "taken": make.DatetimeColumn("Taken", format="distance", timezone=zone, width=120),
-        "trust": make.MultiselectColumn("Trust", options=list(LEVELS), color=[tone for _, tone in LEVELS.values()], width=100),
-        "size": make.NumberColumn("Full size", format="bytes", width=85, help="All of its files, with manifest and checksums"),
-        "frees": make.NumberColumn("Frees", format="bytes", width=80, help="What disposing of it alone gives back"),
+        "id": make.TextColumn("Savepoint", width=150),
+        "job": make.TextColumn("Job", width=140),
+        "label": make.TextColumn("Label", width=165),
+        "note": make.TextColumn("Note", width=48, help="≡: somebody wrote a note; select it to read it"),
+        "batch": make.NumberColumn("Batch", format="localized", width=60),
+        "taken": make.DatetimeColumn("Taken", format="distance", timezone=zone, width=118),
+        "origin": make.TextColumn("Origin", width=122),
+        "until": make.DatetimeColumn(
+            "Best before",
+            format="distance",
+            timezone=zone,
+            width=100,
+            help="After this date it may be disposed of; nothing does it by itself",
+        ),
+        "trust": make.MultiselectColumn("Trust", options=list(LEVELS), color=[tone for _, tone in LEVELS.values()], width=92),
+        "size": make.NumberColumn("Full size", format="bytes", width=78, help="All of its files, with manifest and checksums"),
+        "frees": make.NumberColumn("Frees", format="bytes", width=75, help="What disposing of it alone gives back"),
         "shared": make.NumberColumn("Shared", format="bytes", width=80, help="Held by other savepoints or a live checkpoint too"),
-        "origin": make.TextColumn("Origin", width=120),
+        "watermark": make.DatetimeColumn("Watermark", format="MMM D, HH:mm:ss", timezone=zone, width=130),
     }

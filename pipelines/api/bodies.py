@@ -25,6 +25,8 @@ REQUESTS = (
     requests.ExportRequest,
     requests.ImportRequest,
     requests.AttachRequest,
+    requests.AnnotateRequest,
+    requests.DisposeRequest,
 )
 
 
@@ -52,12 +54,12 @@ def face_of(request: Request) -> Face:
 
 
 def json_only(request: Request) -> None:
-    """Refuses a POST that does not say it is JSON (Invalid): a form on another site can post, but cannot say that unasked."""
+    """Refuses a POST (or PATCH) that does not say it is JSON (Invalid): a form on another site can post, but cannot say that unasked."""
     said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if request.method == "POST" and said != "application/json":
+    if request.method in ("POST", "PATCH") and said != "application/json":
         raise Invalid(
             "request.content_type",
-            f"a POST here is JSON, and this one says {said or 'nothing'!r}",
+            f"a {request.method} here is JSON, and this one says {said or 'nothing'!r}",
             "Send the header 'Content-Type: application/json', also without a body.",
         )
 

@@ -8,10 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from pipelines.api.bodies import FaceNow, Level, SavepointNamed, refusals
+from pipelines.domain.disposals import Disposal
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
-from pipelines.domain.requests import ExportRequest, ForkRequest, ImportRequest
+from pipelines.domain.requests import AnnotateRequest, DisposeRequest, ExportRequest, ForkRequest, ImportRequest
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, RestorePlan, Savepoint
 from pipelines.domain.trust import Trust, Verification
 
@@ -37,6 +38,12 @@ def manifest(face: FaceNow, savepoint: SavepointNamed) -> Manifest:
 def import_savepoint(face: FaceNow, request: ImportRequest) -> Operation:
     """Brings an exported savepoint (directory or `.tar.zst`) in, under the id it has. Follow the operation; its result is that id."""
     return face.import_savepoint(request)
+
+
+@router.post("/dispose", summary="Dispose of several savepoints", responses=refusals())
+def dispose_many(face: FaceNow, request: DisposeRequest) -> Disposal:
+    """Deletes each that can be; one that is refused says why (`refusal`) and keeps no other. `frees_bytes` is counted for the set."""
+    return face.dispose_many(request.savepoints, dry_run=request.dry_run)
 
 
 @router.post("/{savepoint:path}/verify", summary="Verify a savepoint", responses=refusals(NotFound, Conflict, Unsupported, Unavailable))
@@ -102,6 +109,12 @@ def fork(face: FaceNow, savepoint: SavepointNamed, request: ForkRequest, respons
 def savepoint(face: FaceNow, savepoint: SavepointNamed) -> Savepoint:
     """One savepoint: its job, version, batches, sizes, path and how far it was checked."""
     return face.savepoint(savepoint)
+
+
+@router.patch("/{savepoint:path}", summary="Annotate a savepoint", responses=refusals(NotFound, Corrupt, Unsupported, Unavailable))
+def annotate(face: FaceNow, savepoint: SavepointNamed, request: AnnotateRequest) -> Savepoint:
+    """Changes its label, note or best-before moment; what is not given stays. `best_before_ms` 0 takes it away."""
+    return face.annotate(savepoint, request)
 
 
 @router.delete("/{savepoint:path}", summary="Dispose of a savepoint", responses=refusals(NotFound, Conflict, Unavailable))

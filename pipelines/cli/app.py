@@ -10,6 +10,7 @@ from pipelines import __version__
 from pipelines.cli import (
     about,
     attachments,
+    disposals,
     experiments,
     exports,
     forks,
@@ -22,6 +23,7 @@ from pipelines.cli import (
     verifications,
     versions,
 )
+from pipelines.cli import annotations as annotated
 from pipelines.domain.errors import FACES
 
 MEANINGS = {
@@ -78,7 +80,9 @@ for _module in (
     jobs,
     operators,
     savepoints,
+    annotated,
     verifications,
+    disposals,
     exports,
     forks,
     experiments,

@@ -79,3 +79,8 @@ def exact(at_ms: float | None) -> str:
 def when(at_ms: int | None, now_ms: int) -> str:
     """`2027-01-15 08:00:00 (3.0 s ago)`."""
     return NOTHING if at_ms is None else f"{exact(at_ms)} ({ago(at_ms, now_ms)})"
+
+
+def until(at_ms: int | None, now_ms: int) -> str:
+    """The last day of something, local time: `2027-01-15`, `2027-01-15, past`."""
+    return NOTHING if at_ms is None else exact(at_ms)[:10] + (", past" if at_ms < now_ms else "")

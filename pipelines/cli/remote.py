@@ -8,14 +8,17 @@ from copy import copy
 from pipelines.cli.wire import Wire, path
 from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.disposals import Disposal
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.requests import (
+    AnnotateRequest,
     AttachRequest,
     CompareRequest,
+    DisposeRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
@@ -130,6 +133,9 @@ class RemoteFace(Wire):
     def manifest(self, savepoint: str) -> Manifest:
         return self.get(Manifest, path("savepoints", savepoint, "manifest"))
 
+    def annotate(self, savepoint: str, request: AnnotateRequest) -> Savepoint:
+        return self.patch(Savepoint, path("savepoints", savepoint), request)
+
     def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification:
         return self.post(Verification, path("savepoints", savepoint, "verify"), None, level=level.value)
 
@@ -154,6 +160,9 @@ class RemoteFace(Wire):
 
     def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
         return self.delete(DisposePlan, path("savepoints", savepoint), dry_run=dry_run)
+
+    def dispose_many(self, savepoints: Sequence[str], *, dry_run: bool = False) -> Disposal:
+        return self.post(Disposal, "/savepoints/dispose", DisposeRequest(tuple(savepoints), dry_run))
 
     def fork(self, savepoint: str, request: ForkRequest) -> Run | RestorePlan:
         at = path("savepoints", savepoint, "fork")

@@ -1,4 +1,4 @@
-"""Verbs of savepoints: savepoint, savepoints, dispose."""
+"""Verbs of savepoints: savepoint, savepoints."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from pipelines.cli import formats, options, output, progress, trust
+from pipelines.cli.annotations import annotation
 from pipelines.cli.following import answered
-from pipelines.cli.plans import dispose_plan, take_plan
+from pipelines.cli.plans import take_plan
 from pipelines.cli.session import Here, opened
 from pipelines.domain.moments import moment_ms
 from pipelines.domain.operations import Amount
@@ -21,7 +22,7 @@ from pipelines.domain.trust import Verification
 
 def register(app: typer.Typer) -> None:
     """Adds this module's verbs."""
-    for verb in (savepoint, savepoints, dispose):
+    for verb in (savepoint, savepoints):
         app.command()(verb)
 
 
@@ -76,23 +77,6 @@ def savepoints(
         here.show(taken, _table(taken, here.session.now_ms) if taken else "")
 
 
-def dispose(
-    ctx: typer.Context,
-    savepoints: Annotated[
-        list[str], typer.Argument(metavar="SAVEPOINT...", help="Ids of savepoints, unique beginnings, or paths.", show_default=False)
-    ],
-    dry_run: options.DryRun = False,
-    workspace: options.Workspace = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Delete savepoints."""
-    with opened(ctx, workspace, as_json) as here:
-        plans = [here.face.dispose(options.savepoint_name(name), dry_run=dry_run) for name in savepoints]
-        freed = formats.size(sum(plan.frees_bytes for plan in plans))
-        output.tell(f"{'would free' if dry_run else 'freed'} {freed}")
-        here.show(plans, "\n\n".join(map(dispose_plan, plans)))
-
-
 def savepoint_details(taken: Savepoint, verification: Verification | None, now_ms: int) -> str:
     """One savepoint as aligned lines, then its queries, then what proved it."""
     pairs = [
@@ -101,7 +85,8 @@ def savepoint_details(taken: Savepoint, verification: Verification | None, now_m
         ("job", taken.job),
         ("version", taken.version),
         ("taken", f"{formats.when(taken.created_ms, now_ms)}, {taken.reason.value}, in {formats.duration(taken.took_ms)}"),
-        ("label", taken.label or formats.NOTHING),
+        *([("imported", f"{formats.when(taken.imported_ms, now_ms)} from {taken.imported_from}")] if taken.imported_ms else []),
+        *annotation(taken, now_ms),
         *trust.pairs(taken, now_ms),
         ("files", formats.count(taken.files)),
         ("size", f"{formats.size(taken.bytes)}, of them {formats.size(taken.new_bytes)} new"),
@@ -131,7 +116,7 @@ def _told(taken: Savepoint) -> str:
 
 
 def _table(taken: Sequence[Savepoint], now_ms: int) -> output.Table:
-    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "REASON", "LABEL")
+    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "REASON", "BEST BEFORE", "LABEL")
     rows = [
         (
             one.id,
@@ -142,6 +127,7 @@ def _table(taken: Sequence[Savepoint], now_ms: int) -> output.Table:
             formats.size(one.new_bytes),
             trust.best(one),
             one.reason.value,
+            formats.until(one.best_before_ms, now_ms),
             one.label,
         )
         for one in taken

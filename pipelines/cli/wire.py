@@ -48,6 +48,9 @@ class Wire:
         body = b"" if request is None else encode(request)
         return _read(kind, self.call("POST", path, query=query, body=body), self.url)
 
+    def patch(self, kind: type[T], path: str, request: object) -> T:
+        return _read(kind, self.call("PATCH", path, body=encode(request)), self.url)
+
     def call(self, method: str, path: str, *, query: Mapping[str, Any] | None = None, body: bytes | None = None) -> bytes:
         """The answer's body; raises the error that it says, or Unavailable."""
         import httpx

@@ -1,13 +1,15 @@
-"""Points in time as people type them: `2027-01-15T08:00`, `08:00:30` (today), `-10m`."""
+"""Points in time as people type them: `2027-01-15T08:00`, `08:00:30` (today), `-10m`; and dates: `2027-01-15`, `+30d`."""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 
 from pipelines.domain.errors import Invalid
 
 _BACK = re.compile(r"-(?:(?P<days>\d+)d)?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?")
+_DAYS = re.compile(r"\+(?P<days>\d{1,5})d")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
 
@@ -21,6 +23,26 @@ def moment_ms(text: str, now: datetime) -> int:
     except ValueError as error:
         raise Invalid("time.invalid", f"{text!r} is not a time: {error}", "Write 2027-01-15T08:00, 08:00:30 (today) or -10m.") from error
     return _epoch_ms(at if at.tzinfo else at.replace(tzinfo=now.tzinfo))
+
+
+def best_before_ms(text: str, now: datetime) -> int:
+    """The last ms of the day `text` (a date, or `+30d` from today) in the zone of `now`; a date with a time is that moment.
+
+    Invalid (`date.invalid`) for anything else.
+    """
+    try:
+        if after := _DAYS.fullmatch(text):
+            return day_end_ms(now + timedelta(days=int(after["days"])))
+        at = datetime.fromisoformat(text)
+        at = at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
+        return day_end_ms(at) if _DATE.fullmatch(text) else _epoch_ms(at)
+    except (ValueError, OverflowError) as error:
+        raise Invalid("date.invalid", f"{text!r} is not a date: {error}", "Write 2027-03-31, +30d, or none.") from error
+
+
+def day_end_ms(day: datetime) -> int:
+    """The last ms of the day that `day` is in, in its own zone."""
+    return _epoch_ms(datetime.combine(day.date(), time.max, day.tzinfo).replace(microsecond=999_000))
 
 
 def _clock(text: str, now: datetime) -> datetime:

@@ -145,3 +145,23 @@ class AttachRequest:
     conf: Mapping[str, str] = field(default_factory=dict)
     master: str = "local[2]"
     spark_version: str = ""
+
+
+@dataclass(frozen=True)
+class AnnotateRequest:
+    """Say something of a savepoint, after it was taken; None leaves what is there. An empty label or note takes it away.
+
+    `best_before_ms` is the moment (epoch ms) after which it may be disposed of, which nothing does by itself; 0 takes it away.
+    """
+
+    label: str | None = None
+    note: str | None = None
+    best_before_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class DisposeRequest:
+    """Dispose of several savepoints: by ids, unique beginnings of them, or paths."""
+
+    savepoints: tuple[str, ...]
+    dry_run: bool = False

@@ -2,7 +2,7 @@
 
 On disk (`data/README.md` specifies it): `savepoints/<id>/manifest.json` (a `Manifest`, written last: it publishes), beside
 `code/<script>`, `queries/<query>/checkpoint/…` (Spark's files) and `queries/<query>/sink/…` (the file sink's log, cut to the batch).
-`verified.json` and `checksums.json` come later and are each written once or replaced whole.
+`verified.json`, `checksums.json` and `annotation.json` come later and are each written once or replaced whole.
 """
 
 from __future__ import annotations
@@ -24,8 +24,14 @@ class Reason(enum.StrEnum):
     MANUAL = "manual"
     STOP = "stop"
     BEFORE_RESUME = "before-resume"
+    BEFORE_UPGRADE = "before-upgrade"
+    """Of the last point of the version that an upgrade leaves."""
     REWIND = "rewind"
     """Of the retained batch that a resume goes back to."""
+    SCHEDULED = "scheduled"
+    """Nothing takes these yet; known so that they read."""
+    IMPORTED = "imported"
+    """It came from elsewhere; its manifest, which is that of there, says why it was taken. In no manifest."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,13 @@ class Savepoint:
     """Files that the last verification found damaged; such a savepoint is not restored."""
     levels: Mapping[Trust, int] = field(default_factory=dict)
     """Each level of trust that it reached, with when (epoch ms)."""
+    note: str = ""
+    """What people wrote of it, several lines."""
+    best_before_ms: int | None = None
+    """After this moment (epoch ms) it may be disposed of; nothing does it by itself. None: it is kept."""
+    imported_ms: int | None = None
+    imported_from: str = ""
+    """Where an import brought it from."""
 
     @property
     def batch(self) -> int:

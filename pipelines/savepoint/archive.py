@@ -145,7 +145,7 @@ class Packed:
         """
         sizes = self.head.sizes
         missing = dict(sizes)
-        optional = {places.VERIFIED, places.PROGRESS}
+        optional = {places.VERIFIED, places.PROGRESS, places.ANNOTATION}
         for info in self._each():
             path = self._inner(info)
             if path in optional:

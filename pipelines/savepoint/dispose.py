@@ -38,7 +38,7 @@ def dispose(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers
     blockers = leases.held(library, savepoint, now_ms, lives)  # 2
     if blockers:
         library.delete([mark])
-        raise _in_use(savepoint, blockers)
+        raise in_use(savepoint, blockers)
     discard(library, savepoint)  # 3
     return planned
 
@@ -52,7 +52,8 @@ def _mark(library: Storage, mark: str, now_ms: int) -> None:
             raise
 
 
-def _in_use(savepoint: SavepointId, blockers: tuple[str, ...]) -> Conflict:
+def in_use(savepoint: SavepointId, blockers: tuple[str, ...]) -> Conflict:
+    """The refusal of a savepoint that something is made from."""
     return Conflict(
         "savepoint.in_use",
         f"Savepoint {savepoint} is needed: {', '.join(blockers)} is made from it right now",

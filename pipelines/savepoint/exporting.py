@@ -17,7 +17,7 @@ from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.undoing import undone
 from pipelines.storage.watching import UNWATCHED, Watch
 
-LATER = (places.PROGRESS, places.VERIFIED)
+LATER = (places.PROGRESS, places.VERIFIED, places.ANNOTATION)
 """What a savepoint may hold beside its files, its seal and its manifest, and takes along."""
 
 
@@ -113,7 +113,7 @@ def _copy(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to:
     """The order is the correctness: nothing before 4 is a savepoint to anybody.
 
     1. the files, by the cheapest way;
-    2. what belongs to them: checksums, verification, progress;
+    2. what belongs to them: checksums, verification, progress, annotation;
     3. all on disk, with its size;
     4. the manifest;
     5. the name.

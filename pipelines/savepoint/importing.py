@@ -10,7 +10,7 @@ from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkEr
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint, StoredFile
 from pipelines.domain.trust import Trust, Verification
-from pipelines.savepoint import archive, completeness, library, makers, places, progress_file, sealing, verify
+from pipelines.savepoint import annotating, archive, arrivals, completeness, library, makers, places, progress_file, sealing, verify
 from pipelines.savepoint.addresses import Address, Open, address
 from pipelines.savepoint.archive import Head
 from pipelines.savepoint.discarding import discard
@@ -24,6 +24,8 @@ SMALL_BYTES = 4 * 1024 * 1024
 """Files up to this size are held in memory on their way; larger ones are streamed."""
 NOTHING = {"storage.not_found", "storage.not_a_file"}
 """What asking for a document answers where there is none, or no directory."""
+BESIDE = (places.PROGRESS, places.VERIFIED, places.ANNOTATION)
+"""Documents that may come along with the manifest and the seal."""
 Claim = Callable[[Head], AbstractContextManager[None]]
 """Told the head before anything is written; while the block lasts nobody else imports that savepoint here."""
 
@@ -47,11 +49,12 @@ def bring(
     Raises NotFound (`import.nothing`), Corrupt (`import.damaged`, `import.not_a_savepoint`), Unsupported for a newer format,
     AlreadyExists (`savepoint.exists`); nothing is left of it then.
     """
-    with opened(address(url, open_at)) as source, claim(source.head) if claim else _unclaimed():
+    at = address(url, open_at)
+    with opened(at) as source, claim(source.head) if claim else _unclaimed():
         savepoint = source.head.manifest.id
         if next(iter(shelf.list(savepoint)), None) is not None:
             raise AlreadyExists("savepoint.exists", f"Savepoint {savepoint} is here already", "Dispose of it first to import it again.")
-        _make(source, shelf, now_ms, watch)
+        _make(source, shelf, now_ms, watch, at.url)
     return library.load(shelf, savepoint)
 
 
@@ -78,13 +81,13 @@ def _nothing(at: Address) -> NotFound:
     return NotFound("import.nothing", f"There is no savepoint at {at.url}", hint)
 
 
-def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch) -> None:
+def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch, url: str) -> None:
     """The order of the steps is the correctness: all before 5 is invisible to readers, and undone on an error.
 
     1. say who makes it, so that cleaners leave it alone;
     2. bring the files, and what belongs to them, each compared with its checksum;
     3. write the seal; get all on disk; check that everything is there with its size;
-    4. record that it is intact;
+    4. record that it is intact, and where it came from;
     5. write the manifest, byte for byte as it was exported, which publishes;
     6. take the maker's mark away.
     """
@@ -100,6 +103,7 @@ def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch) -> None:
         folders.flush(shelf, written, [*written, seal])
         _whole(shelf, savepoint, head.manifest.files)
         _record(shelf, head, now_ms)  # 4
+        arrivals.write(shelf, savepoint, now_ms, url)
         shelf.write(places.inside(savepoint, places.MANIFEST), head.documents[places.MANIFEST])  # 5
     with suppress(TidemarkError):  # 6: published all the same; a mark that stays is taken away by `library.clean`
         shelf.delete([mark])
@@ -125,7 +129,7 @@ class Folder:
         watch.step("copying", head.bytes)
         clones = [Clone(paths.join(at.name, file.path), places.inside(savepoint, file.path)) for file in head.manifest.files]
         list(shelf.clone(at.parent, clones, watch.advance))
-        for name in (places.PROGRESS, places.VERIFIED):
+        for name in BESIDE:
             if (data := _document(at, name)) is not None:
                 _put_document(shelf, head, name, data)
         watch.step("comparing checksums", head.bytes)
@@ -146,7 +150,7 @@ class Archive:
     def bring(self, shelf: Storage, watch: Watch) -> None:
         watch.step("unpacking", self.head.bytes)
         for path, size, content in self._packed.files(watch.advance):
-            if path in (places.PROGRESS, places.VERIFIED):
+            if path in BESIDE:
                 _put_document(shelf, self.head, path, content.read())
             elif size <= SMALL_BYTES:
                 folders.put(shelf, {places.inside(self.head.manifest.id, path): _all(content)})
@@ -167,6 +171,8 @@ def _put_document(shelf: Storage, head: Head, name: str, data: bytes) -> None:
         progress_file.decode(data, savepoint)
         if name not in head.seal.files:
             raise archive.damaged(name, "has no checksum")
+    elif name == places.ANNOTATION:
+        annotating.decode(data, savepoint)
     elif documents.decode(Verification, data, f"{name} of savepoint {savepoint}").savepoint != savepoint:
         raise archive.damaged(name, "is that of another savepoint")
     folders.put(shelf, {places.inside(savepoint, name): data})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.annotations import annotated
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest, Savepoint
-from pipelines.savepoint import leases, makers, manifests, places
+from pipelines.savepoint import annotating, arrivals, leases, makers, manifests, places
 from pipelines.savepoint.discarding import discard
 from pipelines.storage import folders
 from pipelines.storage.protocol import Storage
@@ -52,8 +53,9 @@ def shelf(library: Storage) -> Shelf:
 
 
 def load(library: Storage, savepoint: SavepointId) -> Savepoint:
-    """One savepoint; raises NotFound, Corrupt, or Unsupported for a newer format."""
-    return manifests.summary(library, manifest(library, savepoint), manifests.last_verification(library, savepoint))
+    """One savepoint, with what was written beside its manifest; raises NotFound, Corrupt, or Unsupported for a newer format."""
+    taken = manifests.summary(library, manifest(library, savepoint), manifests.last_verification(library, savepoint))
+    return annotated(arrivals.arrived(taken, arrivals.read(library, savepoint)), annotating.read(library, savepoint))
 
 
 def manifest(library: Storage, savepoint: SavepointId) -> Manifest:

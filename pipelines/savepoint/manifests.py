@@ -25,7 +25,7 @@ def load(library: Storage, savepoint: SavepointId) -> Manifest:
 def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
     """The manifest in `data`, which lies in the folder of `savepoint`; None for a folder that may have any name (an exported one)."""
     name = f"The manifest of savepoint {savepoint}" if savepoint else "The manifest"
-    _refuse_newer(data, name)
+    refuse_newer(data, name, MANIFEST_FORMAT)
     manifest = places.trusted(documents.decode(Manifest, data, name), name)
     if savepoint is not None and manifest.id != savepoint:
         raise Corrupt("savepoint.id", f"{name} is that of {manifest.id}", "Give the folder its own name back.")
@@ -82,16 +82,19 @@ def write_beside(library: Storage, savepoint: SavepointId, name: str, data: byte
         raise NotFound("savepoint.not_found", f"Savepoint {savepoint} was disposed of while {name} was written", hint) from error
 
 
-def _refuse_newer(data: bytes, name: str) -> None:
-    """A newer format is told from damage before its fields are looked at: they may have changed."""
+def refuse_newer(data: bytes, name: str, known: int) -> None:
+    """Unsupported (`savepoint.newer_format`) for a document of a format above `known`.
+
+    Told from damage before its fields are looked at: they may have changed.
+    """
     try:
         raw = json.loads(data)
     except ValueError:
         return
     said = raw.get("format") if isinstance(raw, dict) else None
-    if isinstance(said, int) and said > MANIFEST_FORMAT:
+    if isinstance(said, int) and said > known:
         raise Unsupported(
             "savepoint.newer_format",
-            f"{name} has format {said}; this Tidemark reads up to {MANIFEST_FORMAT}",
+            f"{name} has format {said}; this Tidemark reads up to {known}",
             "Update Tidemark to read it.",
         )

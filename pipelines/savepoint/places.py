@@ -15,6 +15,8 @@ DISPOSING = "disposing.json"
 CHECKSUMS = "checksums.json"
 VERIFIED = "verified.json"
 PROGRESS = "progress.json"
+ANNOTATION = "annotation.json"
+IMPORTED = "imported.json"
 LEASES = "leases"
 
 

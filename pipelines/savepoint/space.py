@@ -50,6 +50,11 @@ def space(library: Storage, savepoints: Sequence[SavepointId]) -> Space:
     )
 
 
+def frees_together(library: Storage, savepoints: Sequence[SavepointId]) -> int:
+    """Bytes that disposing of all of `savepoints` gives back: files that only they share among themselves are freed too."""
+    return _together(held(library, savepoint) for savepoint in savepoints).frees_bytes
+
+
 def _together(each: Iterable[Held]) -> Held:
     names: Counter[Node] = Counter()
     for one in each:

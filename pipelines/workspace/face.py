@@ -11,12 +11,14 @@ from typing import Protocol
 
 from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.disposals import Disposal
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.requests import (
+    AnnotateRequest,
     AttachRequest,
     CompareRequest,
     ExperimentRequest,
@@ -144,6 +146,10 @@ class Face(Protocol):
 
     def manifest(self, savepoint: str) -> Manifest: ...
 
+    def annotate(self, savepoint: str, request: AnnotateRequest) -> Savepoint:
+        """Label, note, best before: as often as one likes, beside what was taken. Invalid for what is too long or no date."""
+        ...
+
     def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification:
         """Check now, and answer when it is done."""
         ...
@@ -172,6 +178,10 @@ class Face(Protocol):
 
     def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
         """Conflict while a fork in the making needs it."""
+        ...
+
+    def dispose_many(self, savepoints: Sequence[str], *, dry_run: bool = False) -> Disposal:
+        """One outcome each: a refusal (not found, needed by a fork in the making) is an answer, and keeps no other."""
         ...
 
     def fork(self, savepoint: str, request: ForkRequest) -> Run | RestorePlan: ...

@@ -1,7 +1,7 @@
 """Resumes: the same job begun again, from its own checkpoint, a retained batch of it, or one of its savepoints.
 
-The order: (1) a safety savepoint where the resume goes back in time, (2) the new checkpoint, (3) `run.json`, (4) `wanted.json`. A crash
-before (4) leaves a run that nobody wants, removed with its checkpoint at the next opening; the job is as it was.
+The order: (1) a safety savepoint where the resume goes back in time or changes the version, (2) the new checkpoint, (3) `run.json`,
+(4) `wanted.json`. A crash before (4) leaves a run that nobody wants, removed with its checkpoint at the next opening; the job is as it was.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
-from pipelines.domain.ids import JobName, RunId, SavepointId
+from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.requests import ResumeRequest, TakeRequest
 from pipelines.domain.savepoints import Manifest, Reason, RestorePlan, Savepoint, TakePlan
@@ -47,6 +47,8 @@ def resume(parts: Parts, job: str, request: ResumeRequest) -> Run | RestorePlan:
             return _moved(parts, name, wanted, request)
         names = expected.continued(parts, newest, wanted, request.new_queries)
         frozen = versions.freeze(parts, wanted)
+        if frozen.id != newest.version:
+            _keep_last(parts, name, newest.version)
         return _begin(parts, name, RunId(parts.new_id("r")), frozen, newest.checkpoints, _left_sink_logs(parts, newest), "", names)
 
 
@@ -130,6 +132,17 @@ def _keep_present(parts: Parts, job: JobName, target: Mapping[str, int], said: s
     batches: Mapping[str, int] = getattr(plan, "batches", {})
     if any(batches.get(query, -1) > batch for query, batch in target.items()) and not _is_kept(parts, job, batches):
         savepoints.take(parts, job, TakeRequest(label=f"before the resume from {said}"), reason=Reason.BEFORE_RESUME)
+
+
+def _keep_last(parts: Parts, job: JobName, version: VersionId) -> None:
+    """A savepoint of the last point of the version that an upgrade leaves, unless there is one: the way back from code that fails."""
+    try:
+        plan = savepoints.take(parts, job, TakeRequest(dry_run=True))
+    except TidemarkError as error:
+        events.say(parts, "savepoint.skipped", job, version, f"no savepoint before the upgrade: {error.message}")
+        return
+    if not _is_kept(parts, job, getattr(plan, "batches", {})):
+        savepoints.take(parts, job, TakeRequest(label=f"the last of version {version}"), reason=Reason.BEFORE_UPGRADE)
 
 
 def _is_kept(parts: Parts, job: JobName, batches: Mapping[str, int]) -> bool:

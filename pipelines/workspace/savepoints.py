@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pipelines.catalog import savepoints as savepoint_rows
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
-from pipelines.domain.requests import TakeRequest
+from pipelines.domain.requests import AnnotateRequest, TakeRequest
 from pipelines.domain.savepoints import DisposePlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
-from pipelines.savepoint import choosing, gather, library
+from pipelines.savepoint import annotating, choosing, gather, library
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import take as taking
 from pipelines.storage.protocol import Storage
@@ -79,6 +79,18 @@ def get(parts: Parts, named: str) -> Savepoint:
 
 def manifest(parts: Parts, named: str) -> Manifest:
     return library.manifest(parts.library, get(parts, named).id)
+
+
+def annotate(parts: Parts, named: str, request: AnnotateRequest) -> Savepoint:
+    """The savepoint with its label, note and best before as `request` leaves them. One change at a time: each is made of the last."""
+    savepoint = get(parts, named)
+    with parts.claiming(f"annotation of {savepoint.id}"):
+        annotating.annotate(parts.library, savepoint.id, request, parts.now_ms())
+        refresh(parts, savepoint.id)
+    given = {"label": request.label, "note": request.note, "best before": request.best_before_ms}
+    said = ", ".join(name for name, value in given.items() if value is not None)
+    events.say(parts, "savepoint.annotated", savepoint.job, savepoint.id, f"{said} of savepoint {savepoint.id} changed")
+    return get(parts, savepoint.id)
 
 
 def dispose(parts: Parts, named: str, *, dry_run: bool) -> DisposePlan:

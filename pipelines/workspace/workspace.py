@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from pipelines.domain.about import About
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.disposals import Disposal
 from pipelines.domain.events import EventFilter
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
@@ -16,6 +17,7 @@ from pipelines.domain.operations import Operation
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.requests import (
+    AnnotateRequest,
     AttachRequest,
     CompareRequest,
     ExperimentRequest,
@@ -37,6 +39,7 @@ from pipelines.workspace import (
     attachments,
     compare,
     diagnoses,
+    disposals,
     events,
     example,
     experiments,
@@ -191,6 +194,9 @@ class Workspace:
     def manifest(self, savepoint: str) -> Manifest:
         return savepoints.manifest(self.parts, savepoint)
 
+    def annotate(self, savepoint: str, request: AnnotateRequest) -> Savepoint:
+        return savepoints.annotate(self.parts, savepoint, request)
+
     def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification:
         return verifications.verify(self.parts, savepoint, level)
 
@@ -214,6 +220,9 @@ class Workspace:
 
     def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
         return savepoints.dispose(self.parts, savepoint, dry_run=dry_run)
+
+    def dispose_many(self, savepoints: Sequence[str], *, dry_run: bool = False) -> Disposal:
+        return disposals.dispose_many(self.parts, savepoints, dry_run=dry_run)
 
     def fork(self, savepoint: str, request: ForkRequest) -> Run | RestorePlan:
         return forks.fork(self.parts, savepoint, request)

@@ -60,6 +60,9 @@ ANSWERS = [
     ("POST", "/v1/operations/op-exporting/cancel", None, 202),
     ("POST", f"/v1/savepoints/{FIRST}/fork", {**FORK, "sinks": {"*": "fresh"}, "new_queries": ["more"]}, 201),
     ("POST", f"/v1/savepoints/{FIRST}/fork", {**FORK, "dry_run": True}, 200),
+    ("PATCH", f"/v1/savepoints/{FIRST}", {"label": "x", "note": "a\nb", "best_before_ms": 5}, 200),
+    ("POST", "/v1/savepoints/dispose", {"savepoints": [FIRST, "sp-none"], "dry_run": True}, 200),
+    ("POST", "/v1/savepoints/dispose", {"savepoints": [FIRST]}, 200),
     ("DELETE", f"/v1/savepoints/{FIRST}", None, 200),
     ("GET", "/v1/experiments", None, 200),
     ("POST", "/v1/experiments", {"name": "e", "savepoint": FIRST, "variants": [FORK]}, 201),
@@ -110,6 +113,11 @@ REFUSALS = [
     ("POST", "/v1/operations/op-verified/cancel", None, 409, "operation.ended"),
     ("POST", "/v1/savepoints/sp-none/fork", FORK, 404, "savepoint.not_found"),
     ("POST", f"/v1/savepoints/{FIRST}/fork", {"name": "post_events"}, 409, "job.exists"),
+    ("PATCH", "/v1/savepoints/sp-none", {"label": "x"}, 404, "savepoint.not_found"),
+    ("PATCH", f"/v1/savepoints/{FIRST}", {}, 422, "annotation.nothing"),
+    ("PATCH", f"/v1/savepoints/{FIRST}", {"label": "a\nb"}, 422, "annotation.label"),
+    ("PATCH", f"/v1/savepoints/{FIRST}", {"labels": "a"}, 422, "request.invalid"),
+    ("POST", "/v1/savepoints/dispose", {"savepoints": []}, 422, "dispose.nothing"),
     ("DELETE", "/v1/savepoints/sp-none", None, 404, "savepoint.not_found"),
     ("POST", "/v1/experiments", {"name": "e", "savepoint": "sp-none", "variants": [FORK]}, 404, "savepoint.not_found"),
     ("GET", "/v1/experiments/none", None, 404, "experiment.not_found"),
@@ -132,6 +140,8 @@ INVALID = [
     (f"/v1/savepoints/{FIRST}/export", {}, "body.url"),
     (f"/v1/savepoints/{FIRST}/export", {"url": "s3://x", "then_delete": True}, "body.then_delete"),
     ("/v1/savepoints/import", {"url": 7}, "body.url"),
+    ("/v1/savepoints/dispose", {}, "body.savepoints"),
+    ("/v1/savepoints/dispose", {"savepoints": FIRST}, "body.savepoints"),
     ("/v1/jobs/attach", {**ATTACH, "checkpoints": "s3://lake"}, "body.checkpoints"),
     (f"/v1/savepoints/{FIRST}/fork", {}, "body.name"),
     ("/v1/experiments", {"name": "e", "savepoint": FIRST, "variants": [{"nam": "c"}]}, "body.variants.0"),
@@ -140,7 +150,7 @@ INVALID = [
 
 
 def ask(client: httpx.Client, method: str, path: str, body: Any) -> httpx.Response:
-    return client.request(method, path, json=({} if body is None else body) if method in ("POST", "PUT") else None)
+    return client.request(method, path, json=({} if body is None else body) if method in ("POST", "PUT", "PATCH") else None)
 
 
 @pytest.mark.parametrize(("method", "path", "body", "status"), ANSWERS)
@@ -181,11 +191,13 @@ def test_a_wrong_query_is_refused(client: httpx.Client, path: str) -> None:
     assert client.get(path).json()["error"]["code"] == "request.invalid"
 
 
-@pytest.mark.parametrize("path", [path for method, path, _, _ in ANSWERS if method == "POST"])
+@pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _, _ in ANSWERS if method in ("POST", "PATCH")])
 @pytest.mark.parametrize("content_type", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
-def test_what_another_site_could_post_is_refused(client: httpx.Client, face: FakeFace, path: str, content_type: str | None) -> None:
+def test_what_another_site_could_send_is_refused(
+    client: httpx.Client, face: FakeFace, method: str, path: str, content_type: str | None
+) -> None:
     headers = {"content-type": content_type} if content_type else {}
-    answer = client.post(path, content=b"{}", headers=headers)
+    answer = client.request(method, path, content=b"{}", headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "request.content_type")
     assert face.calls == []
 
@@ -250,6 +262,19 @@ def test_a_dry_run_exports_nothing(client: httpx.Client, face: FakeFace) -> None
 def test_a_dry_run_disposes_of_nothing(client: httpx.Client, face: FakeFace) -> None:
     assert client.delete(f"/v1/savepoints/{FIRST}?dry_run=true").json()["savepoint"] == FIRST
     assert FIRST in face.savepoints_by_id
+
+
+def test_of_several_each_has_its_outcome(client: httpx.Client, face: FakeFace) -> None:
+    second = face.savepoints("post_engagement")[0].id
+    face.needed.add(second)
+    asked = {"savepoints": [FIRST, second, "sp-none"]}
+    preview = client.post("/v1/savepoints/dispose", json={**asked, "dry_run": True}).json()
+    assert FIRST in face.savepoints_by_id
+    done = client.post("/v1/savepoints/dispose", json=asked).json()
+    assert done == preview
+    assert [(one["refusal"] or {}).get("code") for one in done["outcomes"]] == [None, "savepoint.in_use", "savepoint.not_found"]
+    assert (done["frees_bytes"], done["files"]) == (4_096, 12)
+    assert FIRST not in face.savepoints_by_id and second in face.savepoints_by_id
 
 
 def test_ping_says_which_workspace(client: httpx.Client, layout: Layout) -> None:

@@ -36,6 +36,7 @@ def test_the_walk(watched: Watched, server: Served, tmp_path: Path) -> None:
     a_pasted_link_shows_the_same(watched, page.url, savepoint)
     the_others_are_stopped(server)
     trusted.is_verified_and_proved(watched, server, savepoint)
+    trusted.is_annotated(watched, server, savepoint)
     trusted.is_exported_and_brought_back(watched, server, savepoint, tmp_path / "archive")
     trusted.one_that_runs_elsewhere_is_attached(watched, server, f"{JOB}_fork", tmp_path / "checkpoint")
     trusted.a_stopped_job_is_rewound(watched, server, JOB)

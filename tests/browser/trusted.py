@@ -16,6 +16,7 @@ from tests.browser.watching import Watched
 LONG_MS = 400_000
 """For what Spark does on a busy machine."""
 WATCHED = "engagement_elsewhere"
+NOTE = "Of the moment when\nthe ads were not sold yet."
 
 
 def is_verified_and_proved(watched: Watched, server: Served, savepoint: str) -> None:
@@ -40,6 +41,20 @@ def is_verified_and_proved(watched: Watched, server: Served, savepoint: str) -> 
     assert all(one["rows"] == one["expected"] for one in found["proof"]["states"])
     expect(page.get_by_text(f"Spark {found['proof']['spark_version']} restored it")).to_be_visible()
     watched.shoot("7_proved")
+
+
+def is_annotated(watched: Watched, server: Served, savepoint: str) -> None:
+    """In its place on the page; what was taken does not change."""
+    page = watched.page
+    manifest = server.ask(f"/savepoints/{savepoint}/manifest")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_role("textbox", name="Note", exact=True).fill(NOTE)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("textbox", name="Note", exact=True)).to_have_count(0)
+    expect(page.get_by_text("the ads were not sold yet")).to_be_visible()
+    watched.shoot("7_annotated")
+    assert server.ask(f"/savepoints/{savepoint}")["note"] == NOTE
+    assert server.ask(f"/savepoints/{savepoint}/manifest") == manifest
 
 
 def is_exported_and_brought_back(watched: Watched, server: Served, savepoint: str, place: Path) -> None:
@@ -68,7 +83,8 @@ def is_exported_and_brought_back(watched: Watched, server: Served, savepoint: st
     page.get_by_role("button", name="Open it").click()
     expect(page.get_by_test_id("savepoint-id")).to_have_text(savepoint)
     again = server.ask(f"/savepoints/{savepoint}")
-    assert [again[what] for what in ("files", "bytes", "queries")] == [before[what] for what in ("files", "bytes", "queries")]
+    same = ("files", "bytes", "queries", "label", "note")
+    assert [again[what] for what in same] == [before[what] for what in same] and again["reason"] == "imported"
     watched.shoot("8_imported")
 
 

@@ -31,6 +31,7 @@ PROMISED = [
     "savepoint",
     "savepoints",
     "verify",
+    "annotate",
     "dispose",
     "export",
     "import",

@@ -14,6 +14,7 @@ from pipelines.api.app import create_api
 from pipelines.cli.remote import RemoteFace
 from pipelines.domain.errors import FACES, GROUPS, TidemarkError, Unavailable
 from pipelines.domain.requests import (
+    AnnotateRequest,
     AttachRequest,
     CompareRequest,
     ExperimentRequest,
@@ -77,6 +78,10 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "savepoints": [lambda f: f.savepoints(), lambda f: f.savepoints("post_events")],
     "savepoint": [lambda f: f.savepoint(FIRST), lambda f: f.savepoint(f"{ROOT}/{FIRST}")],
     "manifest": [lambda f: f.manifest(FIRST), lambda f: f.manifest(f"{ROOT}/{FIRST}")],
+    "annotate": [
+        lambda f: f.annotate(FIRST, AnnotateRequest("ü", "a\nb", 5)),
+        lambda f: f.annotate(f"{ROOT}/{FIRST}", AnnotateRequest(best_before_ms=0)),
+    ],
     "verify": [lambda f: f.verify(FIRST), lambda f: f.verify(FIRST, Trust.PROVED)],
     "start_verify": [lambda f: f.start_verify(FIRST), lambda f: f.start_verify(FIRST, Trust.PROVED)],
     "verification": [lambda f: f.verification(PROVED), lambda f: f.verification(FIRST)],
@@ -88,6 +93,10 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     ],
     "import_savepoint": [lambda f: f.import_savepoint(ImportRequest(ARCHIVE))],
     "dispose": [lambda f: f.dispose(FIRST, dry_run=True), lambda f: f.dispose(f"{ROOT}/{FIRST}")],
+    "dispose_many": [
+        lambda f: f.dispose_many([FIRST, "sp-none"], dry_run=True),
+        lambda f: f.dispose_many([f"{ROOT}/{FIRST}", PROVED]),
+    ],
     "fork": [lambda f: f.fork(FIRST, FULL_FORK), lambda f: f.fork(FIRST, ForkRequest("c", dry_run=True))],
     "experiments": [lambda f: f.experiments()],
     "experiment": [lambda f: f.experiment("ex-1")],

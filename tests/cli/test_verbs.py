@@ -309,12 +309,6 @@ def test_savepoints(tidemark: Door) -> None:
     assert tidemark("savepoints", "post_events").stdout == ""
 
 
-def test_dispose(tidemark: Door) -> None:
-    assert "frees      4.1 kB" in tidemark("dispose", FIRST, "--dry-run").stdout
-    assert tidemark("dispose", FIRST, SECOND).exit_code == 0
-    assert tidemark.face.savepoints_by_id == {}
-
-
 def test_a_savepoint_by_its_folder_from_here(tidemark: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     moved = replace(tidemark.face.savepoints_by_id[FIRST], path=str(tmp_path / "here"))
@@ -489,6 +483,7 @@ USAGE = [
     ("experiment", FIRST, "--name", "e", "--variant", "=novalue"),
     ("verify", FIRST, "--level", "hopefully"),
     ("dispose",),
+    ("annotate",),
     ("catalog", "burn"),
 ]
 

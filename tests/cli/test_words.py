@@ -9,7 +9,7 @@ import pytest
 from pipelines.cli import formats
 from pipelines.cli.output import Table, details
 from pipelines.domain.errors import Invalid
-from pipelines.domain.moments import moment_ms
+from pipelines.domain.moments import best_before_ms, moment_ms
 
 NOW = datetime(2027, 1, 15, 8, 30, 10, 500_000, timezone(timedelta(hours=2)))
 
@@ -38,6 +38,27 @@ def test_no_moments(text: str) -> None:
     with pytest.raises(Invalid) as raised:
         moment_ms(text, NOW)
     assert raised.value.code == "time.invalid"
+
+
+DATES = [
+    ("2027-01-15", datetime(2027, 1, 15, 21, 59, 59, 999_000, UTC)),
+    ("2026-12-31", datetime(2026, 12, 31, 21, 59, 59, 999_000, UTC)),
+    ("2027-01-15T08:00", datetime(2027, 1, 15, 6, 0, tzinfo=UTC)),
+    ("+30d", datetime(2027, 2, 14, 21, 59, 59, 999_000, UTC)),
+    ("+0d", datetime(2027, 1, 15, 21, 59, 59, 999_000, UTC)),
+]
+
+
+@pytest.mark.parametrize(("text", "at"), DATES)
+def test_a_best_before_date_is_its_last_moment(text: str, at: datetime) -> None:
+    assert best_before_ms(text, NOW) == round(at.timestamp() * 1000)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "+d", "-3d", "+99999999d", "2027-02-30", "15.1.2027", "30d", "+99999d0"])
+def test_no_best_before_dates(text: str) -> None:
+    with pytest.raises(Invalid) as raised:
+        best_before_ms(text, NOW)
+    assert raised.value.code == "date.invalid"
 
 
 SIZES = [

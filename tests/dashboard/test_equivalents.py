@@ -56,6 +56,7 @@ SAID = {
     ),
     "export as": (equivalents.export("sp-1", URL, "/x", archive=True, then_dispose=False), "export sp-1 /x --archive"),
     "import": (equivalents.import_savepoint(URL, "s3://b/x"), "import s3://b/x"),
+    "annotate": (equivalents.annotate("sp-1", URL, label="it's"), "annotate sp-1 --label 'it'\"'\"'s'"),
     "dispose": (equivalents.dispose(["sp-1", "sp-2"], URL), "dispose sp-1 sp-2"),
     "operations": (equivalents.operations(URL), "operations --running"),
     "sizes": (equivalents.sizes(URL), "savepoints --sizes"),

@@ -110,24 +110,6 @@ def test_a_stopped_job_goes_back_after_one_question(opened: Opener) -> None:
     assert face.calls[-1] == ("resume", ResumeRequest(FIRST))
 
 
-def test_disposing_asks_with_what_it_deletes(opened: Opener) -> None:
-    face = FakeFace.sample()
-    app = clicked(opened(face, "savepoints", savepoint=FIRST), "dispose_catalog")
-    assert "12 files" in said(app)
-    assert "frees **4.1 kB**" in said(app)
-    assert FIRST in face.savepoints_by_id
-    agreed(app, "dispose_catalog")
-    assert FIRST not in face.savepoints_by_id
-
-
-def test_several_are_disposed_of_together(opened: Opener) -> None:
-    face = FakeFace.sample()
-    app = opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}")
-    assert "2 savepoints" in said(app)
-    agreed(clicked(app, "bulk_dispose"), "bulk_dispose")
-    assert not face.savepoints_by_id
-
-
 def test_two_are_compared_in_the_tree(opened: Opener) -> None:
     app = clicked(opened(FakeFace.sample(), "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_compare")
     assert {selected(app, "savepoint"), selected(app, "with")} == {FIRST, SECOND}
@@ -135,7 +117,8 @@ def test_two_are_compared_in_the_tree(opened: Opener) -> None:
 
 def test_several_are_verified_as_operations(opened: Opener) -> None:
     face = FakeFace.sample()
-    app = clicked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_verify")
+    app = opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}")
+    app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
     assert face.calls == [("start_verify", Trust.INTACT)] * 2
     finished(app, face)
     assert [one.trust for one in face.savepoints()] == [Trust.INTACT, Trust.INTACT]
@@ -191,15 +174,6 @@ def test_sizes_are_shown_each_and_together(opened: Opener) -> None:
     for part in ("On disk together", "As separate copies", "4.0 MB", "Disposing frees", "4.1 kB (0.2 %)", "Shared with others"):
         assert part in words
     assert list(app.dataframe[0].value["frees"]) == [4_096, 4_096]
-
-
-def test_what_several_free_is_at_least_their_sum_and_exact_for_all(opened: Opener) -> None:
-    face = FakeFace.sample()
-    face._taken("post_events", TakeRequest())
-    words = said(clicked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_dispose"))
-    assert "frees **at least 8.2 kB**" in words
-    everything = ",".join(one.id for one in face.savepoints())
-    assert "frees **12.3 kB**" in said(clicked(opened(face, "savepoints", savepoint=everything), "bulk_dispose"))
 
 
 def test_an_export_shows_its_plan_and_leaves_when_told_to(opened: Opener) -> None:

@@ -15,9 +15,10 @@ from tests.savepoint.golden import NOW_MS, Bench
 A, B, C = (SavepointId(name) for name in "abc")
 
 
-def used(folder: Path) -> int:
-    """What the disk holds below `folder`, each file once: what `du --apparent-size` says of files."""
-    seen = {(stat.st_dev, stat.st_ino): stat.st_size for path in folder.rglob("*") if path.is_file() for stat in [path.stat()]}
+def used(*folders: Path) -> int:
+    """What the disk holds below `folders`, each file once: what `du --apparent-size` says of files."""
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    seen = {(stat.st_dev, stat.st_ino): stat.st_size for stat in (path.stat() for path in files)}
     return sum(seen.values())
 
 

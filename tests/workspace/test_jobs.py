@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -257,6 +258,31 @@ def test_a_resume_with_other_code_is_a_new_version_on_the_same_checkpoint(house:
     second = house.face.resume("a", ResumeRequest(code=CODE + "# changed\n", conf={"spark.x": "1"}))
     assert isinstance(second, Run) and second.version != first.version and second.checkpoints == first.checkpoints
     assert spec(house, second).args == spec(house, first).args
+
+
+def test_an_upgrade_keeps_the_last_point_of_the_version_that_it_leaves(house: House) -> None:
+    first = house.ran("a")
+    second = house.face.resume("a", ResumeRequest(code=CODE + "# changed\n"))
+    assert isinstance(second, Run)
+    (kept,) = house.face.savepoints("a")
+    assert (kept.reason, kept.batch, kept.version, kept.run) == (Reason.BEFORE_UPGRADE, NEWEST, first.version, first.id)
+    house.see(second, RunState.STOPPED)
+    house.face.resume("a", ResumeRequest())
+    assert len(house.face.savepoints("a")) == 1, "the same version goes on"
+
+
+def test_an_upgrade_of_a_point_that_is_kept_takes_no_further_savepoint(house: House) -> None:
+    house.ran("a")
+    stop = take(house)
+    house.face.resume("a", ResumeRequest(code=CODE + "# changed\n"))
+    assert [one.id for one in house.face.savepoints("a")] == [stop.id]
+
+
+def test_an_upgrade_of_a_checkpoint_that_cannot_be_saved_goes_on_and_says_so(house: House) -> None:
+    first = house.ran("a")
+    shutil.rmtree(Path(first.checkpoints) / "counts" / "commits")
+    assert isinstance(house.face.resume("a", ResumeRequest(code=CODE + "# changed\n", new_queries=("counts",))), Run)
+    assert "savepoint.skipped" in {one.kind for one in house.face.events("a")}
 
 
 def test_a_resume_back_in_time_keeps_the_present_in_a_savepoint(house: House) -> None:

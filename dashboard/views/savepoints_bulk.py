@@ -1,0 +1,77 @@
+"""What can be done with several savepoints at once: check, export, label, dispose of, compare two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from dashboard import equivalents, formats, navigation, session
+from dashboard.dialogs import dialog
+from dashboard.views import savepoints_actions, savepoints_annotation, savepoints_disposing, savepoints_exports
+from dashboard.views.commands import listed
+from dashboard.widgets import chip
+from pipelines.domain.annotations import MOST_LABEL
+from pipelines.domain.requests import AnnotateRequest
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.space import Space
+from pipelines.domain.trust import Trust
+
+LEVELS = {**savepoints_actions.LEVELS, Trust.PROVED: "Proof by Spark, one after the other"}
+NAMED = 4
+"""So many are named in the bar, the rest counted."""
+
+
+def bulk(chosen: Sequence[Savepoint]) -> None:
+    """The bar with what can be done."""
+    with st.container(border=True, key="card_bulk"), st.container(horizontal=True, vertical_alignment="center"):
+        st.html(_head(chosen), width="stretch")
+        if len(chosen) == 2 and st.button("Compare", icon=":material/compare_arrows:", key="bulk_compare"):
+            navigation.go("versions", savepoint=chosen[0].id, **{"with": chosen[1].id})
+        level = st.menu_button("Verify", list(LEVELS), format_func=LEVELS.__getitem__, key="bulk_verify", icon=":material/verified:")
+        if level:
+            savepoints_actions.verify(chosen, level)
+        if st.button("Export…", icon=":material/upload:", key="bulk_export"):
+            savepoints_exports.ask_export_all(chosen)
+        if st.button("Label…", icon=":material/label:", key="bulk_label"):
+            ask_label(chosen)
+        if st.button("Dispose…", icon=":material/delete:", key="bulk_dispose"):
+            savepoints_disposing.ask(chosen)
+        if st.button("", icon=":material/close:", type="tertiary", key="bulk_none", help="Select none"):
+            session.select(savepoint="")
+            st.rerun()
+
+
+def _head(chosen: Sequence[Savepoint]) -> str:
+    named = "".join(chip(formats.short_id(one.id), mono=True, hint=f"{one.job}, batch {one.batch:,}") for one in chosen[:NAMED])
+    more = f'<span class="tm-caption">and {len(chosen) - NAMED:,} more</span>' if len(chosen) > NAMED else ""
+    words = escape(_held(chosen, session.space()))
+    return f'<div class="tm-head"><strong>{len(chosen):,} savepoints</strong>{named}{more}<span class="tm-caption">{words}</span></div>'
+
+
+def _held(chosen: Sequence[Savepoint], space: Space) -> str:
+    ids = {one.id for one in chosen}
+    return f"{formats.size(sum(one.bytes for one in space.savepoints if one.savepoint in ids))} in all"
+
+
+def ask_label(chosen: Sequence[Savepoint]) -> None:
+    """One label, one best-before date for all; what is left empty stays as it is on each."""
+
+    @dialog(f"Label {len(chosen)} savepoints")
+    def ask() -> None:
+        label = st.text_input("Label", key="bulk_label_text", max_chars=MOST_LABEL, placeholder="Each keeps its own")
+        until_ms = savepoints_annotation.best_before("Best before", None, key="bulk_label_until")
+        st.caption(savepoints_annotation.UNTIL)
+        replaced = sum(bool(one.label) and one.label != label for one in chosen) if label else 0
+        if replaced:
+            st.caption(f"Takes the place of the label of {formats.plural(replaced, 'savepoint')}.")
+        request = AnnotateRequest(label or None, None, until_ms)
+        if label:
+            with st.expander("Command", icon=":material/terminal:"):
+                listed([equivalents.annotate(one.id, session.url(), label=label) for one in chosen[: savepoints_exports.MOST_SAID]])
+        yes = st.button("Save", type="primary", icon=":material/check:", key="bulk_label_yes", disabled=request == AnnotateRequest())
+        if yes and savepoints_actions.each(chosen, lambda one: session.workspace().annotate(one.id, request)):
+            st.rerun()
+
+    ask()

@@ -1,0 +1,65 @@
+"""Disposing of several savepoints at once: what would become of each, or became of it, and what all of it frees together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.errors import GROUPS, TidemarkError
+from pipelines.domain.savepoints import DisposePlan
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why one of them is not disposed of; the parts of an error."""
+
+    group: str
+    code: str
+    message: str
+    hint: str
+
+    @property
+    def error(self) -> TidemarkError:
+        """It as the error that disposing of that savepoint alone raises."""
+        return GROUPS.get(self.group, TidemarkError)(self.code, self.message, self.hint)
+
+
+@dataclass(frozen=True)
+class DisposeOutcome:
+    """One savepoint: its plan, or why not."""
+
+    savepoint: str
+    """Its id; what it was named by where it was not found."""
+    plan: DisposePlan | None
+    """What is deleted; None where it is refused. `frees_bytes` is its own part: what would be freed if it alone went, or, when
+    it was done, what was freed as it went, after those before it."""
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True)
+class Disposal:
+    """All of them, in the order they were named, each once. Totals are of those that are not refused."""
+
+    outcomes: tuple[DisposeOutcome, ...]
+    files: int
+    bytes: int
+    frees_bytes: int
+    """What the disk gets back for the set: files that only they share are in it, files that others hold are not."""
+
+    @property
+    def plans(self) -> tuple[DisposePlan, ...]:
+        return tuple(one.plan for one in self.outcomes if one.plan is not None)
+
+    @property
+    def refused(self) -> tuple[DisposeOutcome, ...]:
+        return tuple(one for one in self.outcomes if one.refusal is not None)
+
+
+def disposal(outcomes: tuple[DisposeOutcome, ...], frees_bytes: int) -> Disposal:
+    """The outcomes with their totals."""
+    plans = [one.plan for one in outcomes if one.plan is not None]
+    return Disposal(outcomes, sum(plan.files for plan in plans), sum(plan.bytes for plan in plans), frees_bytes)
+
+
+def refusal(error: TidemarkError) -> Refusal:
+    """An error as one savepoint's outcome."""
+    return Refusal(error.group, error.code, error.message, error.hint)

@@ -1,0 +1,78 @@
+"""What people say of savepoints, and several disposed of at once, from a shell."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipelines.domain.requests import AnnotateRequest
+from tests.cli.doors import NOW, Door
+from tests.faces import NOW_MS
+
+FIRST, SECOND = "sp-000000000002", "sp-000000000003"
+DAY_MS = 24 * 3_600_000
+TODAY_END_MS = NOW_MS - NOW_MS % DAY_MS + DAY_MS - 1
+
+
+def test_what_is_given_is_changed(tidemark: Door) -> None:
+    done = tidemark("annotate", FIRST, "--label", "kept", "--note", "one\ntwo", "--best-before", "+2d")
+    assert tidemark.face.calls[-1] == ("annotate", AnnotateRequest("kept", "one\ntwo", TODAY_END_MS + 2 * DAY_MS))
+    lines = done.stdout.splitlines()
+    assert [line.split(maxsplit=1) for line in lines[:2]] == [["savepoint", FIRST], ["label", "kept"]]
+    assert lines[3:] == ["note         one", "             two"]
+    assert "best before  2027-01-1" in lines[2]
+    assert tidemark.json("annotate", FIRST, "--best-before", "none")["best_before_ms"] is None
+    assert tidemark.face.calls[-1] == ("annotate", AnnotateRequest(best_before_ms=0))
+    assert tidemark.json("annotate", FIRST, "--label", "", "--note", "")["label"] == ""
+
+
+def test_it_is_shown_and_listed(tidemark: Door) -> None:
+    tidemark("annotate", FIRST, "--label", "kept", "--note", "one\ntwo", "--best-before", f"{NOW:%Y-%m-%d}T01:00")
+    shown = tidemark("show", FIRST).stdout
+    said = [line.split(maxsplit=1) for line in shown.splitlines() if line]
+    place = said.index(["note", "one"])
+    assert said[place + 1] == ["two"]
+    assert ["label", "kept"] in said and ", past" in shown
+    header, second, first = tidemark("savepoints").stdout.splitlines()
+    assert "BEST BEFORE" in header and "past" in first and "past" not in second
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [((), "annotation.nothing"), (("--label", "x" * 121), "annotation.label"), (("--best-before", "soon"), "date.invalid")],
+)
+def test_what_is_wrong_is_said(tidemark: Door, words: tuple[str, ...], code: str) -> None:
+    done = tidemark("annotate", FIRST, *words, "--json")
+    assert (done.exit_code, json.loads(done.stderr)["error"]["code"]) == (2, code)
+    assert tidemark.face.savepoints_by_id[FIRST].label == "before ads"
+
+
+def test_of_no_savepoint(tidemark: Door) -> None:
+    assert tidemark("annotate", "sp-none", "--label", "x").exit_code == 3
+
+
+def test_dispose(tidemark: Door) -> None:
+    done = tidemark("dispose", FIRST, "--dry-run")
+    assert "frees      4.1 kB" in done.stdout
+    assert done.stderr == "would free 4.1 kB with 1 savepoint\n"
+    assert tidemark("dispose", FIRST, SECOND).stderr == "freed 8.2 kB with 2 savepoints\n"
+    assert tidemark.face.savepoints_by_id == {}
+
+
+def test_one_that_is_refused_keeps_no_other_and_decides_the_exit_code(tidemark: Door) -> None:
+    tidemark.face.needed.add(FIRST)
+    done = tidemark("dispose", FIRST, SECOND, "sp-none")
+    assert done.exit_code == 5
+    assert f"refused    Savepoint {FIRST} is needed" in done.stdout
+    assert done.stderr.splitlines()[0] == "freed 4.1 kB with 1 savepoint, 2 refused"
+    assert "hint: Try again" in done.stderr
+    assert set(tidemark.face.savepoints_by_id) == {FIRST}
+
+
+def test_refusals_are_data_too(tidemark: Door) -> None:
+    done = tidemark("dispose", "sp-none", FIRST, "--dry-run", "--json")
+    assert done.exit_code == 3
+    refused, planned = json.loads(done.stdout)["outcomes"]
+    assert (refused["plan"], refused["refusal"]["code"]) == (None, "savepoint.not_found")
+    assert (planned["savepoint"], planned["refusal"]) == (FIRST, None)

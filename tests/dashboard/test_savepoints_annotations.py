@@ -1,0 +1,142 @@
+"""What people say of savepoints on their page: columns, fields in place, filters in the address."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, date, datetime
+
+import pytest
+
+from dashboard.views.savepoints_filters import matches
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.requests import AnnotateRequest, ImportRequest, StopRequest
+from pipelines.domain.trust import Trust
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.faces import FakeFace
+
+FIRST, SECOND = "sp-000000000002", "sp-000000000003"
+DAY_MS = 24 * 3_600_000
+
+
+def now_ms() -> int:
+    return round(time.time() * 1000)
+
+
+def annotated(**given: object) -> FakeFace:
+    face = FakeFace.sample()
+    face.annotate(FIRST, AnnotateRequest(**given))  # type: ignore[arg-type]
+    face.calls.clear()
+    return face
+
+
+def test_the_table_says_origin_date_and_that_there_is_a_note(opened: Opener) -> None:
+    face = annotated(note="why", best_before_ms=now_ms() - DAY_MS)
+    face.stop("post_engagement", StopRequest(label="for the night"))
+    rows = opened(face, "savepoints").dataframe[0].value.set_index("id")
+    assert list(rows["origin"]) == ["stop", "by hand", "by hand"]
+    assert list(rows["note"]) == ["", "", "≡"]
+    assert rows["until"].isna().tolist() == [True, True, False]
+
+
+def test_one_is_annotated_in_place(opened: Opener) -> None:
+    face = annotated(note="one\ntwo <b>", best_before_ms=now_ms() + 5 * DAY_MS)
+    app = opened(face, "savepoints", savepoint=FIRST)
+    assert "one\ntwo &lt;b&gt;" in said(app) and "in 5 days" in said(app)
+    app = clicked(app, "annotate_catalog")
+    place = f"annotation_{FIRST}"
+    assert "Nothing disposes of it by itself" in said(app)
+    app.text_input(key=f"{place}_label").set_value("renamed")
+    app.text_area(key=f"{place}_note").set_value("three")
+    app.date_input(key=f"{place}_until").set_value(date.fromtimestamp(time.time() + 9 * 86_400))
+    app = clicked(app, f"{place}_save")
+    ((name, request),) = face.calls
+    assert isinstance(request, AnnotateRequest)
+    assert (name, request.label, request.note) == ("annotate", "renamed", "three")
+    until = datetime.fromtimestamp((request.best_before_ms or 0) / 1000, UTC)
+    assert (until.hour, until.minute) == (23, 59) and 8 * DAY_MS < (request.best_before_ms or 0) - now_ms() < 10 * DAY_MS
+    assert "three" in said(app) and not app.text_area
+
+
+def test_what_is_not_changed_is_not_sent(opened: Opener) -> None:
+    face = annotated(note="one", best_before_ms=now_ms() + 5 * DAY_MS)
+    app = clicked(opened(face, "savepoints", savepoint=FIRST), "annotate_catalog")
+    place = f"annotation_{FIRST}"
+    app.text_input(key=f"{place}_label").set_value("")
+    app.date_input(key=f"{place}_until").set_value(None)
+    app = clicked(app, f"{place}_save")
+    assert face.calls == [("annotate", AnnotateRequest(label="", best_before_ms=0))]
+    app = clicked(clicked(app, "annotate_catalog"), f"{place}_save")
+    assert len(face.calls) == 1, "nothing was changed"
+
+
+def test_what_was_typed_stays_when_it_fails(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: FakeFace, savepoint: str, request: AnnotateRequest) -> None:
+        raise Unavailable("storage.full", "The disk is full.", "Make room.")
+
+    monkeypatch.setattr(FakeFace, "annotate", refuse)
+    place = f"annotation_{FIRST}"
+    app = clicked(opened(FakeFace.sample(), "savepoints", savepoint=FIRST), "annotate_catalog")
+    app.text_area(key=f"{place}_note").set_value("long thought")
+    app = clicked(app, f"{place}_save")
+    assert "storage.full" in said(app)
+    assert app.text_area(key=f"{place}_note").value == "long thought"
+    app = clicked(app, f"{place}_cancel")
+    assert not app.text_area and "No note." in said(app)
+
+
+def test_the_address_filters_by_origin_trust_and_date(opened: Opener) -> None:
+    face = annotated(note="quarterly report", best_before_ms=now_ms() - DAY_MS)
+    face.stop("post_engagement", StopRequest())
+    face.verify(SECOND, Trust.PROVED)
+    stop = face.savepoints()[0].id
+    for query, ids in (
+        ({"origin": "stop"}, [stop]),
+        ({"origin": "manual"}, [SECOND, FIRST]),
+        ({"trust": "proved"}, [SECOND]),
+        ({"past": "yes"}, [FIRST]),
+        ({"filter": "QUARTERLY"}, [FIRST]),
+        ({"origin": "rewind"}, [stop, SECOND, FIRST]),
+    ):
+        app = opened(face, "savepoints", **query)
+        assert list(app.dataframe[0].value["id"]) == ids, query
+    assert "No savepoint is like this" in said(opened(face, "savepoints", origin="stop", past="yes"))
+
+
+def test_what_is_chosen_stands_in_the_address(opened: Opener) -> None:
+    face = annotated(best_before_ms=now_ms() - DAY_MS)
+    face.verify(FIRST, Trust.INTACT)
+    app = opened(face, "savepoints")
+    app.selectbox(key="savepoints_origin").set_value("manual")
+    app.selectbox(key="savepoints_trust").set_value("intact")
+    app.toggle(key="savepoints_past").set_value(True).run()
+    assert [selected(app, name) for name in ("origin", "trust", "past")] == ["manual", "intact", "yes"]
+    app = clicked(app, "select_shown")
+    assert selected(app, "savepoint") == FIRST
+
+
+def test_all_that_is_shown_is_selected(opened: Opener) -> None:
+    app = clicked(opened(FakeFace.sample(), "savepoints"), "select_shown")
+    assert selected(app, "savepoint") == f"{SECOND},{FIRST}"
+    assert "2 savepoints" in said(app)
+    assert selected(clicked(app, "bulk_none"), "savepoint") == ""
+
+
+def test_several_get_one_label_and_date(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}")
+    app = asked(app, "bulk_label", bulk_label_text="audit")
+    assert "Takes the place of the label of 1 savepoint" in said(app)
+    answered(app, "bulk_label", "bulk_label_yes")
+    assert {one.label for one in face.savepoints()} == {"audit"}
+    assert face.calls == [("annotate", AnnotateRequest("audit"))] * 2
+
+
+def test_where_an_imported_one_came_from_is_said(opened: Opener) -> None:
+    face = FakeFace.busy()
+    begun = face.import_savepoint(ImportRequest("s3://lake/archive/clicks.tar.zst"))
+    while face.operations(running=True)[0].id == begun.id:
+        face.operation(begun.id)
+    brought = face.operation(begun.id).result
+    words = said(opened(face, "savepoints", savepoint=brought))
+    assert "imported" in words and "s3://lake/archive/clicks.tar.zst" in words
+    assert matches(face.savepoint(brought), "IMPORTED")

@@ -1,0 +1,125 @@
+"""Several savepoints at once: the preview of what goes, what is refused, what comes back; checks and exports as operations."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.views.savepoints_disposing import cautions
+from pipelines.domain.disposals import Disposal
+from pipelines.domain.errors import Conflict
+from pipelines.domain.operations import Operation
+from pipelines.domain.requests import AnnotateRequest, ExportRequest
+from pipelines.domain.trust import Trust
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.faces import NOW_MS, FakeFace
+
+FIRST, SECOND = "sp-000000000002", "sp-000000000003"
+BOTH = f"{FIRST},{SECOND}"
+
+
+def test_disposing_asks_with_what_it_deletes(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "savepoints", savepoint=FIRST), "dispose_catalog")
+    words = said(app)
+    for part in ("12 files, 2.0 MB", "<strong>4.1 kB</strong>", "This cannot be undone"):
+        assert part in words
+    assert FIRST in face.savepoints_by_id and face.calls == [("dispose_many", ((FIRST,), True))]
+    app = answered(app, "dispose_catalog", "dispose_yes")
+    assert FIRST not in face.savepoints_by_id
+    assert selected(app, "savepoint") == ""
+
+
+def test_several_are_previewed_together_and_asked_once(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "savepoints", savepoint=BOTH), "bulk_dispose")
+    words = said(app)
+    for part in ("2 savepoints", "24 files, 4.0 MB", "<strong>8.2 kB</strong>", "post_engagement has no savepoint left then."):
+        assert part in words
+    preview = next(one.value for one in app.dataframe if "Frees alone" in one.value)
+    assert sorted(preview["Savepoint"]) == [FIRST, SECOND]
+    app = answered(app, "bulk_dispose", "dispose_yes")
+    assert not face.savepoints_by_id
+    assert face.calls[-1][0] == "dispose_many"
+
+
+def test_what_is_needed_stays_and_says_why(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.needed.add(SECOND)
+    app = clicked(opened(face, "savepoints", savepoint=BOTH), "bulk_dispose")
+    words = said(app)
+    for part in (f"{SECOND} stays", "a fork is made from it right now", "savepoint.in_use", "1 of 2 savepoints", "<strong>4.1 kB</strong>"):
+        assert part in words
+    app = answered(app, "bulk_dispose", "dispose_yes")
+    assert set(face.savepoints_by_id) == {SECOND}
+    assert selected(app, "savepoint") == SECOND
+    app = clicked(opened(face, "savepoints", savepoint=SECOND), "dispose_catalog")
+    assert app.button(key="dispose_yes").disabled
+
+
+def test_one_that_fails_after_the_question_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the preview and the yes a fork began."""
+    face = FakeFace.sample()
+    usual = FakeFace.dispose_many
+
+    def late(self: FakeFace, savepoints: list[str], *, dry_run: bool = False) -> Disposal:
+        face.needed |= set() if dry_run else {SECOND}
+        return usual(self, savepoints, dry_run=dry_run)
+
+    monkeypatch.setattr(FakeFace, "dispose_many", late)
+    app = opened(face, "savepoints", savepoint=BOTH)
+    app = answered(clicked(app, "bulk_dispose"), "bulk_dispose", "dispose_yes")
+    words = said(app)
+    assert "1 of 2 were disposed of" in words and f"{SECOND} was not disposed of" in words
+    assert set(face.savepoints_by_id) == {SECOND}
+
+
+def test_dates_that_are_to_come_are_a_caution() -> None:
+    face = FakeFace.sample()
+    face.annotate(FIRST, AnnotateRequest(best_before_ms=NOW_MS + 1))
+    every = face.savepoints()
+    assert cautions([face.savepoint(FIRST)], every, NOW_MS) == ["It is not past its best-before date yet."]
+    assert cautions([face.savepoint(FIRST)], every, NOW_MS + 2) == []
+    assert cautions(every, every, NOW_MS) == [
+        "1 of them is not past its best-before date yet.",
+        "post_engagement has no savepoint left then.",
+    ]
+
+
+@pytest.mark.parametrize("level", list(Trust))
+def test_several_are_verified_as_operations(opened: Opener, level: Trust) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "savepoints", savepoint=BOTH)
+    app.menu_button(key="bulk_verify").click(level).run()
+    assert not app.exception
+    assert face.calls == [("start_verify", level)] * 2
+    assert len(face.operations(running=True)) == 2
+
+
+def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    usual = FakeFace.start_verify
+
+    def some(self: FakeFace, savepoint: str, level: Trust = Trust.INTACT) -> Operation:
+        if savepoint == SECOND:
+            raise Conflict("savepoint.disposing", "It is being disposed of", "Use another one.")
+        return usual(self, savepoint, level)
+
+    monkeypatch.setattr(FakeFace, "start_verify", some)
+    app = opened(face, "savepoints", savepoint=BOTH)
+    app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
+    assert "1 of 2 are done" in said(app) and "savepoint.disposing" in said(app)
+    assert [one.subject for one in face.operations(running=True)] == [FIRST]
+
+
+def test_several_are_exported_into_one_folder(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.exported[f"s3://lake/old/{SECOND}.tar.zst"] = face.savepoint(SECOND)
+    app = opened(face, "savepoints", savepoint=BOTH)
+    app = asked(app, "bulk_export", export_all_url="s3://lake/old/")
+    assert "export.exists" in said(app) and "1 of 2 savepoints" in said(app)
+    app = asked(opened(face, "savepoints", savepoint=BOTH), "bulk_export", export_all_url="s3://lake/new")
+    assert "24 files, 4.0 MB" in said(app)
+    answered(app, "bulk_export", "export_all_yes")
+    urls = [f"s3://lake/new/{one}.tar.zst" for one in (FIRST, SECOND)]
+    begun = [request for name, request in face.calls if name == "export" and isinstance(request, ExportRequest) and not request.dry_run]
+    assert begun == [ExportRequest(url, True) for url in urls]

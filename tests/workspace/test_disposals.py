@@ -1,0 +1,86 @@
+"""Several savepoints at once: what the set frees is what the disk gets back, and one that is refused keeps no other."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Invalid
+from pipelines.domain.requests import TakeRequest
+from pipelines.domain.savepoints import Savepoint
+from pipelines.savepoint import leases
+from tests.savepoint.test_space import used
+from tests.workspace.conftest import House
+
+
+@pytest.fixture
+def three(house: House) -> list[str]:
+    """Three savepoints of one job; of two batches, so that each shares files with another, and all with the live checkpoint."""
+    house.ran("a")
+    taken = [house.face.take("a", TakeRequest(batch=batch)) for batch in (12, 13, 13)]
+    return [one.id for one in taken if isinstance(one, Savepoint)]
+
+
+def disk(house: House) -> int:
+    """What jobs and savepoints take, each file once."""
+    return used(house.face.layout.jobs, house.face.layout.savepoints)
+
+
+def purge(house: House) -> None:
+    """The live checkpoint goes, as Spark lets go of what it no longer needs: the savepoints are alone with their files."""
+    shutil.rmtree(house.face.layout.jobs / "a" / "checkpoints")
+
+
+@pytest.mark.parametrize("kept", ["checkpoint kept", "checkpoint gone"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_disk_gets_back_what_the_preview_said(house: House, three: list[str], kept: str, count: int) -> None:
+    if kept == "checkpoint gone":
+        purge(house)
+    chosen = three[-count:]
+    preview = house.face.dispose_many(chosen, dry_run=True)
+    before = disk(house)
+    done = house.face.dispose_many(chosen)
+    assert before - disk(house) == preview.frees_bytes == done.frees_bytes > 0
+    assert [one.savepoint for one in preview.outcomes] == [one.savepoint for one in done.outcomes] == chosen
+    assert (preview.files, preview.bytes) == (done.files, done.bytes)
+    assert [one.id for one in house.face.savepoints()] == three[:-count][::-1]
+
+
+def test_together_they_free_more_than_each_alone(house: House, three: list[str]) -> None:
+    purge(house)
+    preview = house.face.dispose_many(three, dry_run=True)
+    assert preview.frees_bytes > sum(plan.frees_bytes for plan in preview.plans)
+    assert preview.frees_bytes < preview.bytes == sum(plan.bytes for plan in preview.plans)
+    assert len(house.face.savepoints()) == 3
+
+
+def test_one_that_is_needed_keeps_no_other(house: House, three: list[str]) -> None:
+    parts = house.face.parts
+    names = [three[0], "sp-none", house.face.savepoint(three[1]).path, three[0], three[2]]
+    with leases.lease(parts.library, house.face.savepoint(three[1]).id, "fork b", parts.now_ms()):
+        preview = house.face.dispose_many(names, dry_run=True)
+        done = house.face.dispose_many(names)
+    for said in (preview, done):
+        refused = [(one.savepoint, one.refusal.code) for one in said.refused if one.refusal]
+        assert refused == [("sp-none", "savepoint.not_found"), (three[1], "savepoint.in_use")]
+        assert [plan.savepoint for plan in said.plans] == [three[0], three[2]]
+    assert done.refused[1].refusal and "fork b" in done.refused[1].refusal.error.message
+    assert preview.frees_bytes == done.frees_bytes
+    assert [one.id for one in house.face.savepoints()] == [three[1]]
+    assert not house.face.layout.savepoint(house.face.savepoint(three[1]).id).joinpath("disposing.json").exists()
+
+
+def test_one_that_fails_keeps_no_other(house: House, three: list[str], tmp_path: Path) -> None:
+    """A savepoint whose folder vanished behind Tidemark's back."""
+    shutil.rmtree(house.face.layout.savepoint(house.face.savepoint(three[0]).id))
+    done = house.face.dispose_many(three)
+    assert [one.savepoint for one in done.refused] == [three[0]]
+    assert len(done.plans) == 2
+
+
+def test_none_named_is_a_mistake(house: House) -> None:
+    with pytest.raises(Invalid) as refused:
+        house.face.dispose_many([])
+    assert refused.value.code == "dispose.nothing"
