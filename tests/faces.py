@@ -39,9 +39,11 @@ from pipelines.domain.requests import (
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
+from pipelines.domain.states import Reading, StateQuery, StateRequest, StateRows, StateTable, chosen, reading_id
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version, version
 from tests import samples
+from tests.memory import Memory
 from tests.samples import NOW_MS, QUERY, RETAINED, ROOT
 
 __all__ = ["LOG", "NOW_MS", "QUERY", "ROOT", "FakeFace"]
@@ -66,6 +68,9 @@ class FakeFace:
         self.attached: dict[str, AttachRequest] = {}
         self.damaged: set[str] = set()
         """Savepoints, jobs and checkpoints that a verify or a doctor finds damaged."""
+        self.memory: Memory = Memory()
+        """The state that savepoints of a job hold."""
+        self.readings: dict[str, Reading] = {}
         self.calls: list[tuple[str, object]] = []
         """What was asked that changes something: (method, request)."""
         self._work: dict[str, Callable[[], str]] = {}
@@ -312,6 +317,28 @@ class FakeFace:
             subject, places = s.id, [(QUERY, f"{s.path}/queries/{QUERY}/checkpoint")]
         damaged = subject in self.damaged
         return tuple(samples.diagnosis(subject, checkpoint, query=query, damaged=damaged) for query, checkpoint in places)
+
+    def states(self, savepoint: str) -> Sequence[StateTable]:
+        s = self._savepoint(savepoint)
+        return tuple(replace(one, reading=self.readings.get(reading_id(s.id, one))) for one in self.memory.tables(s))
+
+    def read_state(self, savepoint: str, request: StateRequest) -> Operation:
+        self.calls.append(("read_state", request))
+        s = self._savepoint(savepoint)
+        table = chosen(self.states(s.id), request)
+
+        def work() -> str:
+            reading = self.memory.reading(s, table, request.limit)
+            self.readings[reading.id] = reading
+            return reading.id
+
+        return self._start("read", s.job, s.id, work)
+
+    def query_state(self, savepoint: str, query: StateQuery) -> StateRows:
+        table = chosen(self.states(savepoint), query)
+        if table.reading is None:
+            raise NotFound("state.not_read", f"The state {table.title} was not read yet", "Read it first.")
+        return self.memory.query(table, query)
 
     def space(self, job: str = "") -> Space:
         return samples.space(self.savepoints(job))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Query, Request
 from pydantic import ConfigDict, with_config
 
-from pipelines.domain import requests
+from pipelines.domain import requests, states
 from pipelines.domain.errors import FACES, Invalid, TidemarkError
 from pipelines.domain.trust import Trust
 from pipelines.workspace.face import Face
@@ -24,6 +24,8 @@ REQUESTS = (
     requests.ExportRequest,
     requests.ImportRequest,
     requests.AttachRequest,
+    states.StateRequest,
+    states.StateQuery,
 )
 
 

@@ -17,6 +17,7 @@ from pipelines.cli import (
     operators,
     runs,
     savepoints,
+    states,
     system,
     verifications,
     versions,
@@ -71,7 +72,9 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-for _module in (runs, attachments, jobs, operators, savepoints, verifications, exports, forks, experiments, versions, operations, system):
+for _module in (
+    runs, attachments, jobs, operators, savepoints, states, verifications, exports, forks, experiments, versions, operations, system,
+):  # fmt: skip
     _module.register(app)
 
 
