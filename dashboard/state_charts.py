@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dashboard import formats
-from dashboard.figures import BLUE, ORANGE, VIOLET, Chart, LegendEntry, encoded
+from dashboard.figures import BLUE, GREEN, ORANGE, VIOLET, Chart, LegendEntry, encoded
 
 SKEWED = 2.0
 """A partition with so many times the average's rows stands out."""
@@ -33,9 +33,10 @@ def by_partition(partitions: Mapping[int, int]) -> Chart:
         "hovertemplate": "%{y:,.0f} rows",
     }  # fmt: skip
     axis = {"type": "linear", "tickformat": "d", "tickformatstops": [], "hoverformat": "d", "dtick": max(1, round(len(partitions) / 16))}
-    legend = (LegendEntry("average", formats.compact(average)), LegendEntry("fullest", formats.compact(max(partitions.values()))))
+    fullest, usual = formats.compact(max(partitions.values())), formats.compact(average)
+    legend = (LegendEntry("fullest", fullest, max(colors)), LegendEntry("average", usual, GREEN, "dash"))
     summary = f"Rows by partition: {len(partitions)} partitions, the fullest has {times:.1f} times the average."
-    layout = {"xaxis": axis, "yaxis": {"tickformat": "~s", "nticks": 4}, "bargap": 0.25}
+    layout = {"xaxis": axis, "yaxis": {"tickformat": "~s", "nticks": 4}, "bargap": 0.25, "levels": [{"y": average, "color": GREEN}]}
     return Chart("Rows by partition", (trace,), layout, legend, summary=summary, height=HEIGHT)
 
 

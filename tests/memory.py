@@ -104,7 +104,7 @@ def write_rows(path: Path, rows: int) -> None:
     db = duckdb.connect()
     try:
         db.execute("SET TimeZone = 'UTC'")
-        first, window = samples.NOW_MS - 60 * MINUTE_MS, max(rows // 6, 1)
+        first, window = samples.NOW_MS // (10 * MINUTE_MS) * 10 * MINUTE_MS - 60 * MINUTE_MS, max(rows // 6, 1)
         text = str(path).replace("'", "''")
         db.execute(f"COPY ({ROWS.format(first=first, window=window, rows=rows)}) TO '{text}' (FORMAT parquet)")
     finally:

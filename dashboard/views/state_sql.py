@@ -19,7 +19,7 @@ def draw(savepoint: Savepoint, table: StateTable) -> None:
     section("SQL", "one SELECT over the view <code>state</code>: <code>key</code>, <code>value</code> (structs), <code>partition_id</code>")
     ran = session.selected("sql")
     with st.form(f"state_sql_{table.title}", border=False):
-        typed = st.text_area("SQL", ran or FIRST, key=f"state_sql_text_{table.title}", height=128, label_visibility="collapsed")
+        typed = st.text_area("SQL", ran or FIRST, key=f"state_sql_text_{table.title}", height=112, label_visibility="collapsed")
         if st.form_submit_button("Run", icon=":material/play_arrow:", key="state_sql_run"):
             ran = (typed or "").strip()
             session.select(sql=ran)
