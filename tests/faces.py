@@ -39,7 +39,7 @@ from pipelines.domain.requests import (
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
-from pipelines.domain.states import Reading, StateQuery, StateRequest, StateRows, StateTable, chosen, reading_id
+from pipelines.domain.states import MOST_ROWS, Reading, StateQuery, StateRequest, StateRows, StateTable, chosen, reading_id
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version, version
 from tests import samples
@@ -96,7 +96,8 @@ class FakeFace:
 
     @staticmethod
     def busy() -> FakeFace:
-        """The sample, and more: a job watched from outside with a proved savepoint of it, a savepoint to import, three operations.
+        """The sample, and more: a job watched from outside with a proved savepoint of it whose state was read, a savepoint to
+        import, three operations.
 
         The export under way goes on until it is cancelled; of the two that ended, the import failed.
         """
@@ -104,6 +105,8 @@ class FakeFace:
         face.attach(AttachRequest("clicks", {"counts": "s3://lake/clicks/checkpoint"}, "parquet", "s3://lake/clicks/out"))
         proved = face._taken("clicks", TakeRequest(label="watched"))
         face.verify(proved.id, Trust.PROVED)
+        read = face.memory.reading(proved, face.states(proved.id)[0], MOST_ROWS)
+        face.readings[read.id] = read
         gone = face._taken("clicks", TakeRequest(label="archived"))
         face.exported["s3://lake/archive/clicks.tar.zst"] = face.savepoints_by_id.pop(gone.id)
         verified = samples.begun("op-verified", "prove", "clicks", proved.id)

@@ -58,7 +58,6 @@ class Memory:
             spark_version="4.3.0",
             read_ms=samples.NOW_MS - MINUTE_MS,
             took_ms=8_200.0,
-            limit=limit,
         )
 
     def query(self, table: StateTable, query: StateQuery) -> StateRows:

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import session
+from dashboard.components.frames import save_buttons
 from pipelines.domain.states import StateColumn, StateRows
 
 ROW_PX = 35
@@ -19,9 +20,10 @@ EXACT = 2**53
 
 
 def show(found: StateRows, *, key: str, label: str) -> None:
-    """Draws the rows, as high as they are up to a dozen."""
+    """Draws the rows, as high as they are up to a dozen, with the way to take them along."""
+    rows = frame(found)
     st.dataframe(
-        frame(found),
+        rows,
         key=key,
         hide_index=True,
         column_config={one.name: _column(one) for one in found.columns},
@@ -30,6 +32,7 @@ def show(found: StateRows, *, key: str, label: str) -> None:
         placeholder="–",
         alt=label,
     )
+    save_buttons(rows, name=key, key=key)
 
 
 def frame(found: StateRows) -> pd.DataFrame:

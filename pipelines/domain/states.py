@@ -62,7 +62,6 @@ class Reading:
     spark_version: str
     read_ms: int
     took_ms: float
-    limit: int = MOST_ROWS
 
     @property
     def whole(self) -> bool:

@@ -40,13 +40,20 @@ def read(parts: Parts, named: str, request: StateRequest) -> Operation:
     operation = OperationId(parts.new_id("o"))
 
     def work(ticket: Ticket) -> str:
-        if table.reading is not None and (table.reading.whole or table.reading.limit == request.limit):
-            return table.reading.id
+        if (kept := _kept(parts, manifest, table, request.limit)) is not None:
+            return kept.id
         with verifications.turn(parts, ticket):
-            return _read(parts, manifest, table, request.limit, operation, ticket).id
+            kept = _kept(parts, manifest, table, request.limit)
+            return (kept or _read(parts, manifest, table, request.limit, operation, ticket)).id
 
     wanted = Operation(operation, "read", manifest.job, OperationState.RUNNING, parts.now_ms(), subject=manifest.id, can_cancel=True)
     return operations.begin(parts, wanted, work)
+
+
+def _kept(parts: Parts, manifest: Manifest, table: StateTable, limit: int) -> Reading | None:
+    """What was read before, where it is enough: it may have been read while somebody waited for the turn."""
+    found = readings.find(parts, manifest.id, states.reading_id(manifest.id, table))
+    return found if found is not None and (found.whole or found.rows >= limit) else None
 
 
 def query(parts: Parts, named: str, asked: StateQuery) -> StateRows:
@@ -102,7 +109,7 @@ def _read(parts: Parts, manifest: Manifest, table: StateTable, limit: int, opera
             home = folder / "read"
             home.mkdir()
             found = _in_sandbox(manifest, table, limit, home, folder / "checkpoints", ticket)  # 2
-            reading = _reading(parts, manifest, table, limit, found, home, began)
+            reading = _reading(parts, manifest, table, found, home, began)
             _keep(parts, reading, home, folder / "kept")  # 3
             return reading
         finally:
@@ -128,7 +135,7 @@ def _in_sandbox(manifest: Manifest, table: StateTable, limit: int, home: Path, c
     return sandbox.read(home, task, version.python, watch)
 
 
-def _reading(parts: Parts, manifest: Manifest, table: StateTable, limit: int, found: ReadRows, home: Path, began: float) -> Reading:
+def _reading(parts: Parts, manifest: Manifest, table: StateTable, found: ReadRows, home: Path, began: float) -> Reading:
     return Reading(
         id=states.reading_id(manifest.id, table),
         savepoint=manifest.id,
@@ -144,7 +151,6 @@ def _reading(parts: Parts, manifest: Manifest, table: StateTable, limit: int, fo
         spark_version=found.spark_version,
         read_ms=parts.now_ms(),
         took_ms=(time.monotonic() - began) * 1000,
-        limit=limit,
     )
 
 
