@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -15,10 +16,11 @@ from pipelines.domain.states import Reading, StateQuery, StateRows, StateTable, 
 from tests import samples
 
 MINUTE_MS = 60_000
+PARTITIONS = 4
 ROWS = """
     SELECT {{'window': {{'start': begun, 'end': begun + INTERVAL 10 MINUTE}}, 'post': 'p' || (i * 7919) % 97}} AS key,
            {{'views': (i * 31) % 997, 'clicks': (i * 17) % 211, 'share': ((i * 17) % 211) / 997.0}} AS value,
-           CASE WHEN i % 10 < 4 THEN 0 ELSE i % 4 END AS partition_id
+           CASE WHEN i % 10 < 4 THEN 0 ELSE 1 + i % 3 END AS partition_id
     FROM (SELECT i, epoch_ms({first})::TIMESTAMPTZ + INTERVAL 10 MINUTE * (i // {window}) AS begun FROM range({rows}) AS numbers(i))
 """
 
@@ -40,9 +42,7 @@ class Memory:
 
     def reading(self, s: Savepoint, table: StateTable, limit: int) -> Reading:
         """All rows of the table, or `limit` of them, by partition as `query` finds them."""
-        shares = {0: 0.4, 1: 0.2, 2: 0.2, 3: 0.2}
-        spread = {one: round(self.rows * share) for one, share in shares.items()}
-        spread[3] += self.rows - sum(spread.values())
+        spread = Counter(0 if i % 10 < 4 else 1 + i % 3 for i in range(self.rows))
         return Reading(
             id=reading_id(s.id, table),
             savepoint=s.id,
@@ -54,7 +54,7 @@ class Memory:
             rows=min(self.rows, limit),
             total=self.rows,
             bytes=48_000,
-            partitions=spread,
+            partitions={one: spread[one] for one in range(PARTITIONS)},
             spark_version="4.3.0",
             read_ms=samples.NOW_MS - MINUTE_MS,
             took_ms=8_200.0,
@@ -81,7 +81,7 @@ class Memory:
             kind="map" if variable else "",
             internal=internal,
             provider=image.provider,
-            partitions=4,
+            partitions=PARTITIONS,
             batch=image.batch,
             bytes=1_400_000,
             operator_rows=self.rows,

@@ -52,7 +52,7 @@ def test_rows_have_their_figures_and_types(opened: Opener) -> None:
     frame = app.dataframe[0].value
     assert list(frame.columns)[:4] == ["key.window.start", "key.window.end", "key.post", "value.views"]
     assert str(frame["key.window.start"].dtype).startswith("datetime64") and frame["value.views"].dtype == "int64"
-    assert "1.6×" in said(app)
+    assert "1.7×" in said(app)
     panels = [one.proto.json for one in app.get("bidi_component") if "tidemark_panel" in one.proto.component_name]
     assert any("Rows by partition" in one for one in panels) and any("Rows by window.start" in one for one in panels)
 
