@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pipelines.domain.requests import AttachRequest, ResumeRequest
+from pipelines.domain.states import MOST_ROWS, StateQuery, StateRequest
 from pipelines.domain.trust import Trust
 
 
@@ -104,6 +105,40 @@ def diagnose(subject: str, url: str) -> Equivalent:
     named = quote(subject, safe="")
     call = f"curl {shlex.quote(f'{url}/api/v1/diagnosis?subject={named}')}"
     return Equivalent("Look for damage", _command("verify", subject), call)
+
+
+def states(savepoint: str, url: str) -> Equivalent:
+    return Equivalent("Which state it has", _command("state", savepoint, "--tables"), f"curl {url}/api/v1/savepoints/{savepoint}/states")
+
+
+def read_state(savepoint: str, url: str, asked: StateRequest) -> Equivalent:
+    """The command reads and prints; REST begins to read, as an operation."""
+    options = [*_table(asked), *_option("--read-rows", asked.limit if asked.limit != MOST_ROWS else None)]
+    body = {**_table_body(asked), "limit": asked.limit}
+    return Equivalent("Read the state", _command("state", savepoint, *options), _post(url, f"/savepoints/{savepoint}/states", body))
+
+
+def query_state(savepoint: str, url: str, asked: StateQuery) -> Equivalent:
+    sort = f"{'-' if asked.descending else ''}{asked.sort}" if asked.sort else None
+    chosen = [*_option("--filter", asked.filter or None), *([f"--sort={sort}"] if sort else []), *_option("--sql", asked.sql or None)]
+    page = {"filter": asked.filter or None, "sort": asked.sort or None, "descending": asked.descending or None, "sql": asked.sql or None}
+    title = "Ask with SQL" if asked.sql else "Show rows"
+    call = _post(url, f"/savepoints/{savepoint}/states/query", {**_table_body(asked), **_given(page), "limit": asked.limit})
+    return Equivalent(title, _command("state", savepoint, *_table(asked), *chosen, "--limit", str(asked.limit)), call)
+
+
+def _table(asked: StateRequest | StateQuery) -> Sequence[str]:
+    return [
+        *_option("--query", asked.query or None),
+        *_option("--operator", asked.operator),
+        *_option("--store", asked.store or None),
+        *_option("--variable", asked.variable or None),
+    ]
+
+
+def _table_body(asked: StateRequest | StateQuery) -> Mapping[str, Any]:
+    named = {"query": asked.query or None, "operator": asked.operator, "store": asked.store or None, "variable": asked.variable or None}
+    return _given(named)
 
 
 def export(savepoint: str, url: str, to: str, *, archive: bool, then_dispose: bool) -> Equivalent:

@@ -35,6 +35,7 @@ PAGES: Mapping[str, Listed] = {
     "settings": Listed("Settings", ":material/settings:", "settings", letter="t"),
     "new_job": Listed("New job", ":material/add:", "new", hidden=True),
     "fork": Listed("Fork", ":material/call_split:", "fork", hidden=True),
+    "state": Listed("State", ":material/database:", "state", hidden=True),
     "upgrade": Listed("Upgrade", ":material/upgrade:", "upgrade", hidden=True),
 }
 """Module in `views` -> page, in the order of the top bar. The first one is what opens."""

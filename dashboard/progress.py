@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str]] = {
     DIAGNOSE: ("Examining", "Examined"),
     "export": ("Exporting", "Exported"),
     "import": ("Importing", "Imported"),
+    "read": ("Reading the state of", "Read the state of"),
 }
 """Kind of an operation -> what it does, what it has done."""
 CHECKS = ("verify", "prove")

@@ -45,9 +45,11 @@ from pipelines.domain.requests import (
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
+from pipelines.domain.states import MOST_ROWS, Reading, StateQuery, StateRequest, StateRows, StateTable, chosen, reading_id
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version, version
 from tests import samples
+from tests.memory import Memory
 from tests.samples import NOW_MS, QUERY, RETAINED, ROOT
 
 __all__ = ["LOG", "NOW_MS", "QUERY", "ROOT", "FakeFace"]
@@ -74,6 +76,9 @@ class FakeFace:
         """Savepoints, jobs and checkpoints that a verify or a doctor finds damaged."""
         self.needed: set[str] = set()
         """Savepoints that a fork in the making needs."""
+        self.memory: Memory = Memory()
+        """The state that savepoints of a job hold."""
+        self.readings: dict[str, Reading] = {}
         self.calls: list[tuple[str, object]] = []
         """What was asked that changes something: (method, request)."""
         self._work: dict[str, Callable[[], str]] = {}
@@ -101,7 +106,8 @@ class FakeFace:
 
     @staticmethod
     def busy() -> FakeFace:
-        """The sample, and more: a job watched from outside with a proved savepoint of it, a savepoint to import, three operations.
+        """The sample, and more: a job watched from outside with a proved savepoint of it whose state was read, a savepoint to
+        import, three operations.
 
         The export under way goes on until it is cancelled; of the two that ended, the import failed.
         """
@@ -109,6 +115,8 @@ class FakeFace:
         face.attach(AttachRequest("clicks", {"counts": "s3://lake/clicks/checkpoint"}, "parquet", "s3://lake/clicks/out"))
         proved = face._taken("clicks", TakeRequest(label="watched"))
         face.verify(proved.id, Trust.PROVED)
+        read = face.memory.reading(proved, face.states(proved.id)[0], MOST_ROWS)
+        face.readings[read.id] = read
         gone = face._taken("clicks", TakeRequest(label="archived"))
         face.exported["s3://lake/archive/clicks.tar.zst"] = face.savepoints_by_id.pop(gone.id)
         verified = samples.begun("op-verified", "prove", "clicks", proved.id)
@@ -348,6 +356,28 @@ class FakeFace:
             subject, places = s.id, [(QUERY, f"{s.path}/queries/{QUERY}/checkpoint")]
         damaged = subject in self.damaged
         return tuple(samples.diagnosis(subject, checkpoint, query=query, damaged=damaged) for query, checkpoint in places)
+
+    def states(self, savepoint: str) -> Sequence[StateTable]:
+        s = self._savepoint(savepoint)
+        return tuple(replace(one, reading=self.readings.get(reading_id(s.id, one))) for one in self.memory.tables(s))
+
+    def read_state(self, savepoint: str, request: StateRequest) -> Operation:
+        self.calls.append(("read_state", request))
+        s = self._savepoint(savepoint)
+        table = chosen(self.states(s.id), request)
+
+        def work() -> str:
+            reading = self.memory.reading(s, table, request.limit)
+            self.readings[reading.id] = reading
+            return reading.id
+
+        return self._start("read", s.job, s.id, work)
+
+    def query_state(self, savepoint: str, query: StateQuery) -> StateRows:
+        table = chosen(self.states(savepoint), query)
+        if table.reading is None:
+            raise NotFound("state.not_read", f"The state {table.title} was not read yet", "Read it first.")
+        return self.memory.query(table, query)
 
     def space(self, job: str = "") -> Space:
         return samples.space(self.savepoints(job))

@@ -36,7 +36,7 @@ QUERY = QueryName("counts")
 RETAINED = (7, 8, 9)
 """Batches that a job's checkpoint still holds."""
 _ROWS = "number of output rows"
-STEPS = {"verify": "reading files", "prove": "reading state", "export": "copying", "import": "copying"}
+STEPS = {"verify": "reading files", "prove": "reading state", "export": "copying", "import": "copying", "read": "reading rows"}
 
 
 def query_image(job: str, batch: int) -> QueryImage:

@@ -91,14 +91,15 @@ def draw(fits: Fits, *, key: str) -> list[Operation]:
 def under_way(fits: Fits, *, key: str) -> None:
     """The rows that fit, kept up to date by themselves; where one ends, the page around them is drawn anew."""
     busy = any(one.state is OperationState.RUNNING for one in _followed().newest.values())
-    st.fragment(lambda: _watch(fits, key), run_every=1 if busy else 2)()
+    known = _ends_seen(fits)
+    st.fragment(lambda: _watch(fits, key, known), run_every=1 if busy else 2)()
 
 
-def _watch(fits: Fits, key: str) -> None:
+def _watch(fits: Fits, key: str, known: set[str]) -> None:
+    """`known` are the ends that the page around was drawn with: the indicator above may have seen a new one first."""
     with errors_shown():
-        ends = _ends_seen(fits)
         draw(fits, key=key)
-        if _ends_seen(fits) != ends:
+        if _ends_seen(fits) - known:
             redraw()
 
 

@@ -83,7 +83,7 @@ def _contents(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
     with offsets:
         st.dataframe(offsets_frame(savepoint.queries), hide_index=True, alt="Where each source stands")
     with state:
-        _state(savepoint.queries)
+        _state(savepoint)
     with files:
         st.dataframe(files_frame(manifest), hide_index=True, column_config={"Bytes": _bar(manifest)}, alt="Files by kind")
         st.caption(f"How they came here: {', '.join(f'{count:,} {WAYS.get(way, way)}' for way, count in manifest.how.items())}.")
@@ -108,10 +108,10 @@ def offsets_frame(queries: tuple[QueryImage, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Query", "Batch", "Source", "Stands at", "Spark's offset"])
 
 
-def _state(queries: tuple[QueryImage, ...]) -> None:
+def _state(savepoint: Savepoint) -> None:
     rows = [
         (q.query, operator.name, operator.id, operator.partitions, ", ".join(operator.stores), q.provider, q.state_format)
-        for q in queries
+        for q in savepoint.queries
         for operator in q.operators
     ]
     if not rows:
@@ -119,6 +119,7 @@ def _state(queries: tuple[QueryImage, ...]) -> None:
         return
     titles = ["Query", "Operator", "Id", "Partitions", "Stores", "Provider", "Format"]
     st.dataframe(pd.DataFrame(rows, columns=titles), hide_index=True, alt="Stateful operators")
+    navigation.link("state", "Look into the state", icon=":material/database:", savepoint=savepoint.id)
 
 
 def files_frame(manifest: Manifest) -> pd.DataFrame:

@@ -52,6 +52,8 @@ def _actions(savepoint: Savepoint, key: str) -> None:
 
 def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
     with st.popover("", icon=":material/more_horiz:", key=f"commands_{key}", help="More"):
+        if st.button("Look into the state", icon=":material/database:", type="tertiary", key=f"state_{key}"):
+            navigation.go("state", savepoint=savepoint.id)
         if tree_link and st.button("In the tree", icon=":material/account_tree:", type="tertiary", key=f"tree_{key}"):
             navigation.go("versions", savepoint=savepoint.id)
         if st.button("Dispose…", icon=":material/delete:", type="tertiary", key=f"dispose_{key}"):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Query, Request
 from pydantic import ConfigDict, with_config
 
-from pipelines.domain import requests
+from pipelines.domain import requests, states
 from pipelines.domain.errors import FACES, Invalid, TidemarkError
 from pipelines.domain.events import ACTOR_HEADER, actor_of
 from pipelines.domain.trust import Trust
@@ -27,6 +27,8 @@ REQUESTS = (
     requests.AttachRequest,
     requests.AnnotateRequest,
     requests.DisposeRequest,
+    states.StateRequest,
+    states.StateQuery,
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NewType, TypeAlias
@@ -95,6 +95,22 @@ def scratch(*, memory_limit: str = "1GB") -> Iterator[DuckDBPyConnection]:
         connection = _connect(":memory:", memory_limit, temp_directory=spill)
         try:
             connection.execute("SET TimeZone = 'UTC'")
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextmanager
+def sealed(files: Sequence[str], *, memory_limit: str = "512MB") -> Iterator[DuckDBPyConnection]:
+    """A database in memory that can read `files` and nothing else: no other file, no network, no extension, no spilling, for good."""
+    with translated("The question"):
+        connection = _connect(":memory:", memory_limit)
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET temp_directory = ''")
+            connection.execute("SET allowed_paths = ?", [list(files)])
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
             yield connection
         finally:
             connection.close()

@@ -30,6 +30,7 @@ from pipelines.domain.requests import (
 )
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
+from pipelines.domain.states import StateQuery, StateRequest, StateRows, StateTable
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version
 
@@ -147,6 +148,15 @@ class RemoteFace(Wire):
 
     def diagnose(self, subject: str) -> Sequence[Diagnosis]:
         return self.get(tuple[Diagnosis, ...], "/diagnosis", subject=subject)
+
+    def states(self, savepoint: str) -> Sequence[StateTable]:
+        return self.get(tuple[StateTable, ...], path("savepoints", savepoint, "states"))
+
+    def read_state(self, savepoint: str, request: StateRequest) -> Operation:
+        return self.post(Operation, path("savepoints", savepoint, "states"), request)
+
+    def query_state(self, savepoint: str, query: StateQuery) -> StateRows:
+        return self.post(StateRows, path("savepoints", savepoint, "states", "query"), query)
 
     def space(self, job: str = "") -> Space:
         return self.get(Space, "/space", job=job)

@@ -38,7 +38,7 @@ class Operation:
 
     id: OperationId
     kind: str
-    """`stop`, `cancel`, `verify`, `prove`, `diagnose`, `export`, `import`."""
+    """`stop`, `cancel`, `verify`, `prove`, `diagnose`, `export`, `import`, `read`."""
     job: JobName
     """The job it is about; empty for an import that has not read its manifest yet."""
     state: OperationState
@@ -46,7 +46,7 @@ class Operation:
     ended_ms: int | None = None
     result: str = ""
     """What it made: a savepoint's id for a stop and an import, the level reached for a verify (or `damaged`), the URL for an export,
-    `sound` or `damaged` for a diagnosis."""
+    `sound` or `damaged` for a diagnosis, the reading's id for a read."""
     error_group: str = ""
     """The group of the error it failed with: decides a command's exit code. Empty where it did not fail."""
     error_code: str = ""

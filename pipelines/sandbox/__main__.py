@@ -1,4 +1,4 @@
-"""`python -m pipelines.sandbox FOLDER`: does the task that the folder's task.json describes, in a Spark of its own."""
+"""`python -m pipelines.sandbox FOLDER`: does the task that the folder's JSON describes, in a Spark of its own."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import json
 import os
 import sys
 import traceback
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import counting
+from pipelines.sandbox import counting, reading
 from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, CountTask
+from pipelines.sandbox.readings import READ_FILE, ReadTask
 
 
 def main(folder: Path) -> int:
     """The exit code: 0 with `result.json`, 1 with `error.json`."""
     try:
-        result = _count(folder)
+        result = _read(folder) if (folder / READ_FILE).is_file() else _count(folder)
     except Exception as error:  # noqa: BLE001  whatever happens, error.json says so
         traceback.print_exc()
-        _write(folder / ERROR_FILE, {"error_class": type(error).__name__, "message": str(error).strip()[:2000]})
+        _write(folder / ERROR_FILE, _said(error))
         return 1
     _write(folder / RESULT_FILE, result)
     return 0
@@ -33,6 +35,25 @@ def _count(folder: Path) -> dict[str, Any]:
             file.write(rows.as_line())
             file.flush()
     return {"spark_version": spark.version}
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    task = ReadTask.read(folder)
+    return asdict(reading.read(counting.session(task), task, folder))
+
+
+def _said(error: Exception) -> dict[str, Any]:
+    """Spark's errors about state say whose fault it is; any other is nobody's."""
+    if _is_sparks(error):
+        return asdict(counting.refusal(error))
+    return {"error_class": type(error).__name__, "message": str(error).strip()[:2000]}
+
+
+def _is_sparks(error: Exception) -> bool:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    return isinstance(error, PySparkException | Py4JJavaError)
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.sandbox.counts import CountTask, Store, StoreRows
+from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows
+from pipelines.sandbox.readings import ReadTask
 
 FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
@@ -51,7 +52,7 @@ def count(spark: Any, task: CountTask) -> Iterator[StoreRows]:
             yield _refused(store, error)
 
 
-def session(task: CountTask) -> Any:
+def session(task: CountTask | ReadTask) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(task.master).appName(task.app)
@@ -93,11 +94,17 @@ def counted_keys(frame: Any) -> int:
 
 
 def _refused(store: Store, error: Any) -> StoreRows:
+    found = refusal(error)
+    return StoreRows(store, 0, found.error_class, found.message, damaged=found.damaged)
+
+
+def refusal(error: Any) -> Refusal:
+    """What an error of Spark's says about the state that was to be read."""
     chain = _causes(error)
     words = [text for text in chain if text]
     error_class = _condition(error) or words[-1].partition(":")[0]
     blameless = error_class.startswith(NOT_THE_STATE) or any(name in text for name in NOT_THE_STATES_FAULT for text in words)
-    return StoreRows(store, 0, error_class, words[-1][:MESSAGE_CHARS], damaged=not blameless)
+    return Refusal(error_class, words[-1][:MESSAGE_CHARS], damaged=not blameless)
 
 
 def _condition(error: Any) -> str:

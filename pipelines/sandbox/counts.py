@@ -81,6 +81,15 @@ class StoreRows:
         return StoreRows(Store(**raw["store"]), raw["rows"], raw["error_class"], raw["message"], raw["damaged"])
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """Why state could not be read. `damaged`: the error is one of the state itself; the other kind is of this Spark or its confs."""
+
+    error_class: str
+    message: str
+    damaged: bool
+
+
 def read_rows(folder: Path) -> Iterator[StoreRows]:
     """The whole lines that the process has written so far."""
     path = folder / STORES_FILE

@@ -1,4 +1,4 @@
-"""Asks a sandbox for the rows of state stores: starts it, follows it, ends it."""
+"""Asks a sandbox about state: how many rows its stores have, or what the rows of one are. Starts it, follows it, ends it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.domain.errors import Unavailable
+from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, Unsupported
 from pipelines.sandbox import environment, processes
 from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, StoreRows, read_rows
+from pipelines.sandbox.readings import Far, ReadRows, ReadTask
 
 TIMEOUT_VARIABLE = "TIDEMARK_SANDBOX_TIMEOUT_S"
 TIMEOUT_S = 1800.0
@@ -39,6 +40,35 @@ def count(folder: Path, task: CountTask, python: str, watch: Callable[[int], Non
     return Counted(json.loads((folder / RESULT_FILE).read_text())["spark_version"], rows)
 
 
+def read(folder: Path, task: ReadTask, python: str, watch: Callable[[Far], None]) -> ReadRows:
+    """Reads in the empty `folder` with the interpreter `python`, where `rows` is what was read; `watch` is told how far it is.
+
+    What `watch` raises ends the process. Raises Corrupt (`state.damaged`), Unsupported (`state.unreadable`), and what `count` raises.
+    """
+    task.write(folder)
+    command = environment.command(python, "pipelines.sandbox")
+
+    def look() -> None:
+        watch(Far.read(folder) or Far("starting Spark", 0, 0))
+
+    processes.run(command, folder, environment.environ(task.master), LOG_FILE, look, timeout_s())
+    if not (folder / RESULT_FILE).is_file():
+        raise _unread(folder, task)
+    return ReadRows.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def _unread(folder: Path, task: ReadTask) -> TidemarkError:
+    """Of the state where Spark says that it is about state, else of the sandbox."""
+    path = folder / ERROR_FILE
+    said = json.loads(path.read_text()) if path.is_file() else {}
+    if "damaged" not in said:
+        return _failed(folder)
+    message = f"Store {task.store.store} of operator {task.store.operator} cannot be read: {said['error_class']}: {said['message']}"
+    if said["damaged"]:
+        return Corrupt("state.damaged", message, "Prove the savepoint: that says what of it is damaged. Another savepoint may be sound.")
+    return Unsupported("state.unreadable", message, "This Spark reads no such state: try with the Spark that the job runs on.")
+
+
 def timeout_s() -> float:
     """How long a one-off process may take."""
     return float(os.environ.get(TIMEOUT_VARIABLE, TIMEOUT_S))
@@ -49,4 +79,4 @@ def _failed(folder: Path) -> Unavailable:
     path = folder / ERROR_FILE
     said = json.loads(path.read_text()) if path.is_file() else {"error_class": "", "message": processes.tail(folder / LOG_FILE)}
     message = f"The sandbox's Spark failed: {said['error_class']}: {said['message']}"
-    return Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then verify again.")
+    return Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then try again.")

@@ -64,11 +64,22 @@ class Layout:
 
     @property
     def sandbox(self) -> Path:
-        """Scratch folders of proofs under way: a restored checkpoint, and what Spark writes while it tries it."""
+        """Scratch folders of work with Spark under way: a restored checkpoint, and what Spark writes while it reads or tries it."""
         return self.root / "sandbox"
 
     def sandbox_folder(self, operation: OperationId) -> Path:
         return self.sandbox / operation
+
+    @property
+    def readings(self) -> Path:
+        """State that was read of savepoints, a folder a savepoint: a cache, which anybody may delete."""
+        return self.root / "cache" / "states"
+
+    def readings_of(self, savepoint: SavepointId) -> Path:
+        return self.readings / savepoint
+
+    def reading(self, savepoint: SavepointId, reading: str) -> Path:
+        return self.readings_of(savepoint) / reading
 
     def job(self, job: JobName) -> Path:
         return self.jobs / job

@@ -13,7 +13,7 @@ from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE
 from pipelines.savepoint import library, restore
-from pipelines.workspace import events, experiments, exports, operations, proving, resumes
+from pipelines.workspace import events, experiments, exports, operations, proving, readings, resumes
 from pipelines.workspace.files import readable
 from pipelines.workspace.parts import Parts
 
@@ -21,13 +21,14 @@ from pipelines.workspace.parts import Parts
 def clean(parts: Parts) -> None:
     """Run once at the opening, when nobody else is at work in the workspace.
 
-    1. Savepoints that were not published, disposals that were begun, what exports left where they wrote, and proofs; 2. experiments are
-    completed, so that their forks are no half jobs; 3. half jobs and jobs that were being forgotten; 4. restores and runs that
-    nobody wants; 5. operations whose stop was never written down, and the reverse.
+    1. Savepoints that were not published, disposals that were begun, what exports left where they wrote, proofs, and state that was read of
+    savepoints that are gone; 2. experiments are completed, so that their forks are no half jobs; 3. half jobs and jobs that were being
+    forgotten; 4. restores and runs that nobody wants; 5. operations whose stop was never written down, and the reverse.
     """
     _savepoints(parts)  # 1
     exports.clean(parts)
     proving.clean(parts)
+    readings.clean(parts)
     experiments.complete(parts)  # 2
     for folder in _leftover_jobs(parts):  # 3
         shutil.rmtree(folder)

@@ -32,6 +32,7 @@ from pipelines.domain.requests import (
 )
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
+from pipelines.domain.states import StateQuery, StateRequest, StateRows, StateTable
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version
 
@@ -164,6 +165,21 @@ class Face(Protocol):
 
     def diagnose(self, subject: str) -> Sequence[Diagnosis]:
         """The doctor on a job's live checkpoint, a savepoint, or the checkpoint at a path or URL: one diagnosis a query."""
+        ...
+
+    def states(self, savepoint: str) -> Sequence[StateTable]:
+        """The tables of its state, with what was read of them so far. No Spark is started."""
+        ...
+
+    def read_state(self, savepoint: str, request: StateRequest) -> Operation:
+        """Read one table with Spark and keep its rows; the operation's result is the reading's id. What was read before is there at once.
+
+        NotFound (`state.not_found`), Invalid (`state.several`) where more than one could be meant.
+        """
+        ...
+
+    def query_state(self, savepoint: str, query: StateQuery) -> StateRows:
+        """Rows of what was read. NotFound (`state.not_read`) before, Invalid for SQL that is wrong or wants more than the state."""
         ...
 
     def space(self, job: str = "") -> Space:

@@ -47,7 +47,7 @@ class Parts:
     under_way: dict[OperationId, Ticket] = field(default_factory=dict)
     """Operations that work now, in this process."""
     proving: threading.Lock = field(default_factory=threading.Lock)
-    """Held by the one proof that runs; others wait for their turn."""
+    """Held by the one piece of work that runs in the sandbox; others wait for their turn."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _locks_turn: threading.Lock = field(default_factory=threading.Lock)
 

@@ -13,7 +13,7 @@ from pipelines.savepoint import annotating, choosing, gather, library
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import take as taking
 from pipelines.storage.protocol import Storage
-from pipelines.workspace import events, images, runs
+from pipelines.workspace import events, images, readings, runs
 from pipelines.workspace.parts import Parts
 
 
@@ -100,5 +100,6 @@ def dispose(parts: Parts, named: str, *, dry_run: bool) -> DisposePlan:
     disposed = disposing.dispose(parts.library, savepoint.id, parts.now_ms())
     with parts.catalog.writing() as writer:
         savepoint_rows.forget(writer, savepoint.id)
+    readings.forget(parts, savepoint.id)
     events.say(parts, "savepoint.disposed", JobName(savepoint.job), savepoint.id, f"savepoint {savepoint.id} was disposed of")
     return disposed

@@ -65,7 +65,7 @@ def _files(parts: Parts, savepoint: Savepoint, level: Trust, advance: Advance = 
 
 def _prove(parts: Parts, savepoint: Savepoint, operation: OperationId, ticket: Ticket) -> Verification:
     _keep_progress(parts, savepoint, Trust.PROVED)
-    with _turn(parts, ticket):
+    with turn(parts, ticket):
         answer = _recorded(parts, savepoint, proving.prove(parts, savepoint.id, operation, ticket))
     if answer.reached is Trust.PROVED and answer.proof is not None:
         events.say(parts, "savepoint.proved", savepoint.job, savepoint.id, _proved(savepoint, answer))
@@ -73,10 +73,10 @@ def _prove(parts: Parts, savepoint: Savepoint, operation: OperationId, ticket: T
 
 
 @contextmanager
-def _turn(parts: Parts, ticket: Ticket) -> Iterator[None]:
-    """One proof at a time: each starts two Sparks, and many asked for at once would take the machine from the jobs."""
+def turn(parts: Parts, ticket: Ticket) -> Iterator[None]:
+    """One piece of work with Spark at a time: many asked for at once would take the machine from the jobs."""
     while not parts.proving.acquire(timeout=TURN_S):
-        ticket.step("waiting for another proof")
+        ticket.step("waiting for the sandbox")
     try:
         yield
     finally:

@@ -31,6 +31,7 @@ from pipelines.domain.requests import (
 )
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
+from pipelines.domain.states import StateQuery, StateRequest, StateRows, StateTable
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version
 from pipelines.storage.layout import Layout
@@ -55,6 +56,7 @@ from pipelines.workspace import (
     savepoints,
     sealing,
     spaces,
+    states,
     stops,
     verifications,
     versions,
@@ -208,6 +210,15 @@ class Workspace:
 
     def diagnose(self, subject: str) -> Sequence[Diagnosis]:
         return diagnoses.diagnose(self.parts, subject)
+
+    def states(self, savepoint: str) -> Sequence[StateTable]:
+        return states.listed(self.parts, savepoint)
+
+    def read_state(self, savepoint: str, request: StateRequest) -> Operation:
+        return states.read(self.parts, savepoint, request)
+
+    def query_state(self, savepoint: str, query: StateQuery) -> StateRows:
+        return states.query(self.parts, savepoint, query)
 
     def space(self, job: str = "") -> Space:
         return spaces.space(self.parts, job)

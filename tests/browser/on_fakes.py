@@ -12,6 +12,7 @@ from pipelines.api.app import create_api
 from tests import faces, samples
 from tests.browser import waves
 from tests.faces import FakeFace
+from tests.memory import Memory
 
 DAMAGED = "sp-000000000003"
 
@@ -22,10 +23,13 @@ def main() -> None:
     asked.add_argument("--port", type=int, default=0)
     asked.add_argument("--busy", action="store_true", help="with jobs run elsewhere and operations under way")
     asked.add_argument("--damaged", action="store_true", help="with a savepoint and a failed job that are damaged")
+    asked.add_argument("--memory", action="store_true", help="with much state of several kinds")
     given = asked.parse_args()
     faces.NOW_MS = samples.NOW_MS = int(time.time() * 1_000)
     face = FakeFace.busy() if given.busy else FakeFace.sample()
     vars(face)["series"] = waves.series
+    if given.memory:
+        face.memory = Memory(rows=25_000, several=True)
     if given.damaged:
         face.damaged |= {DAMAGED, "post_engagement_split"}
         face.verify(DAMAGED)

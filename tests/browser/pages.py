@@ -15,6 +15,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "job_events": ("/job?job=post_engagement&tab=Events", "[data-testid=table-occurrences] tbody tr"),
     "savepoints": ("/savepoints", "[data-testid=stDataFrame]"),
     "savepoint": ("/savepoints?savepoint=sp-000000000002", "[data-testid=savepoint-id]"),
+    "state": ("/state?savepoint=sp-000000000007", ".js-plotly-plot .main-svg"),
+    "state_unread": ("/state?savepoint=sp-000000000002", ".st-key-empty_unread"),
     "versions": ("/versions?savepoint=sp-000000000002", ".js-plotly-plot .main-svg"),
     "experiments": ("/experiments", "[data-testid=table-experiments] tbody tr"),
     "experiment": ("/experiments?experiment=ex-1", ".st-key-card_side_a"),

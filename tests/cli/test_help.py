@@ -30,6 +30,7 @@ PROMISED = [
     "resume",
     "savepoint",
     "savepoints",
+    "state",
     "verify",
     "annotate",
     "dispose",

@@ -13,6 +13,7 @@ import pytest
 from pipelines.api.app import create_api
 from pipelines.cli.remote import RemoteFace
 from pipelines.domain.errors import FACES, GROUPS, TidemarkError, Unavailable
+from pipelines.domain.operations import OperationState
 from pipelines.domain.requests import (
     AnnotateRequest,
     AttachRequest,
@@ -26,6 +27,7 @@ from pipelines.domain.requests import (
     StopRequest,
     TakeRequest,
 )
+from pipelines.domain.states import StateQuery, StateRequest, StateRows
 from pipelines.domain.trust import Trust
 from pipelines.workspace.face import Face
 from tests.api.serving import serving
@@ -38,6 +40,15 @@ JOB = "post_engagement"
 RUN = RunRequest("new", "new.py", "print('é')\n", ("--x", "{output}"), {"a": "b"}, "local[1]", "/py", "/src/new.py", FIRST)
 FULL_FORK = ForkRequest("c", "print()\n", "c.py", ("1",), {"k": "v"}, "local[1]", {"*": "fresh"}, ("more",))
 ATTACH = AttachRequest("far", {"a": "s3://lake/a"}, "parquet", "s3://o", "far.py", "print()", ("1",), {"k": "v"}, "yarn", "4.1.0")
+
+
+def asked(face: Face, query: StateQuery) -> StateRows:
+    """The answer of a face that has read the state."""
+    begun = face.read_state(FIRST, StateRequest())
+    while face.operation(begun.id).state is OperationState.RUNNING:
+        pass
+    return face.query_state(FIRST, query)
+
 
 CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "jobs": [lambda f: f.jobs()],
@@ -86,6 +97,15 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "start_verify": [lambda f: f.start_verify(FIRST), lambda f: f.start_verify(FIRST, Trust.PROVED)],
     "verification": [lambda f: f.verification(PROVED), lambda f: f.verification(FIRST)],
     "diagnose": [lambda f: f.diagnose(JOB), lambda f: f.diagnose(f"{ROOT}/{FIRST}"), lambda f: f.diagnose("/data/ü/checkpoint")],
+    "states": [lambda f: f.states(FIRST), lambda f: f.states(f"{ROOT}/{FIRST}")],
+    "read_state": [
+        lambda f: f.read_state(FIRST, StateRequest()),
+        lambda f: f.read_state(FIRST, StateRequest("counts", 0, "default", "", 9)),
+    ],
+    "query_state": [
+        lambda f: asked(f, StateQuery(sort="key.post", descending=True, filter="p1", offset=1, limit=3)),
+        lambda f: asked(f, StateQuery("counts", 0, "default", sql='SELECT key.window.start AS "ü", count(*) FROM state GROUP BY 1')),
+    ],
     "space": [lambda f: f.space(), lambda f: f.space("clicks")],
     "export": [
         lambda f: f.export(FIRST, ExportRequest("s3://lake/one", True, True)),

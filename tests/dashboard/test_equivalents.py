@@ -15,6 +15,7 @@ from dashboard import equivalents
 from dashboard.equivalents import Equivalent
 from pipelines.cli.app import app as command_line
 from pipelines.domain.requests import AttachRequest, ResumeRequest
+from pipelines.domain.states import StateQuery, StateRequest
 from pipelines.domain.trust import Trust
 from tests.api.serving import serving
 from tests.faces import FakeFace
@@ -58,6 +59,19 @@ SAID = {
     "import": (equivalents.import_savepoint(URL, "s3://b/x"), "import s3://b/x"),
     "annotate": (equivalents.annotate("sp-1", URL, label="it's"), "annotate sp-1 --label 'it'\"'\"'s'"),
     "dispose": (equivalents.dispose(["sp-1", "sp-2"], URL), "dispose sp-1 sp-2"),
+    "states": (equivalents.states("sp-1", URL), "state sp-1 --tables"),
+    "read state": (
+        equivalents.read_state("sp-1", URL, StateRequest("q", 0, "default", "seen", 9)),
+        "state sp-1 --query q --operator 0 --store default --variable seen --read-rows 9",
+    ),
+    "show state": (
+        equivalents.query_state("sp-1", URL, StateQuery("q", sort="key.post", descending=True, filter="a b", limit=9)),
+        "state sp-1 --query q --filter 'a b' --sort=-key.post --limit 9",
+    ),
+    "ask state": (
+        equivalents.query_state("sp-1", URL, StateQuery(operator=1, store="left", sql="SELECT 'x'")),
+        "state sp-1 --operator 1 --store left --sql 'SELECT '\"'\"'x'\"'\"'' --limit 100",
+    ),
     "operations": (equivalents.operations(URL), "operations --running"),
     "sizes": (equivalents.sizes(URL), "savepoints --sizes"),
 }

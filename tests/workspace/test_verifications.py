@@ -157,7 +157,7 @@ def test_a_proof_waits_for_the_one_that_runs_and_can_be_cancelled_meanwhile(hous
     assert isinstance(taken, Savepoint)
     with house.face.parts.proving:
         operation = house.face.start_verify(taken.id, Trust.PROVED)
-        until(lambda: (house.face.operation(operation.id).amount or Amount("")).step == "waiting for another proof")
+        until(lambda: (house.face.operation(operation.id).amount or Amount("")).step == "waiting for the sandbox")
         house.face.cancel(operation.id)
         until(lambda: house.face.operation(operation.id).state is OperationState.CANCELLED)
     assert not house.face.parts.proving.locked()

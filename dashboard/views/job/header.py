@@ -64,6 +64,8 @@ def _more(name: str, detail: JobDetail, running: bool) -> None:
     with st.popover("", icon=":material/more_horiz:", key="more", help="More"):
         if not running and not job.attached and st.button("Upgrade…", icon=":material/upgrade:", type="tertiary", key="upgrade"):
             navigation.go("upgrade", job=name)
+        if streams(detail) and st.button("Look into the state", icon=":material/database:", type="tertiary", key="look_into_state"):
+            navigation.go("state", job=name)
         if running:
             if st.button("Cancel at once…", icon=":material/cancel:", type="tertiary", key="cancel"):
                 actions.ask_cancel(name)

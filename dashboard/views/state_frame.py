@@ -1,0 +1,60 @@
+"""An answer about state as a table: numbers stay numbers, times are times, what is nested is JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import session
+from dashboard.components.frames import save_buttons
+from pipelines.domain.states import StateColumn, StateRows
+
+ROW_PX = 35
+MOST_ROWS = 12
+EXACT = 2**53
+"""From here on a browser's numbers are not exact: such a value is shown as text."""
+
+
+def show(found: StateRows, *, key: str, label: str) -> None:
+    """Draws the rows, as high as they are up to a dozen, with the way to take them along."""
+    rows = frame(found)
+    st.dataframe(
+        rows,
+        key=key,
+        hide_index=True,
+        column_config={one.name: _column(one) for one in found.columns},
+        row_height=ROW_PX,
+        height="content" if len(found.rows) <= MOST_ROWS else (MOST_ROWS + 1) * ROW_PX,
+        placeholder="–",
+        alt=label,
+    )
+    save_buttons(rows, name=key, key=key)
+
+
+def frame(found: StateRows) -> pd.DataFrame:
+    """One column for each of the answer's."""
+    columns = {one.name: [_value(row[at], one) for row in found.rows] for at, one in enumerate(found.columns)}
+    return pd.DataFrame(columns)
+
+
+def _value(value: Any, column: StateColumn) -> Any:
+    if value is None:
+        return None
+    if column.kind == "time":
+        return datetime.fromtimestamp(value / 1_000, UTC)
+    if column.kind == "nested":
+        return json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, int) and abs(value) >= EXACT else value
+
+
+def _column(column: StateColumn) -> Any:
+    make = st.column_config
+    if column.kind == "time":
+        return make.DatetimeColumn(column.name, format="YYYY-MM-DD HH:mm:ss", timezone=str(session.zone()), help=column.type)
+    if column.kind == "number" and not column.name.endswith("partition_id"):
+        return make.NumberColumn(column.name, format="localized", help=column.type)
+    return make.Column(column.name, help=column.type)

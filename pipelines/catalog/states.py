@@ -1,0 +1,147 @@
+"""Questions to a reading of state: a page of its rows, or a SELECT of somebody's own, in a DuckDB that sees nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pipelines.catalog.connection import sealed
+from pipelines.catalog.state_columns import Field, flattened
+from pipelines.catalog.tables import row
+from pipelines.domain.errors import Invalid, NotFound, Unavailable
+from pipelines.domain.states import StateQuery, StateRows
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MOST_ROWS = 10_000
+"""Of one answer."""
+SECONDS = 20.0
+"""A question that takes longer is ended."""
+_COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/|;", re.DOTALL)
+TEACHES = "The view `state` has the columns key and value (structs: key.post, value.*) and partition_id."
+
+
+def query(files: Sequence[str], asked: StateQuery, *, seconds: float = SECONDS) -> StateRows:
+    """The answer to `asked` over the Parquet files of a reading. Invalid (`state.sql`, `state.only_select`, `state.sort`, `state.limit`),
+    Unavailable (`state.timeout`), NotFound (`state.not_read`) where the files are gone."""
+    if not 0 < asked.limit <= MOST_ROWS or asked.offset < 0:
+        raise Invalid("state.limit", f"{asked.limit} rows from {asked.offset} on cannot be shown", f"Ask for 1 to {MOST_ROWS:,} rows.")
+    began = time.perf_counter()
+    with sealed(files) as db, _limited(db, seconds), _viewed(db, files), _refused():
+        found = _free(db, asked) if asked.sql else _page(db, asked)
+    return replace(found, took_ms=(time.perf_counter() - began) * 1000)
+
+
+def _page(db: DuckDBPyConnection, asked: StateQuery) -> StateRows:
+    fields = _fields(db, "state")
+    kept, values = "state", []
+    if asked.filter:
+        kept = f"(SELECT * FROM state WHERE {' OR '.join(f'contains(lower({one.sql}::VARCHAR), ?)' for one in fields)})"
+        values = [asked.filter.lower()] * len(fields)
+    order = f"ORDER BY {_sort(fields, asked.sort)} {'DESC' if asked.descending else 'ASC'} NULLS LAST" if asked.sort else ""
+    counted = row(db, f"SELECT count(*) FROM {kept}", values)
+    rows, more = _rows(db, fields, f"SELECT * FROM {kept} {order}", asked, values)
+    return StateRows(tuple(one.column for one in fields), rows, counted[0] if counted else 0, more, 0.0)
+
+
+def _free(db: DuckDBPyConnection, asked: StateQuery) -> StateRows:
+    text = only_select(db, asked.sql)
+    fields = _fields(db, f"(\n{text}\n)")
+    rows, more = _rows(db, fields, text, asked, [])
+    return StateRows(tuple(one.column for one in fields), rows, None, more, 0.0)
+
+
+def only_select(db: DuckDBPyConnection, sql: str) -> str:
+    """The one statement in `sql`, without what ends it; Invalid (`state.only_select`) for any other number or kind."""
+    statements = db.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type.name != "SELECT":
+        raise Invalid("state.only_select", "The state is only looked at: give one SELECT", TEACHES)
+    return _open_ended(str(statements[0].query))
+
+
+def _open_ended(statement: str) -> str:
+    """`statement` without the semicolon that ends it, and the comments behind that: it is about to stand in parentheses."""
+    ends = (at for at, character in enumerate(statement) if character == ";")
+    return next((statement[:at] for at in ends if not _COMMENTS.sub("", statement[at + 1 :]).strip()), statement)
+
+
+def _fields(db: DuckDBPyConnection, relation: str) -> list[Field]:
+    shown = db.sql(f"SELECT * FROM {relation} LIMIT 0")
+    return list(flattened(list(zip(shown.columns, shown.types, strict=True))))
+
+
+def _sort(fields: Sequence[Field], name: str) -> str:
+    for one in fields:
+        if one.column.name == name:
+            return one.sql
+    raise Invalid("state.sort", f"There is no column {name!r}", f"There are {', '.join(one.column.name for one in fields)}.")
+
+
+def _rows(
+    db: DuckDBPyConnection, fields: Sequence[Field], relation: str, asked: StateQuery, values: Sequence[str]
+) -> tuple[tuple[tuple[Any, ...], ...], bool]:
+    """A page of rows as JSON's types, and whether there are more: one more than asked for is read."""
+    shown = ", ".join(one.as_json for one in fields)
+    page = f"SELECT * FROM (\n{relation}\n) LIMIT {asked.limit + 1:d} OFFSET {asked.offset:d}"
+    found = db.execute(f"SELECT {shown} FROM ({page})", list(values)).fetchall()
+    rows = tuple(tuple(None if text is None else json.loads(text, parse_constant=str) for text in one) for one in found)
+    return rows[: asked.limit], len(rows) > asked.limit
+
+
+@contextmanager
+def _viewed(db: DuckDBPyConnection, files: Sequence[str]) -> Iterator[None]:
+    """The view `state` over `files`; NotFound (`state.not_read`) where these are gone, also while they are read."""
+    import duckdb
+
+    try:
+        db.execute(f"CREATE VIEW state AS SELECT * FROM read_parquet([{', '.join(map(_text, files))}])")
+        yield
+    except (duckdb.IOException, duckdb.PermissionException) as error:
+        raise NotFound("state.not_read", "The rows that were read are gone", "Read the state again.") from error
+
+
+@contextmanager
+def _limited(db: DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Interrupts the connection after `seconds`; Unavailable (`state.timeout`) then."""
+    import duckdb
+
+    timer = threading.Timer(seconds, db.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        said = f"The question took more than {seconds:g} s and was ended"
+        raise Unavailable("state.timeout", said, "Ask for fewer rows, or aggregate in fewer steps.") from error
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """What DuckDB says of somebody's SQL is theirs to mend, what it says of the files is ours."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.IOException):
+        raise
+    except duckdb.PermissionException as error:
+        raise Invalid("state.outside", f"Only the state can be asked: {_first_line(error)}", TEACHES) from error
+    except duckdb.Error as error:
+        raise Invalid("state.sql", _first_line(error), TEACHES) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n\n")[0].replace("\n", " ")
+
+
+def _text(path: str) -> str:
+    return "'" + path.replace("'", "''") + "'"

@@ -1,0 +1,31 @@
+"""State variables of a transformWithState: what the operator's metadata says of them (`operatorPropertiesJson`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.checkpoint import logs, operators
+
+KINDS = {"ValueState": "value", "ListState": "list", "MapState": "map"}
+"""Spark's name of a kind (StateVariableType) -> ours. Timers are a kind too, which Spark reads in another way."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One state variable; `kind` is value, list or map."""
+
+    name: str
+    kind: str
+
+
+def parse(path: str, data: bytes) -> tuple[Variable, ...]:
+    """The variables that the operator metadata `data` names, none for other operators; raises Corrupt, Unsupported."""
+    raw = logs.json_object(path, "\n".join(logs.parse(path, data, operators.NEWEST).lines))
+    said = logs.field(path, raw, "operatorPropertiesJson", str, "")
+    found: list[Any] = logs.field(path, logs.json_object(path, said), "stateVariables", list, []) if said else []
+    return tuple(_variable(path, one) for one in found if isinstance(one, dict) and one.get("stateVariableType") in KINDS)
+
+
+def _variable(path: str, raw: dict[str, Any]) -> Variable:
+    return Variable(logs.field(path, raw, "stateName", str), KINDS[logs.field(path, raw, "stateVariableType", str)])

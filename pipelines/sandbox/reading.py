@@ -1,0 +1,96 @@
+"""Reads one table of state with Spark's own `statestore` source and leaves its rows as Parquet.
+
+Measured with Spark 4.3.0: the source gives `key` and `value` as structs and `partition_id`; of a list variable `key` and `list_element`, of
+a map `key`, `user_map_key` and `user_map_value`. A side of a join is read by `joinSide` in every state format of joins. Keys and values
+that hold nothing (a deduplication's value, a limit's key) are of the type void, which Parquet does not have: they are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pipelines.sandbox.counting import FORMAT_CONF
+from pipelines.sandbox.readings import FAR_FILE, ROWS_FOLDER, Far, ReadRows, ReadTask
+
+PARTITION = "partition_id"
+SIDES = ("left", "right")
+LOOK_S = 0.2
+MICROS = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+"""Spark's default is INT96, which does not say whether it is a moment or a time on a wall."""
+
+
+def read(spark: Any, task: ReadTask, folder: Path) -> ReadRows:
+    """The rows go to `rows` in `folder`. Raises what Spark raises."""
+    frame = storable(_frame(spark, task))
+    with _followed(spark, folder, "counting rows"):
+        counted = {int(one): int(rows) for one, rows in frame.groupBy(PARTITION).count().collect()}
+    total = sum(counted.values())
+    kept = frame if total <= task.limit else frame.limit(task.limit)
+    with _followed(spark, folder, "reading rows"):
+        kept.write.option("compression", "snappy").parquet(str(folder / ROWS_FOLDER))
+    return ReadRows(spark.version, counted, min(total, task.limit))
+
+
+def _frame(spark: Any, task: ReadTask) -> Any:
+    """Spark's reader takes the confs that the offset log pins from there, but the checkpoint format from the session."""
+    store, reading = task.store, spark.newSession()
+    reading.conf.set(FORMAT_CONF, str(store.state_format))
+    reading.conf.set(*MICROS)
+    reader = reading.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
+    if store.store in SIDES:
+        reader = reader.option("joinSide", store.store)
+    elif task.variable:
+        reader = reader.option("stateVarName", task.variable)
+    else:
+        reader = reader.option("storeName", store.store)
+    return reader.load(store.checkpoint)
+
+
+def storable(frame: Any) -> Any:
+    """`frame` without what is of the type void; the structs that are left keep their names."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import NullType, StructType
+
+    kept = []
+    for field in frame.schema.fields:
+        if isinstance(field.dataType, StructType):
+            inside = [one.name for one in field.dataType.fields if not isinstance(one.dataType, NullType)]
+            parts = [F.col(field.name).getField(name).alias(name) for name in inside]
+            kept += [F.struct(*parts).alias(field.name)] if parts else []
+        elif not isinstance(field.dataType, NullType):
+            kept.append(F.col(field.name))
+    return frame.select(*kept)
+
+
+@contextmanager
+def _followed(spark: Any, folder: Path, step: str) -> Iterator[None]:
+    """Writes how many partitions of the block's Spark job are done, as long as it lasts."""
+    over = threading.Event()
+
+    def look() -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while True:
+            stages = [info for one in tracker.getActiveStageIds() if (info := tracker.getStageInfo(one)) is not None]
+            _say(folder, Far(step, sum(one.numCompletedTasks for one in stages), sum(one.numTasks for one in stages)))
+            if over.wait(LOOK_S):
+                return
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()
+
+
+def _say(folder: Path, far: Far) -> None:
+    aside = folder / f".{FAR_FILE}.tmp"
+    aside.write_text(json.dumps(asdict(far)))
+    aside.replace(folder / FAR_FILE)

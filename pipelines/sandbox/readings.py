@@ -1,0 +1,71 @@
+"""What is asked of the sandbox about one table of state, and what it answers: plain data, as JSON between two interpreters.
+
+The folder of a task: `reading.json` (a `ReadTask`) is there before the start; the process replaces `far.json` (a `Far`) as it goes, leaves
+the rows as Parquet in `rows/`, and writes `result.json` (a `ReadRows`) or `error.json` (a `Refusal`) as its last act.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pipelines.sandbox.counts import Store
+
+READ_FILE = "reading.json"
+FAR_FILE = "far.json"
+ROWS_FOLDER = "rows"
+
+
+@dataclass(frozen=True)
+class ReadTask:
+    """Read at most `limit` rows of a store (a side of a join, a variable), with a Spark on `master` that has the confs of the job."""
+
+    format: int
+    app: str
+    master: str
+    conf: Mapping[str, str]
+    store: Store
+    variable: str
+    limit: int
+
+    def write(self, folder: Path) -> None:
+        (folder / READ_FILE).write_text(json.dumps(asdict(self)))
+
+    @staticmethod
+    def read(folder: Path) -> ReadTask:
+        raw = json.loads((folder / READ_FILE).read_text())
+        return ReadTask(**{**raw, "store": Store(**raw["store"])})
+
+
+@dataclass(frozen=True)
+class Far:
+    """How far the process is: partitions done of a step."""
+
+    step: str
+    done: int
+    total: int
+
+    @staticmethod
+    def read(folder: Path) -> Far | None:
+        path = folder / FAR_FILE
+        return Far(**json.loads(path.read_text())) if path.is_file() else None
+
+
+@dataclass(frozen=True)
+class ReadRows:
+    """What was read: rows of the whole table by partition, and how many of them are in `rows/`."""
+
+    spark_version: str
+    partitions: Mapping[int, int]
+    rows: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.partitions.values())
+
+    @staticmethod
+    def from_json(raw: Mapping[str, object]) -> ReadRows:
+        counted: Mapping[str, int] = raw["partitions"]  # type: ignore[assignment]
+        return ReadRows(str(raw["spark_version"]), {int(one): rows for one, rows in counted.items()}, int(str(raw["rows"])))

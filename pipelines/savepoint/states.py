@@ -1,0 +1,86 @@
+"""The tables of a savepoint's state, from its manifest and its operators' metadata: no Spark is needed to name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pipelines.checkpoint import operators, variables
+from pipelines.domain.savepoints import Manifest, Operator, QueryImage
+from pipelines.domain.states import StateTable
+from pipelines.savepoint import places
+from pipelines.storage.protocol import Storage
+
+JOIN = "symmetricHashJoin"
+TRANSFORM = "transformWithState"
+SIDES = ("left", "right")
+
+
+def tables(library: Storage, manifest: Manifest) -> tuple[StateTable, ...]:
+    """Every table in the order of queries and operators, `operator_rows` and `reading` not known yet. Raises Corrupt, Unsupported."""
+    return tuple(
+        table for image in manifest.queries for operator in image.operators for table in _of_operator(library, manifest, image, operator)
+    )
+
+
+def _of_operator(library: Storage, manifest: Manifest, image: QueryImage, operator: Operator) -> Iterator[StateTable]:
+    plain = [_table(manifest, image, operator, store) for store in operator.stores]
+    if operator.name == JOIN:
+        yield from _sides(manifest, image, operator)
+        yield from (replace(one, internal=True) for one in plain if one.store != operators.DEFAULT_STORE)
+    elif TRANSFORM in operator.name:
+        yield from (
+            replace(one, variable=variable.name, kind=variable.kind)
+            for one in plain
+            for variable in _variables(library, manifest, image, operator)
+        )
+    else:
+        yield from plain
+
+
+def _sides(manifest: Manifest, image: QueryImage, operator: Operator) -> Iterator[StateTable]:
+    """A side is what Spark's `joinSide` reads: of two stores, or of the one that holds all (the join's state formats from 3 on)."""
+    for side in SIDES:
+        own = [store for store in operator.stores if store.startswith(f"{side}-")] or list(operator.stores)
+        size = sum(_bytes(manifest, image, operator, store) for store in own)
+        yield replace(_table(manifest, image, operator, side), bytes=size)
+
+
+def _table(manifest: Manifest, image: QueryImage, operator: Operator, store: str) -> StateTable:
+    return StateTable(
+        query=image.query,
+        operator=operator.id,
+        name=operator.name,
+        store=store,
+        variable="",
+        kind="",
+        internal=False,
+        provider=image.provider,
+        partitions=operator.partitions,
+        batch=image.batch,
+        bytes=_bytes(manifest, image, operator, store),
+        operator_rows=None,
+    )
+
+
+def _bytes(manifest: Manifest, image: QueryImage, operator: Operator, store: str) -> int:
+    """Of a store's files in all partitions. The default store's lie right in the partition's folder, where others have one of their own."""
+    base = f"{places.checkpoint(image.query)}/{operators.folder(operator.id)}/"
+    others = {f"/{name}/" for name in operator.stores if name != operators.DEFAULT_STORE}
+    size = 0
+    for file in manifest.files:
+        partition, slash, inside = file.path.removeprefix(base).partition("/")
+        if file.path.startswith(base) and partition.isdigit() and slash:
+            named = next((name for name in others if f"/{inside}".startswith(name)), "")
+            size += file.bytes if named.strip("/") == ("" if store == operators.DEFAULT_STORE else store) else 0
+    return size
+
+
+def _variables(library: Storage, manifest: Manifest, image: QueryImage, operator: Operator) -> Sequence[variables.Variable]:
+    """As the newest metadata of the operator names them; none where the checkpoint has no such metadata."""
+    base = f"{places.checkpoint(image.query)}/{operators.folder(operator.id)}/{operators.METADATA}/v2/"
+    numbers = [path for file in manifest.files if (path := file.path).startswith(base) and path.removeprefix(base).isdigit()]
+    if not numbers:
+        return ()
+    newest = max(numbers, key=lambda path: int(path.removeprefix(base)))
+    return variables.parse(newest, library.read(places.inside(manifest.id, newest)))

@@ -1,0 +1,84 @@
+"""Readings: state that was read of savepoints, kept as a cache beside them. It is bounded, and may be deleted at any time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipelines.domain.errors import Corrupt
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.states import Reading
+from pipelines.sandbox.readings import ROWS_FOLDER
+from pipelines.workspace.parts import Parts
+
+READING_FILE = "reading.json"
+MOST_BYTES = 5_000_000_000
+MOST_BYTES_VARIABLE = "TIDEMARK_STATE_CACHE_BYTES"
+"""What all readings together may take; the oldest go first."""
+
+
+def find(parts: Parts, savepoint: SavepointId, named: str) -> Reading | None:
+    """The reading of that id; None where there is none, or a damaged one, which can be read again."""
+    try:
+        return parts.files.find(Reading, parts.layout.reading(savepoint, named) / READING_FILE)
+    except Corrupt:
+        return None
+
+
+def files(parts: Parts, reading: Reading) -> Sequence[str]:
+    """The Parquet files that hold its rows."""
+    return [str(path) for path in sorted((parts.layout.reading(reading.savepoint, reading.id) / ROWS_FOLDER).glob("*.parquet"))]
+
+
+def size(folder: Path) -> int:
+    """Bytes of all files below `folder`."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def publish(parts: Parts, reading: Reading, made: Path) -> None:
+    """`made`, a scratch folder that holds the rows, becomes the reading; an older one of the same id goes to a folder beside `made`.
+
+    1. what it is, is written into `made`; 2. the older one moves away; 3. `made` gets its place and is listed, whole.
+    """
+    place = parts.layout.reading(reading.savepoint, reading.id)
+    parts.files.write(made / READING_FILE, reading)  # 1
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.exists():
+        place.rename(made.with_name(f"{made.name}.older"))  # 2
+    made.rename(place)  # 3
+    _bound(parts, reading)
+
+
+def forget(parts: Parts, savepoint: SavepointId) -> None:
+    """Removes the readings of a savepoint."""
+    shutil.rmtree(parts.layout.readings_of(savepoint), ignore_errors=True)
+
+
+def clean(parts: Parts) -> None:
+    """Removes the readings of savepoints that are gone."""
+    for folder in _folders(parts.layout.readings):
+        if not parts.layout.savepoint(SavepointId(folder.name)).is_dir():
+            shutil.rmtree(folder)
+
+
+def _bound(parts: Parts, newest: Reading) -> None:
+    """Removes the oldest readings until the others fit; the newest stays, however large it is."""
+    known = [one for folder in _folders(parts.layout.readings) for one in _of(parts, SavepointId(folder.name))]
+    left = int(os.environ.get(MOST_BYTES_VARIABLE, MOST_BYTES)) - newest.bytes
+    for one in sorted(known, key=lambda one: one.read_ms, reverse=True):
+        if one.id == newest.id:
+            continue
+        left -= one.bytes
+        if left < 0:
+            shutil.rmtree(parts.layout.reading(one.savepoint, one.id))
+
+
+def _of(parts: Parts, savepoint: SavepointId) -> list[Reading]:
+    found = (find(parts, savepoint, folder.name) for folder in _folders(parts.layout.readings_of(savepoint)))
+    return [one for one in found if one is not None]
+
+
+def _folders(parent: Path) -> list[Path]:
+    return sorted(path for path in parent.iterdir() if path.is_dir()) if parent.is_dir() else []

@@ -1,0 +1,135 @@
+"""The page of state: nothing yet, being read, read; rows filtered and sorted; SQL and its errors."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from dashboard import state_charts
+from pipelines.domain.requests import TakeRequest
+from pipelines.domain.states import StateRequest
+from tests.dashboard.opening import Opener, clicked, said, selected
+from tests.faces import FakeFace
+
+SAVEPOINT = "sp-000000000002"
+
+
+def face(*, several: bool = False, read: bool = True, rows: int = 116) -> FakeFace:
+    made = FakeFace.sample()
+    made.memory.several, made.memory.rows = several, rows
+    if read:
+        read_all(made, StateRequest(operator=0))
+    made.calls.clear()
+    return made
+
+
+def read_all(made: FakeFace, request: StateRequest) -> None:
+    begun = made.read_state(SAVEPOINT, request)
+    while made.operation(begun.id).state == "running":
+        pass
+
+
+def shown(app: AppTest) -> int:
+    """Rows of the first table."""
+    return len(app.dataframe[0].value)
+
+
+def test_a_table_that_was_not_read_is_read_by_one_click(opened: Opener) -> None:
+    made = face(read=False)
+    app = opened(made, "state", savepoint=SAVEPOINT)
+    assert "Not read yet" in said(app) and "held 116 rows" in said(app)
+    app = clicked(app, "read_state")
+    assert [name for name, _ in made.calls] == ["read_state"]
+    assert "Reading the state of" in said(app) and app.button(key="read_state").disabled
+    while not made.readings:
+        app.run()
+    app.run()
+    assert "Rows by partition" not in said(app) and shown(app) == 116
+    assert "all of them read" in said(app)
+
+
+def test_rows_have_their_figures_and_types(opened: Opener) -> None:
+    app = opened(face(), "state", savepoint=SAVEPOINT)
+    frame = app.dataframe[0].value
+    assert list(frame.columns)[:4] == ["key.window.start", "key.window.end", "key.post", "value.views"]
+    assert str(frame["key.window.start"].dtype).startswith("datetime64") and frame["value.views"].dtype == "int64"
+    assert "1.7×" in said(app)
+    panels = [one.proto.json for one in app.get("bidi_component") if "tidemark_panel" in one.proto.component_name]
+    assert any("Rows by partition" in one for one in panels) and any("Rows by window.start" in one for one in panels)
+
+
+def test_a_filter_and_an_order_stand_in_the_address(opened: Opener) -> None:
+    made = face()
+    app = opened(made, "state", savepoint=SAVEPOINT, filter="p62", sort="-value.views")
+    views = list(app.dataframe[0].value["value.views"])
+    assert 0 < len(views) < 116 and views == sorted(views, reverse=True)
+    app = opened(made, "state", savepoint=SAVEPOINT)
+    next(one for one in app.text_input if one.placeholder == "Filter by any value").set_value("nothing has this").run()
+    assert selected(app, "filter") == "nothing has this" and "No row is like this" in said(app)
+
+
+def test_many_rows_come_in_pages(opened: Opener) -> None:
+    app = opened(face(rows=1_200), "state", savepoint=SAVEPOINT)
+    assert shown(app) == 500 and "Rows 1 to 500 of 1,200" in said(app)
+    app = clicked(clicked(app, "state_behind"), "state_behind")
+    assert shown(app) == 200 and selected(app, "rows") == "2" and app.button(key="state_behind").disabled
+
+
+def test_rows_beyond_the_bound_are_read_when_somebody_asks(opened: Opener) -> None:
+    made = face(read=False)
+    read_all(made, StateRequest(limit=50))
+    made.calls.clear()
+    app = opened(made, "state", savepoint=SAVEPOINT)
+    assert "50 of 116 rows were read" in said(app) and shown(app) == 50
+    clicked(app, "read_all")
+    assert made.calls == [("read_state", StateRequest("counts", 0, "default", "", 116))]
+
+
+def test_sql_answers_below_its_box_and_stays_in_the_address(opened: Opener) -> None:
+    app = opened(face(), "state", savepoint=SAVEPOINT)
+    app.text_area[0].set_value("SELECT count(*) AS rows, max(value.views) AS most FROM state")
+    app = clicked(app, "state_sql_run")
+    assert app.dataframe[1].value["rows"][0] == 116
+    assert selected(app, "sql").startswith("SELECT count(*)")
+
+
+def test_wrong_sql_is_said_and_what_was_typed_stays(opened: Opener) -> None:
+    app = opened(face(), "state", savepoint=SAVEPOINT)
+    app.text_area[0].set_value("SELECT * FROM read_text('/etc/passwd')")
+    app = clicked(app, "state_sql_run")
+    assert "state.outside" in said(app) and "root:" not in said(app)
+    assert app.text_area[0].value == "SELECT * FROM read_text('/etc/passwd')"
+    assert len(app.dataframe) == 1
+
+
+def test_one_of_several_tables_is_chosen_by_the_address(opened: Opener) -> None:
+    made = face(several=True)
+    app = opened(made, "state", savepoint=SAVEPOINT, query="counts", operator="1", store="right")
+    assert "Not read yet" in said(app)
+    picker = next(one for one in app.selectbox if one.label == "State")
+    assert len(picker.options) == 5 and "seen (map)" in picker.options[4] and "internal" in picker.options[3]
+    picker.set_value(0).run()
+    assert selected(app, "store") == "default" and "all of them read" in said(app)
+
+
+def test_a_running_job_is_looked_into_by_way_of_a_savepoint(opened: Opener) -> None:
+    made = face(read=False)
+    app = opened(made, "state", job="post_engagement")
+    assert "at batch 9" in said(app)
+    app = clicked(app, "state_now")
+    assert made.calls == [("take", TakeRequest())] and selected(app, "savepoint") == made.savepoints()[0].id
+
+
+def test_a_job_without_a_savepoint_gets_its_first(opened: Opener) -> None:
+    made = face(read=False)
+    app = opened(made, "state", job="post_events")
+    assert "No savepoint to look into" in said(app)
+    app = clicked(app, "state_now")
+    assert selected(app, "savepoint") == made.savepoints()[0].id and "Not read yet" in said(app)
+
+
+def test_an_uneven_partition_stands_out() -> None:
+    assert state_charts.skew({}) is None and state_charts.skew({0: 0, 1: 0}) is None
+    assert state_charts.skew({0: 9, 1: 1, 2: 2}) == 2.25
+    chart = state_charts.by_partition({0: 9, 1: 1, 2: 2})
+    assert list(chart.traces[0]["marker"]["color"]) == [state_charts.ORANGE, state_charts.BLUE, state_charts.BLUE]
+    assert not state_charts.by_partition({0: 0}).traces

@@ -1,0 +1,148 @@
+"""State of savepoints read by real Spark, asked with SQL; and what is refused, listed and cleaned without any Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.ids import OperationId, SavepointId
+from pipelines.domain.operations import OperationState
+from pipelines.domain.requests import TakeRequest
+from pipelines.domain.runs import PROGRESS_FILE
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.states import Reading, StateQuery, StateRequest, StateTable, reading_id
+from pipelines.sandbox.readings import ROWS_FOLDER
+from pipelines.workspace import operations, readings
+from tests.memory import write_rows
+from tests.workspace.conftest import NEWEST, House, progress_line
+
+
+def taken(house: House, golden: str, name: str = "a") -> Savepoint:
+    house.ran(name, golden)
+    savepoint = house.face.take(name, TakeRequest())
+    assert isinstance(savepoint, Savepoint)
+    return savepoint
+
+
+def read(house: House, savepoint: Savepoint, request: StateRequest | None = None) -> str:
+    begun = house.face.read_state(savepoint.id, request or StateRequest())
+    ended = operations.wait(house.face.parts, begun.id)
+    assert ended.state is OperationState.DONE, ended.error_message
+    return ended.result
+
+
+def row_files(house: House, savepoint: Savepoint, table: StateTable, rows: int, read_ms: int = 1) -> Reading:
+    """What a reading leaves, without Spark: published as a sandbox's rows are."""
+    reading = Reading(
+        id=reading_id(savepoint.id, table),
+        savepoint=savepoint.id,
+        query=table.query,
+        operator=table.operator,
+        store=table.store,
+        variable=table.variable,
+        batch=table.batch,
+        rows=rows,
+        total=rows,
+        bytes=1_000,
+        partitions={0: rows, 1: 0},
+        spark_version="4.3.0",
+        read_ms=read_ms,
+        took_ms=1.0,
+    )
+    made = house.face.layout.sandbox_folder(OperationId(f"o-{read_ms}")) / "kept"
+    (made / ROWS_FOLDER).mkdir(parents=True)
+    write_rows(made / ROWS_FOLDER / "part-0.parquet", rows)
+    readings.publish(house.face.parts, reading, made)
+    return reading
+
+
+def test_the_tables_of_every_kind_of_state_are_listed_without_spark(house: House) -> None:
+    counts, joined, totals = (taken(house, golden, golden) for golden in ("rocksdb_format2", "join", "transform"))
+    (table,) = house.face.states(counts.id)
+    assert (table.query, table.operator, table.name, table.store, table.partitions) == ("counts", 0, "stateStoreSave", "default", 2)
+    state = [file for file in house.face.manifest(counts.id).files if re.search(r"/state/0/\d+/", file.path)]
+    assert table.bytes == sum(file.bytes for file in state) > 0
+    sides = house.face.states(joined.id)
+    assert [(one.store, one.internal) for one in sides][:3] == [("left", False), ("right", False), ("left-keyToNumValues", True)]
+    assert sides[0].bytes == sum(one.bytes for one in sides if one.store.startswith("left-"))
+    assert [(one.variable, one.kind) for one in house.face.states(totals.id)] == [("total", "value"), ("seen", "map")]
+    with pytest.raises(Invalid) as several:
+        house.face.read_state(joined.id, StateRequest())
+    assert several.value.code == "state.several" and "counts / 0 / right" in several.value.hint
+    with pytest.raises(NotFound) as nothing:
+        house.face.read_state(joined.id, StateRequest(store="middle"))
+    assert nothing.value.code == "state.not_found"
+
+
+def test_rows_of_an_operator_are_those_of_the_jobs_own_progress(house: House) -> None:
+    run = house.ran("a", "rocksdb_format2")
+    said = json.loads(progress_line(NEWEST, "2026-01-01T00:35:00.000Z"))
+    said |= {"name": "counts", "stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 3}]}
+    savepoint = house.face.take("a", TakeRequest())
+    assert isinstance(savepoint, Savepoint)
+    assert house.face.states(savepoint.id)[0].operator_rows is None
+    house.append(run, PROGRESS_FILE, json.dumps({**said, "batchId": savepoint.batch}) + "\n")
+    assert house.face.states(savepoint.id)[0].operator_rows == 3
+
+
+def test_what_was_not_read_cannot_be_asked(house: House) -> None:
+    savepoint = taken(house, "rocksdb_format2")
+    with pytest.raises(NotFound) as refused:
+        house.face.query_state(savepoint.id, StateQuery())
+    assert refused.value.code == "state.not_read"
+
+
+def test_a_reading_outlasts_a_restart_and_a_rebuild_and_goes_with_its_savepoint(house: House) -> None:
+    savepoint = taken(house, "rocksdb_format2")
+    row_files(house, savepoint, house.face.states(savepoint.id)[0], 12)
+    house.reopen()
+    house.face.rebuild_catalog()
+    (table,) = house.face.states(savepoint.id)
+    assert table.reading is not None and table.reading.rows == 12
+    assert house.face.query_state(savepoint.id, StateQuery(limit=5)).matches == 12
+    house.face.dispose(savepoint.id)
+    assert not house.face.layout.readings_of(savepoint.id).exists()
+
+
+def test_a_reading_that_is_there_is_not_read_again(house: House) -> None:
+    savepoint = taken(house, "rocksdb_format2")
+    made = row_files(house, savepoint, house.face.states(savepoint.id)[0], 12)
+    assert read(house, savepoint, StateRequest(limit=50)) == made.id
+
+
+def test_readings_of_savepoints_that_are_gone_are_cleaned_at_the_start(house: House) -> None:
+    stray = house.face.layout.readings_of(SavepointId("sp-gone"))
+    stray.mkdir(parents=True)
+    house.reopen()
+    assert not stray.exists()
+
+
+def test_a_damaged_reading_is_none(house: House) -> None:
+    savepoint = taken(house, "rocksdb_format2")
+    made = row_files(house, savepoint, house.face.states(savepoint.id)[0], 12)
+    (house.face.layout.reading(savepoint.id, made.id) / readings.READING_FILE).write_text("{")
+    assert house.face.states(savepoint.id)[0].reading is None
+
+
+def test_the_oldest_readings_make_room(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = taken(house, "join")
+    monkeypatch.setenv(readings.MOST_BYTES_VARIABLE, "2000")
+    tables = house.face.states(savepoint.id)
+    for at, table in enumerate(tables[:3]):
+        row_files(house, savepoint, table, 12, read_ms=at + 1)
+    assert [one.reading is not None for one in house.face.states(savepoint.id)[:3]] == [False, True, True]
+
+
+@pytest.mark.spark
+def test_spark_reads_what_a_savepoint_remembers(house: House) -> None:
+    savepoint = taken(house, "rocksdb_format2")
+    read(house, savepoint)
+    found = house.face.query_state(savepoint.id, StateQuery(sort="key.post"))
+    assert [one.name for one in found.columns] == ["key.window.start", "key.window.end", "key.post", "value.sum", "partition_id"]
+    assert [row[2:4] for row in found.rows] == [("p0", 456), ("p1", 333), ("p2", 446)]
+    reading = house.face.states(savepoint.id)[0].reading
+    assert reading is not None and reading.whole and dict(reading.partitions) == {0: 3, 1: 0}
+    assert list(house.face.layout.sandbox.iterdir()) == []
