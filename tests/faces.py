@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.differences import Differences, Point, PointKind, differences
 from pipelines.domain.errors import AlreadyExists, Conflict, NotFound, TidemarkError
 from pipelines.domain.experiments import (
     BatchRow,
@@ -256,6 +257,9 @@ class FakeFace:
         ]
         return Tree(tuple(lanes), tuple(marks))
 
+    def differences(self, a: str, b: str) -> Differences:
+        return differences(self._point(a), self._point(b))
+
     # savepoints
     def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
         self.calls.append(("take", request))
@@ -415,6 +419,20 @@ class FakeFace:
             if name in (s.id, s.path) or (len(name) > 4 and s.id.startswith(name)):
                 return s
         raise NotFound("savepoint.not_found", f"there is no savepoint {name!r}", "List them.")
+
+    def _point(self, named: str) -> Point:
+        """Of a job its checkpoint is one batch further than the newest savepoint that the fake can take of it."""
+        if named in self.runs:
+            run = self.runs[named][-1]
+            queries = (samples.query_point(named, 10, rows=120),)
+            return Point(named, PointKind.JOB, JobName(named), run.id, self.versions[run.version], run.spark_version, NOW_MS, queries)
+        if named in self.versions:
+            return Point(named, PointKind.VERSION, JobName(""), None, self.versions[named], "", NOW_MS, None, note="It has no checkpoint.")
+        s = self._savepoint(named)
+        rows = 116 if s.id in self.verifications else None
+        queries = (samples.query_point(s.job, s.batch, rows=rows),)
+        version = self.versions[s.version]
+        return Point(s.id, PointKind.SAVEPOINT, s.job, s.run, version, s.spark_version, s.created_ms, queries, s.label)
 
     def _begin(self, name: str, made: Version, from_savepoint: str) -> Run:
         self.versions[made.id] = made

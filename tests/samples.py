@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.domain.diagnosis import Diagnosis, Finding
+from pipelines.domain.differences import QueryPoint, StateOperator, StateStore
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName, OperationId, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.operations import Amount, Operation, OperationState
@@ -42,7 +43,7 @@ def query_image(job: str, batch: int) -> QueryImage:
         batch=batch,
         batch_timestamp_ms=NOW_MS - 20_000,
         watermark_ms=NOW_MS - 60_000,
-        offsets=(SourceOffset("0", '{"logOffset":9}'),),
+        offsets=(SourceOffset("0", f'{{"logOffset":{batch}}}'),),
         provider="rocksdb",
         state_format=2,
         operators=(Operator(0, "stateStoreSave", 4, ("default",)),),
@@ -52,6 +53,12 @@ def query_image(job: str, batch: int) -> QueryImage:
         files=12,
         bytes=2_000_000,
     )
+
+
+def query_point(job: str, batch: int, *, rows: int | None) -> QueryPoint:
+    """The query at a batch, with its one stateful operator."""
+    store = StateStore("default", "window struct<start timestamp, end timestamp>, post string", "count long")
+    return QueryPoint(query_image(job, batch), (StateOperator(0, "stateStoreSave", 4, (store,), rows, 1_500_000),))
 
 
 def savepoint(

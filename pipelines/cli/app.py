@@ -9,6 +9,7 @@ import typer
 from pipelines import __version__
 from pipelines.cli import (
     attachments,
+    differences,
     experiments,
     exports,
     forks,
@@ -70,7 +71,7 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-for _module in (runs, attachments, jobs, savepoints, verifications, exports, forks, experiments, versions, operations, system):
+for _module in (runs, attachments, jobs, savepoints, verifications, exports, forks, experiments, versions, differences, operations, system):
     _module.register(app)
 
 

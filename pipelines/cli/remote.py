@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pipelines.cli.wire import Wire, path
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.differences import Differences
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
@@ -89,6 +90,9 @@ class RemoteFace(Wire):
 
     def tree(self) -> Tree:
         return self.get(Tree, "/tree")
+
+    def differences(self, a: str, b: str) -> Differences:
+        return self.get(Differences, "/differences", a=a, b=b)
 
     # savepoints
     def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.differences import Differences
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
@@ -100,6 +101,10 @@ class Face(Protocol):
     def version(self, version: str) -> Version: ...
 
     def tree(self) -> Tree: ...
+
+    def differences(self, a: str, b: str) -> Differences:
+        """What differs between two points: a savepoint, a job (its present checkpoint), a run or a version. NotFound `point.not_found`."""
+        ...
 
     # savepoints
     def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan: ...

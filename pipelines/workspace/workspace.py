@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.differences import Differences
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
@@ -30,6 +31,7 @@ from pipelines.workspace import (
     attachments,
     compare,
     diagnoses,
+    differences,
     events,
     example,
     experiments,
@@ -146,6 +148,9 @@ class Workspace:
 
     def tree(self) -> Tree:
         return experiments.tree(self.parts)
+
+    def differences(self, a: str, b: str) -> Differences:
+        return differences.differences(self.parts, a, b)
 
     # savepoints
 

@@ -62,6 +62,7 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "operations": [lambda f: f.operations(), lambda f: f.operations(running=True)],
     "cancel": [lambda f: f.cancel("op-exporting")],
     "version": [lambda f: f.version(f.job(JOB).runs[0].version)],
+    "differences": [lambda face: face.differences("sp-000000000002", "post_engagement")],
     "tree": [lambda f: f.tree()],
     "take": [
         lambda f: f.take(JOB, TakeRequest(7, label="ü")),
