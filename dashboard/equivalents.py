@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from pipelines.domain.requests import AttachRequest, ResumeRequest
 from pipelines.domain.trust import Trust
@@ -126,6 +126,11 @@ def dispose(savepoints: Sequence[str], url: str) -> Equivalent:
 def operations(url: str) -> Equivalent:
     call = f"curl {shlex.quote(f'{url}/api/v1/operations?running=true')}"
     return Equivalent("What is under way", _command("operations", "--running"), call)
+
+
+def differences(a: str, b: str, url: str) -> Equivalent:
+    query = urlencode({"a": a, "b": b})
+    return Equivalent("What differs", _command("diff", a, b), f"curl {shlex.quote(f'{url}/api/v1/differences?{query}')}")
 
 
 def sizes(url: str) -> Equivalent:

@@ -56,6 +56,7 @@ SAID = {
     "import": (equivalents.import_savepoint(URL, "s3://b/x"), "import s3://b/x"),
     "dispose": (equivalents.dispose(["sp-1", "sp-2"], URL), "dispose sp-1 sp-2"),
     "operations": (equivalents.operations(URL), "operations --running"),
+    "differences": (equivalents.differences("sp-1", "a", URL), "diff sp-1 a"),
     "sizes": (equivalents.sizes(URL), "savepoints --sizes"),
 }
 
