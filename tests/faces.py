@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from pipelines.domain.decisions import Choice, Decision, DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, Point, PointKind, differences
 from pipelines.domain.errors import AlreadyExists, Conflict, NotFound, TidemarkError
@@ -17,19 +18,23 @@ from pipelines.domain.experiments import (
     Lane,
     Mark,
     OutputOverTime,
+    Parting,
     Series,
     Tree,
 )
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, job_name
+from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Origin, QuerySeen, Run
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.requests import (
     AttachRequest,
     CompareRequest,
+    DropRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
     ImportRequest,
+    PromoteRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
@@ -394,7 +399,37 @@ class FakeFace:
             NOW_MS,
             examples,
             over_time,
+            parting=Parting(NOW_MS - 60_000, "window", NOW_MS - 120_000, "changed", {"post": 2, "views": 3}, {"post": 2, "views": 5}),
         )
+
+    def intervals(self, a: str, b: str, query: str = "") -> Sequence[Interval]:
+        self._runs(a)
+        self._runs(b)
+        return samples.intervals()
+
+    def promote(self, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+        self.calls.append(("promote", request))
+        origin = self._undecided(job)
+        if origin.job not in self.runs:
+            raise Conflict("promote.parent_gone", f"{origin.job} was forgotten", f"{job} goes on by itself.")
+        version, before = self.runs[job][-1].version, self.runs[origin.job][-1]
+        if request.dry_run:
+            restore = self._restore_plan(origin.savepoint, origin.job, keeps_query_id=True) if request.state == "savepoint" else None
+            return samples.promote_plan(job, origin.job, version, before.version, request.state, restore)
+        if before.state.live:
+            self.stop(origin.job, StopRequest())
+        run = self._begin(origin.job, self.versions[version], "")
+        return self._decided(job, origin, Decision(JobName(job), Choice.PROMOTED, NOW_MS, origin.job, version, run.id, None), run.id)
+
+    def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
+        self.calls.append(("drop", request))
+        origin = self._undecided(job)
+        live = self._runs(job)[-1].state.live
+        if request.dry_run:
+            return DropPlan(JobName(job), origin.job, ExperimentId("ex-1"), live, 0, (f"{job} ends.", "It is marked as dropped."))
+        if live:
+            self.stop(job, StopRequest(request.savepoint, request.at_once))
+        return self._decided(job, origin, Decision(JobName(job), Choice.DROPPED, NOW_MS, origin.job, None, None, None), "")
 
     # the workspace itself
     def start_example(self) -> Sequence[Run]:
@@ -407,6 +442,22 @@ class FakeFace:
         return {"jobs": len(self.runs), "savepoints": len(self.savepoints_by_id)}
 
     # inside
+    def _undecided(self, job: str) -> Origin:
+        self._runs(job)
+        if job not in self.origins:
+            raise Conflict("decision.no_fork", f"{job} is no fork", "Resume it with other code.")
+        if any(made.job == job for one in self.experiments_by_id.values() for made in one.decisions):
+            raise Conflict("decision.made", f"{job} was decided already", "Fork again.")
+        return self.origins[job]
+
+    def _decided(self, job: str, origin: Origin, made: Decision, result: str) -> Operation:
+        for one in list(self.experiments_by_id.values()):
+            if job in one.jobs:
+                self.experiments_by_id[one.id] = replace(one, decisions=(*one.decisions, made))
+        kind, about = ("promote", origin.job) if made.choice is Choice.PROMOTED else ("drop", made.job)
+        ended = Operation(OperationId(self._id("op")), kind, about, OperationState.DONE, NOW_MS, NOW_MS, result, subject=job)
+        return self._keep(ended)
+
     def _id(self, prefix: str) -> str:
         self._ids += 1
         return f"{prefix}-{self._ids:012d}"

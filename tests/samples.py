@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipelines.domain.decisions import PromotePlan, StateFrom
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.differences import QueryPoint, StateOperator, StateStore
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.ids import JobName, OperationId, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.requests import ExportRequest
 from pipelines.domain.savepoints import (
@@ -165,6 +167,25 @@ def restore_plan(named: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
         (sink,),
         ("a warning",),
     )
+
+
+def intervals() -> tuple[Interval, ...]:
+    """One that tells a difference, one that does not, one that is the same, and one that is not known."""
+    found = (
+        Interval(Measure.BATCH_MS, 85, 420.0, 471.0, 0.12, 0.05, 0.19),
+        Interval(Measure.PROCESSED_RATE, 85, 240.0, 243.0, 0.0125, -0.04, 0.06),
+        Interval(Measure.STATE_ROWS, 85, 116.0, 116.0, 0.0, 0.0, 0.0),
+        Interval(Measure.STATE_BYTES, 7, 1_500_000.0, 1_600_000.0),
+    )
+    return tuple(replace(one, words=words(one)) for one in found)
+
+
+def promote_plan(
+    job: str, parent: str, version: VersionId, replaces: VersionId, state: StateFrom, restore: RestorePlan | None
+) -> PromotePlan:
+    steps = (f"{parent} stops at its next batch boundary, with a savepoint.", f"{parent} goes on: version {version}.", "It is kept.")
+    warnings = (f"Its arguments become those of {job}, too.",)
+    return PromotePlan(JobName(job), JobName(parent), ExperimentId("ex-1"), version, replaces, 12, 3, True, state, steps, warnings, restore)
 
 
 def begun(named: str, kind: str, job: str, subject: str) -> Operation:

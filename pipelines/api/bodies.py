@@ -24,6 +24,8 @@ REQUESTS = (
     requests.ExportRequest,
     requests.ImportRequest,
     requests.AttachRequest,
+    requests.PromoteRequest,
+    requests.DropRequest,
 )
 
 

@@ -9,6 +9,7 @@ import typer
 from pipelines import __version__
 from pipelines.cli import (
     attachments,
+    decisions,
     differences,
     experiments,
     exports,
@@ -71,7 +72,22 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-for _module in (runs, attachments, jobs, savepoints, verifications, exports, forks, experiments, versions, differences, operations, system):
+MODULES = (
+    runs,
+    attachments,
+    jobs,
+    savepoints,
+    verifications,
+    exports,
+    forks,
+    experiments,
+    decisions,
+    versions,
+    differences,
+    operations,
+    system,
+)
+for _module in MODULES:
     _module.register(app)
 
 

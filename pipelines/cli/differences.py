@@ -39,7 +39,7 @@ def differences_text(found: Differences, *, whole: bool = False) -> str:
     parts = [
         output.details((("A", _head(found.a)), ("B", _head(found.b)))),
         found.code.unified.rstrip("\n"),
-        *(_section(section, whole) for section in found.sections),
+        *(section_text(section, whole=whole) for section in found.sections),
         _listed("the same", [*([] if found.code.unified else ["code"]), *same]),
         _listed("not compared, no checkpoint is known", unknown),
     ]
@@ -58,7 +58,8 @@ def _head(point: PointHead) -> str:
     return f"{point.kind} {point.named}{of}{batch}{label}, version {point.version}{note}"
 
 
-def _section(section: Section, whole: bool) -> str:
+def section_text(section: Section, *, whole: bool = False) -> str:
+    """The entries of a section that differ (all with `whole`), under its name; empty where there are none."""
     shown = section.entries if whole else section.differing
     if not shown:
         return ""

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.cli.wire import Wire, path
+from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
+from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.requests import (
     AttachRequest,
     CompareRequest,
+    DropRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
     ImportRequest,
+    PromoteRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
@@ -149,6 +153,17 @@ class RemoteFace(Wire):
 
     def compare(self, request: CompareRequest) -> Comparison:
         return self.post(Comparison, "/compare", request)
+
+    def intervals(self, a: str, b: str, query: str = "") -> Sequence[Interval]:
+        return self.get(tuple[Interval, ...], "/intervals", a=a, b=b, query=query)
+
+    def promote(self, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+        at = path("jobs", job, "promote")
+        return self.post(PromotePlan, at, request) if request.dry_run else self.post(Operation, at, request)
+
+    def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
+        at = path("jobs", job, "drop")
+        return self.post(DropPlan, at, request) if request.dry_run else self.post(Operation, at, request)
 
     # the workspace itself
     def start_example(self) -> Sequence[Run]:

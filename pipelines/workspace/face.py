@@ -9,18 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
+from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.requests import (
     AttachRequest,
     CompareRequest,
+    DropRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
     ImportRequest,
+    PromoteRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
@@ -159,6 +163,18 @@ class Face(Protocol):
     def start_experiment(self, request: ExperimentRequest) -> Experiment: ...
 
     def compare(self, request: CompareRequest) -> Comparison: ...
+
+    def intervals(self, a: str, b: str, query: str = "") -> Sequence[Interval]:
+        """How far B's metrics are from A's on the same events, each with its 95 % interval; of the first query that both have."""
+        ...
+
+    def promote(self, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+        """The parent of a variant goes on with its version. Conflict (`decision.made`, `promote.…`, `job.attached`)."""
+        ...
+
+    def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
+        """A variant is ended and marked as dropped; its savepoints stay. Conflict (`decision.made`, `decision.no_fork`)."""
+        ...
 
     # the workspace itself
     def start_example(self) -> Sequence[Run]:

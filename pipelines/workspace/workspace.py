@@ -5,18 +5,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
+from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.requests import (
     AttachRequest,
     CompareRequest,
+    DropRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
     ImportRequest,
+    PromoteRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
@@ -30,6 +34,7 @@ from pipelines.storage.layout import Layout
 from pipelines.workspace import (
     attachments,
     compare,
+    decisions,
     diagnoses,
     differences,
     events,
@@ -37,9 +42,11 @@ from pipelines.workspace import (
     experiments,
     exports,
     forks,
+    intervals,
     jobs,
     logs,
     operations,
+    promotions,
     rebuild,
     resumes,
     runs,
@@ -206,6 +213,15 @@ class Workspace:
 
     def compare(self, request: CompareRequest) -> Comparison:
         return compare.compare(self.parts, request)
+
+    def intervals(self, a: str, b: str, query: str = "") -> Sequence[Interval]:
+        return intervals.intervals(self.parts, a, b, query)
+
+    def promote(self, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+        return promotions.promote(self.parts, job, request)
+
+    def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
+        return decisions.drop(self.parts, job, request)
 
     # the workspace itself
 

@@ -63,6 +63,11 @@ ANSWERS = [
     ("POST", "/v1/experiments", {"name": "e", "savepoint": FIRST, "variants": [FORK]}, 201),
     ("GET", "/v1/experiments/ex-1", None, 200),
     ("POST", "/v1/compare", {"a": "post_engagement", "b": "post_engagement_split"}, 200),
+    ("GET", "/v1/intervals?a=post_engagement&b=post_engagement_split", None, 200),
+    ("POST", "/v1/jobs/post_engagement_split/promote", {"dry_run": True, "state": "savepoint"}, 200),
+    ("POST", "/v1/jobs/post_engagement_split/promote", {}, 202),
+    ("POST", "/v1/jobs/post_engagement_split/drop", {"dry_run": True}, 200),
+    ("POST", "/v1/jobs/post_engagement_split/drop", {"at_once": True}, 202),
     ("GET", "/v1/tree", None, 200),
     ("GET", f"/v1/differences?a={FIRST}&b=post_engagement", None, 200),
     ("GET", "/v1/ping", None, 200),
@@ -110,6 +115,9 @@ REFUSALS = [
     ("POST", "/v1/experiments", {"name": "e", "savepoint": "sp-none", "variants": [FORK]}, 404, "savepoint.not_found"),
     ("GET", "/v1/experiments/none", None, 404, "experiment.not_found"),
     ("POST", "/v1/compare", {"a": "post_engagement", "b": "nobody"}, 404, "job.not_found"),
+    ("GET", "/v1/intervals?a=post_engagement&b=nobody", None, 404, "job.not_found"),
+    ("POST", "/v1/jobs/post_engagement/promote", {}, 409, "decision.no_fork"),
+    ("POST", "/v1/jobs/nobody/drop", {}, 404, "job.not_found"),
     ("GET", "/v1/versions/none", None, 404, "version.not_found"),
     ("GET", f"/v1/differences?a={FIRST}&b=sp-none", None, 404, "savepoint.not_found"),
     ("GET", "/v1/operations/none", None, 404, "operation.not_found"),
@@ -133,6 +141,8 @@ INVALID = [
     (f"/v1/savepoints/{FIRST}/fork", {}, "body.name"),
     ("/v1/experiments", {"name": "e", "savepoint": FIRST, "variants": [{"nam": "c"}]}, "body.variants.0"),
     ("/v1/compare", {"a": "x"}, "body.b"),
+    ("/v1/jobs/post_engagement_split/promote", {"state": "elsewhere"}, "body.state"),
+    ("/v1/jobs/post_engagement_split/drop", {"atonce": True}, "body.atonce"),
 ]
 
 
