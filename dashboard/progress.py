@@ -24,6 +24,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "prove": ("Proving", "Proved"),
     "export": ("Exporting", "Exported"),
     "import": ("Importing", "Imported"),
+    "promote": ("Promoting", "Promoted"),
+    "drop": ("Dropping", "Dropped"),
 }
 """Kind of an operation -> what it does, what it has done."""
 CHECKS = ("verify", "prove")

@@ -12,7 +12,7 @@ from dashboard import equivalents, formats, navigation, session
 from dashboard.components.code_editor import code_editor
 from dashboard.views.commands import commands
 from dashboard.widgets import chip, errors_shown
-from pipelines.domain.differences import Differences, Entry, Outcome, PointHead, PointKind, Unit, Value
+from pipelines.domain.differences import Differences, Entry, Outcome, PointHead, PointKind, Section, Unit, Value
 
 TITLES = {
     "arguments": "Arguments",
@@ -101,12 +101,18 @@ def _sections(found: Differences, whole: bool) -> None:
 def _rest(found: Differences) -> None:
     """Quietly, what is the same, and what could not be compared."""
     same = ["code"] if not found.code.unified else []
-    same += [TITLES.get(one.name, one.name).lower() for one in found.sections if one.compared and not one.differing]
-    unknown = [TITLES.get(one.name, one.name).lower() for one in found.sections if not one.compared]
+    same += [_quiet(one) for one in found.sections if one.compared and not one.differing]
+    unknown = [_quiet(one) for one in found.sections if not one.compared]
     if same:
         st.caption(f"The same: {', '.join(same)}.")
     if unknown:
         st.caption(f"Not compared, because one side has no checkpoint: {', '.join(unknown)}.")
+
+
+def _quiet(one: Section) -> str:
+    """A section's title inside a sentence."""
+    title = TITLES.get(one.name, one.name)
+    return title if title.startswith("Spark") else title[:1].lower() + title[1:]
 
 
 def entries_table(sections: Sequence[tuple[str, Sequence[Entry]]], zone: tzinfo) -> str:
@@ -117,7 +123,7 @@ def entries_table(sections: Sequence[tuple[str, Sequence[Entry]]], zone: tzinfo)
             if (title, entry.of) != of:
                 of = (title, entry.of)
                 note = f'<span class="tm-caption">{escape(entry.of)}</span>' if entry.of else ""
-                rows += f'<tr class="of"><th colspan="4">{escape(title)}{note}</th></tr>'
+                rows += "" if not title and not note else f'<tr class="of"><th colspan="4">{escape(title)}{note}</th></tr>'
             rows += _row(entry, zone)
     heads = "<th></th><th>A</th><th>B</th><th>B − A</th>"
     return f'<table class="tm-both tm-apart"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'

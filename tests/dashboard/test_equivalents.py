@@ -14,6 +14,7 @@ import typer.main
 from dashboard import equivalents
 from dashboard.equivalents import Equivalent
 from pipelines.cli.app import app as command_line
+from pipelines.domain.decisions import StateFrom
 from pipelines.domain.requests import AttachRequest, ResumeRequest
 from pipelines.domain.trust import Trust
 from tests.api.serving import serving
@@ -56,6 +57,8 @@ SAID = {
     "import": (equivalents.import_savepoint(URL, "s3://b/x"), "import s3://b/x"),
     "dispose": (equivalents.dispose(["sp-1", "sp-2"], URL), "dispose sp-1 sp-2"),
     "operations": (equivalents.operations(URL), "operations --running"),
+    "promote": (equivalents.promote("split", URL, StateFrom.SAVEPOINT), "promote split --state savepoint"),
+    "drop": (equivalents.drop("split", URL, with_savepoint=False), "drop split --no-savepoint"),
     "differences": (equivalents.differences("sp-1", "a", URL), "diff sp-1 a"),
     "sizes": (equivalents.sizes(URL), "savepoints --sizes"),
 }
