@@ -122,8 +122,8 @@ def entries_table(sections: Sequence[tuple[str, Sequence[Entry]]], zone: tzinfo)
         for entry in entries:
             if (title, entry.of) != of:
                 of = (title, entry.of)
-                note = f'<span class="tm-caption">{escape(entry.of)}</span>' if entry.of else ""
-                rows += "" if not title and not note else f'<tr class="of"><th colspan="4">{escape(title)}{note}</th></tr>'
+                note = f'<span class="tm-caption">{escape(entry.of)}</span>' if title and entry.of else escape(entry.of)
+                rows += f'<tr class="of"><th colspan="4">{escape(title)}{note}</th></tr>' if title or entry.of else ""
             rows += _row(entry, zone)
     heads = "<th></th><th>A</th><th>B</th><th>B − A</th>"
     return f'<table class="tm-both tm-apart"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
