@@ -7,8 +7,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
+from pipelines.domain.decisions import StateFrom
 from pipelines.domain.requests import AttachRequest, ResumeRequest
 from pipelines.domain.states import MOST_ROWS, StateQuery, StateRequest
 from pipelines.domain.trust import Trust
@@ -182,6 +183,21 @@ def plan(job: str, url: str) -> Equivalent:
 def operations(url: str) -> Equivalent:
     call = f"curl {shlex.quote(f'{url}/api/v1/operations?running=true')}"
     return Equivalent("What is under way", _command("operations", "--running"), call)
+
+
+def promote(job: str, url: str, state: StateFrom) -> Equivalent:
+    options = [] if state is StateFrom.PRESENT else ["--state", state.value]
+    return Equivalent("Promote", _command("promote", job, *options), _post(url, f"/jobs/{quote(job)}/promote", {"state": state.value}))
+
+
+def drop(job: str, url: str, *, with_savepoint: bool) -> Equivalent:
+    options = [] if with_savepoint else ["--no-savepoint"]
+    return Equivalent("Drop", _command("drop", job, *options), _post(url, f"/jobs/{quote(job)}/drop", {"savepoint": with_savepoint}))
+
+
+def differences(a: str, b: str, url: str) -> Equivalent:
+    query = urlencode({"a": a, "b": b})
+    return Equivalent("What differs", _command("diff", a, b), f"curl {shlex.quote(f'{url}/api/v1/differences?{query}')}")
 
 
 def sizes(url: str) -> Equivalent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,11 @@ class Placed:
         return LANE_COLORS[self.row % len(LANE_COLORS)]
 
 
-def tree_chart(tree: Tree, *, now_ms: float, selected: str = "", title: str = "Versions and savepoints") -> Chart:
-    """Lanes in the order of descent; a click on a mark gives its savepoint's id."""
+def tree_chart(tree: Tree, *, now_ms: float, selected: str = "", against: str = "", title: str = "Versions and savepoints") -> Chart:
+    """Lanes in the order of descent; a click on a mark gives its savepoint's id, one on a lane's end its job.
+
+    With two points chosen, `selected` is marked as A and `against` as B.
+    """
     if not any(lane.runs for lane in tree.lanes) and not tree.marks:
         return Chart(title, empty="Savepoints and forks will be drawn here")
     placed = ordered(tree)
@@ -51,12 +54,13 @@ def tree_chart(tree: Tree, *, now_ms: float, selected: str = "", title: str = "V
     traces = [
         *(trace for p in placed for trace in _origin(p, rows, marks, final - first)),
         *(trace for p in placed for trace in _runs(p, marks, now_ms)),
-        *(trace for p in placed if (trace := _marks(p, own[p.lane.job], selected))),
+        *(trace for p in placed if (trace := _marks(p, own[p.lane.job], {selected, against}))),
     ]
+    letters = _letters(placed, tree.marks, {selected: "A", against: "B"}, now_ms) if selected and against else []
     return Chart(
         title,
         tuple(traces),
-        _layout(placed, first, final),
+        _layout(placed, first, final, letters),
         LEGEND,
         summary=f"{formats.plural(len(placed), 'job')} with {formats.plural(len(tree.marks), 'savepoint')} over time.",
         height=72 + LANE_HEIGHT * len(placed),
@@ -167,16 +171,17 @@ def _run_end(run: Run, end: float, placed: Placed) -> dict[str, Any]:
         "mode": "markers",
         "x": [end],
         "y": [placed.row],
+        **({"customdata": [[placed.lane.job]]} if run is placed.lane.runs[-1] else {}),
         "marker": {"symbol": symbol, "color": color or placed.color, "size": dot, "line": {"width": 2, "color": "$bg"}},
         "hovertemplate": f"<b>{placed.lane.job}</b> · {run.state}{reason}<br>{run.id} · {run.version}<extra></extra>",
     }
 
 
-def _marks(placed: Placed, marks: Sequence[Mark], selected: str) -> dict[str, Any] | None:
+def _marks(placed: Placed, marks: Sequence[Mark], selected: Collection[str]) -> dict[str, Any] | None:
     if not marks:
         return None
     by_hand = [m.reason is Reason.MANUAL for m in marks]
-    chosen = [m.id == selected for m in marks]
+    chosen = [m.id in selected for m in marks]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -200,12 +205,21 @@ def _about(mark: Mark) -> str:
     return f"<b>{mark.id}</b><br>batch {mark.batch:,} · {formats.size(mark.bytes)} · {mark.reason.replace('-', ' ')}{label}"
 
 
+def _letters(placed: Sequence[Placed], marks: Sequence[Mark], chosen: Mapping[str, str], now_ms: float) -> list[dict[str, Any]]:
+    """The letters of the two points that are compared, over their marks."""
+    rows = {p.lane.job: p.row for p in placed}
+    at: dict[str, tuple[float, int]] = {p.lane.job: (_end(p.lane.runs[-1], now_ms), p.row) for p in placed if p.lane.runs}
+    at |= {m.id: (_at(m), rows[m.job]) for m in marks if m.job in rows}
+    style = {"showarrow": False, "yshift": 19, "font": {"size": 13, "color": "$text"}}
+    return [{"x": at[name][0], "y": at[name][1], "text": f"<b>{letter}</b>", **style} for name, letter in chosen.items() if name in at]
+
+
 def _escaped(text: str) -> str:
     """Plotly reads a little HTML in texts; what people typed is shown as it is."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _layout(placed: Sequence[Placed], first: float, final: float) -> dict[str, Any]:
+def _layout(placed: Sequence[Placed], first: float, final: float, letters: Sequence[dict[str, Any]]) -> dict[str, Any]:
     longest = max(len(p.lane.job) for p in placed)
     return {
         "margin": {"l": min(28 + 7 * longest, 250), "r": 20, "t": 6, "b": 30},
@@ -215,7 +229,7 @@ def _layout(placed: Sequence[Placed], first: float, final: float) -> dict[str, A
         "span": [first, final],
         "xaxis": {"showgrid": True, "nticks": 9, "tickformatstops": []},
         "yaxis": {"visible": False, "range": [len(placed) - 0.4, -0.6], "rangemode": "normal", "fixedrange": True},
-        "annotations": [note for p in placed for note in _labels(p)],
+        "annotations": [*(note for p in placed for note in _labels(p)), *letters],
     }
 
 

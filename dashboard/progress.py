@@ -27,6 +27,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("Exporting", "Exported"),
     "import": ("Importing", "Imported"),
     "read": ("Reading the state of", "Read the state of"),
+    "promote": ("Promoting", "Promoted"),
+    "drop": ("Dropping", "Dropped"),
 }
 """Kind of an operation -> what it does, what it has done."""
 CHECKS = ("verify", "prove")

@@ -9,7 +9,9 @@ from typing import TypeVar
 
 from pipelines.domain.about import About
 from pipelines.domain.annotations import annotated, changed, first
+from pipelines.domain.decisions import Choice, Decision, DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.differences import Differences, Point, PointKind, differences
 from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
 from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter
@@ -21,10 +23,12 @@ from pipelines.domain.experiments import (
     Lane,
     Mark,
     OutputOverTime,
+    Parting,
     Series,
     Tree,
 )
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, job_name
+from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Origin, QuerySeen, Run
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.operators import QueryOperators
@@ -33,10 +37,12 @@ from pipelines.domain.requests import (
     AnnotateRequest,
     AttachRequest,
     CompareRequest,
+    DropRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
     ImportRequest,
+    PromoteRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
@@ -305,6 +311,9 @@ class FakeFace:
         ]
         return Tree(tuple(lanes), tuple(marks))
 
+    def differences(self, a: str, b: str) -> Differences:
+        return differences(self._point(a), self._point(b))
+
     # savepoints
     def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
         self.calls.append(("take", request))
@@ -472,7 +481,37 @@ class FakeFace:
             NOW_MS,
             examples,
             over_time,
+            parting=Parting(NOW_MS - 60_000, "window", NOW_MS - 120_000, "changed", {"post": 2, "views": 3}, {"post": 2, "views": 5}),
         )
+
+    def intervals(self, a: str, b: str, query: str = "") -> Sequence[Interval]:
+        self._runs(a)
+        self._runs(b)
+        return samples.intervals()
+
+    def promote(self, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+        self.calls.append(("promote", request))
+        origin = self._undecided(job)
+        if origin.job not in self.runs:
+            raise Conflict("promote.parent_gone", f"{origin.job} was forgotten", f"{job} goes on by itself.")
+        version, before = self.runs[job][-1].version, self.runs[origin.job][-1]
+        if request.dry_run:
+            restore = self._restore_plan(origin.savepoint, origin.job, keeps_query_id=True) if request.state == "savepoint" else None
+            return samples.promote_plan(job, origin.job, version, before.version, request.state, restore)
+        if before.state.live:
+            self.stop(origin.job, StopRequest())
+        run = self._begin(origin.job, self.versions[version], "")
+        return self._decided(job, origin, Decision(JobName(job), Choice.PROMOTED, NOW_MS, origin.job, version, run.id, None), run.id)
+
+    def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
+        self.calls.append(("drop", request))
+        origin = self._undecided(job)
+        live = self._runs(job)[-1].state.live
+        if request.dry_run:
+            return DropPlan(JobName(job), origin.job, ExperimentId("ex-1"), live, 0, (f"{job} ends.", "It is marked as dropped."))
+        if live:
+            self.stop(job, StopRequest(request.savepoint, request.at_once))
+        return self._decided(job, origin, Decision(JobName(job), Choice.DROPPED, NOW_MS, origin.job, None, None, None), "")
 
     # the workspace itself
     def start_example(self) -> Sequence[Run]:
@@ -488,6 +527,22 @@ class FakeFace:
         return {"jobs": len(self.runs), "savepoints": len(self.savepoints_by_id)}
 
     # inside
+    def _undecided(self, job: str) -> Origin:
+        self._runs(job)
+        if job not in self.origins:
+            raise Conflict("decision.no_fork", f"{job} is no fork", "Resume it with other code.")
+        if any(made.job == job for one in self.experiments_by_id.values() for made in one.decisions):
+            raise Conflict("decision.made", f"{job} was decided already", "Fork again.")
+        return self.origins[job]
+
+    def _decided(self, job: str, origin: Origin, made: Decision, result: str) -> Operation:
+        for one in list(self.experiments_by_id.values()):
+            if job in one.jobs:
+                self.experiments_by_id[one.id] = replace(one, decisions=(*one.decisions, made))
+        kind, about = ("promote", origin.job) if made.choice is Choice.PROMOTED else ("drop", made.job)
+        ended = Operation(OperationId(self._id("op")), kind, about, OperationState.DONE, NOW_MS, NOW_MS, result, subject=job)
+        return self._keep(ended)
+
     def _id(self, prefix: str) -> str:
         self._ids += 1
         return f"{prefix}-{self._ids:012d}"
@@ -500,6 +555,20 @@ class FakeFace:
             if name in (s.id, s.path) or (len(name) > 4 and s.id.startswith(name)):
                 return s
         raise NotFound("savepoint.not_found", f"there is no savepoint {name!r}", "List them.")
+
+    def _point(self, named: str) -> Point:
+        """Of a job its checkpoint is one batch further than the newest savepoint that the fake can take of it."""
+        if named in self.runs:
+            run = self.runs[named][-1]
+            queries = (samples.query_point(named, 10, rows=120),)
+            return Point(named, PointKind.JOB, JobName(named), run.id, self.versions[run.version], run.spark_version, NOW_MS, queries)
+        if named in self.versions:
+            return Point(named, PointKind.VERSION, JobName(""), None, self.versions[named], "", NOW_MS, None, note="It has no checkpoint.")
+        s = self._savepoint(named)
+        rows = 116 if s.id in self.verifications else None
+        queries = (samples.query_point(s.job, s.batch, rows=rows),)
+        version = self.versions[s.version]
+        return Point(s.id, PointKind.SAVEPOINT, s.job, s.run, version, s.spark_version, s.created_ms, queries, s.label)
 
     def _begin(self, name: str, made: Version, from_savepoint: str) -> Run:
         self.versions[made.id] = made

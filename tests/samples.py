@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage
+from pipelines.domain.decisions import PromotePlan, StateFrom
 from pipelines.domain.diagnosis import Diagnosis, Finding
+from pipelines.domain.differences import QueryPoint, StateOperator, StateStore
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.ids import JobName, OperationId, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
@@ -46,7 +49,7 @@ def query_image(job: str, batch: int) -> QueryImage:
         batch=batch,
         batch_timestamp_ms=NOW_MS - 20_000,
         watermark_ms=NOW_MS - 60_000,
-        offsets=(SourceOffset("0", '{"logOffset":9}'),),
+        offsets=(SourceOffset("0", f'{{"logOffset":{batch}}}'),),
         provider="rocksdb",
         state_format=2,
         operators=(Operator(0, "stateStoreSave", 4, ("default",)),),
@@ -96,6 +99,12 @@ def query_plan() -> QueryPlan:
     )
     edges = tuple(PlanEdge(source, target) for source, target in ((1, 0), (2, 1), (3, 2), (4, 2)))
     return QueryPlan(QUERY, 9, NOW_MS - 3_000, nodes, edges)
+
+
+def query_point(job: str, batch: int, *, rows: int | None) -> QueryPoint:
+    """The query at a batch, with its one stateful operator."""
+    store = StateStore("default", "window struct<start timestamp, end timestamp>, post string", "count long")
+    return QueryPoint(query_image(job, batch), (StateOperator(0, "stateStoreSave", 4, (store,), rows, 1_500_000),))
 
 
 def savepoint(
@@ -202,6 +211,25 @@ def restore_plan(named: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
         (sink,),
         ("a warning",),
     )
+
+
+def intervals() -> tuple[Interval, ...]:
+    """One that tells a difference, one that does not, one that is the same, and one that is not known."""
+    found = (
+        Interval(Measure.BATCH_MS, 85, 420.0, 471.0, 0.12, 0.05, 0.19),
+        Interval(Measure.PROCESSED_RATE, 85, 240.0, 243.0, 0.0125, -0.04, 0.06),
+        Interval(Measure.STATE_ROWS, 85, 116.0, 116.0, 0.0, 0.0, 0.0),
+        Interval(Measure.STATE_BYTES, 7, 1_500_000.0, 1_600_000.0),
+    )
+    return tuple(replace(one, words=words(one)) for one in found)
+
+
+def promote_plan(
+    job: str, parent: str, version: VersionId, replaces: VersionId, state: StateFrom, restore: RestorePlan | None
+) -> PromotePlan:
+    steps = (f"{parent} stops at its next batch boundary, with a savepoint.", f"{parent} goes on: version {version}.", "It is kept.")
+    warnings = (f"Its arguments become those of {job}, too.",)
+    return PromotePlan(JobName(job), JobName(parent), ExperimentId("ex-1"), version, replaces, 12, 3, True, state, steps, warnings, restore)
 
 
 def begun(named: str, kind: str, job: str, subject: str) -> Operation:

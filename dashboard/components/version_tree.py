@@ -7,6 +7,9 @@ from dashboard.lineage import tree_chart
 from pipelines.domain.experiments import Tree
 
 
-def version_tree(tree: Tree, *, now_ms: float, key: str, selected: str = "", title: str = "Versions and savepoints") -> str | None:
-    """Draws `tree` and returns the id of a savepoint once, when its mark was clicked."""
-    return panel(tree_chart(tree, now_ms=now_ms, selected=selected, title=title), key=key, clickable=True)
+def version_tree(
+    tree: Tree, *, now_ms: float, key: str, selected: str = "", against: str = "", title: str = "Versions and savepoints"
+) -> str | None:
+    """Draws `tree` and returns once what was clicked: the id of a savepoint, or the name of a job at the end of its lane."""
+    chart = tree_chart(tree, now_ms=now_ms, selected=selected, against=against, title=title)
+    return panel(chart, key=key, clickable=True)

@@ -9,12 +9,23 @@ import streamlit as st
 
 from dashboard import formats, navigation, session
 from dashboard.equivalents import Equivalent
-from dashboard.views import experiments_list, experiments_metrics, experiments_outputs, experiments_sides
+from dashboard.views import (
+    experiments_decisions,
+    experiments_intervals,
+    experiments_list,
+    experiments_metrics,
+    experiments_outputs,
+    experiments_sides,
+    operations,
+)
 from dashboard.views.commands import commands, said
 from dashboard.views.experiments_reading import Pair, pair
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import chip, errors_shown, message_box, page_header, when
 from pipelines.domain.experiments import Experiment
+
+DECIDES = ("promote", "drop")
+"""Kinds of operations that decide about a variant."""
 
 
 def page() -> None:
@@ -45,8 +56,18 @@ def _experiment(one: Experiment, a: str, b: str) -> None:
         if len(one.jobs) > 2:
             chosen = _choice(one.jobs, chosen)
         commands([_compare(chosen), said("Show it", ["experiments", "--json"], "GET", f"/experiments/{one.id}")], key="experiment_command")
+        _decide(one, chosen)
         on = live_switch()
-    _side_by_side(chosen, on)
+    operations.under_way(lambda about: about.kind in DECIDES and about.subject in one.jobs, key="experiment")
+    experiments_decisions.notes(one)
+    _side_by_side(chosen, on, one)
+
+
+def _decide(one: Experiment, chosen: Pair) -> None:
+    """Promote and drop B, where it is a variant that nothing was decided about."""
+    found = experiments_sides.detail_of(chosen.b)
+    if found and found.summary.job.origin and not experiments_decisions.chosen(one, chosen.b):
+        experiments_decisions.buttons(chosen.b)
 
 
 def _any_two(a: str, b: str) -> None:
@@ -79,11 +100,12 @@ def _compare(chosen: Pair) -> Equivalent:
     return said("Compare their outputs", ["compare", chosen.a, chosen.b], "POST", "/compare", {"a": chosen.a, "b": chosen.b})
 
 
-def _side_by_side(chosen: Pair, on: bool) -> None:
+def _side_by_side(chosen: Pair, on: bool, experiment: Experiment | None = None) -> None:
     for (side, job), cell in zip((("A", chosen.a), ("B", chosen.b)), st.columns(2, gap="small"), strict=True):
         with cell:
-            experiments_sides.card(side, job)
+            experiments_sides.card(side, job, experiment)
     live(partial(_compared, chosen), on)
+    experiments_sides.state(chosen)
     experiments_sides.code(chosen)
 
 
@@ -93,6 +115,7 @@ def _compared(chosen: Pair) -> None:
         if _ended_or_begun(chosen):
             st.rerun()
         experiments_outputs.draw(chosen)
+        experiments_intervals.draw(chosen)
         experiments_metrics.draw(chosen)
 
 

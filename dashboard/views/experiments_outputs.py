@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 import streamlit as st
 
 from dashboard import formats, session
 from dashboard.comparison_charts import outputs_over_time
 from dashboard.components.panel import panel
-from dashboard.views.experiments_reading import PARTS, Pair, bar, examples_frame, share, tinted, whole
-from dashboard.widgets import KeyFigure, error_box, key_figures, section, when
+from dashboard.views.experiments_reading import PARTS, Pair, bar, examples_frame, parting_table, share, tinted, whole
+from dashboard.widgets import KeyFigure, chip, error_box, key_figures, section, when
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.requests import CompareRequest
@@ -47,6 +48,7 @@ def draw(pair: Pair) -> Comparison | None:
     st.html(bar(found))
     if found.note:
         st.caption(found.note)
+    _parting(found)
     _over_time(found)
     _examples(found)
     return found
@@ -95,6 +97,21 @@ def _figures(found: Comparison) -> list[KeyFigure]:
         KeyFigure("Only in A", formats.count(found.only_a), note=f"of {found.rows_a:,} rows"),
         KeyFigure("Only in B", formats.count(found.only_b), note=f"of {found.rows_b:,} rows"),
     ]
+
+
+def _parting(found: Comparison) -> None:
+    """Where they first part, with the row of each."""
+    parting = found.parting
+    if parting is None:
+        if whole(found) and found.until_ms:
+            st.html(f'<div class="tm-head">{chip("no difference", "green", dot=True)}<span class="tm-caption">in any row</span></div>')
+        return
+    with st.container(border=True, key="card_parting"):
+        at, until = (formats.exact(one, session.zone()) for one in (parting.at_ms, parting.equal_until_ms))
+        equal = f"equal up to {until}" if parting.equal_until_ms is not None else "no earlier row is equal"
+        note = f'<span class="tm-caption">{escape(parting.time_column)} · {equal}</span>'
+        st.html(f'<div class="tm-section"><h2>They part at {at}</h2>{note}</div>')
+        st.html(parting_table(parting))
 
 
 def _over_time(found: Comparison) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dashboard import formats
-from pipelines.domain.experiments import Comparison
+from pipelines.domain.experiments import Comparison, Parting
 
 PARTS = (("equal", "Equal"), ("changed", "Changed"), ("only_a", "Only in A"), ("only_b", "Only in B"))
 """Field of a comparison -> its name; in the order of the bar, and of the colours in the style sheet."""
@@ -63,8 +63,26 @@ def bar(found: Comparison) -> str:
     return f'<div class="tm-shares" role="img" aria-label="Rows: {escape(said)}">{pieces}</div><div class="tm-shares-legend">{legend}</div>'
 
 
-def _piece(kind: str, name: str, count: int, total: int) -> str:
-    return f'<i class="{kind}" style="flex-grow:{count / total:.6f}" title="{name}: {count:,} rows"></i>'
+def parting_table(parting: Parting) -> str:
+    """The first rows that differ, a column of the output a column, as HTML; what differs is marked."""
+    names = list(parting.a or parting.b or {})
+    heads = "".join(f"<th>{escape(name)}</th>" for name in names)
+    rows = "".join(_parting_row(side, own, other, names) for side, own, other in (("a", parting.a, parting.b), ("b", parting.b, parting.a)))
+    return f'<table class="tm-parting"><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _parting_row(side: str, own: Mapping[str, Any] | None, other: Mapping[str, Any] | None, names: Sequence[str]) -> str:
+    mark = f'<th><span class="tm-side {side}">{side.upper()}</span></th>'
+    if own is None:
+        return f'<tr>{mark}<td colspan="{len(names)}">has no such row</td></tr>'
+    differs = {name for name in names if other is not None and own.get(name) != other.get(name)}
+    marked = f' class="{side}"'
+    cells = (f"<td{marked if name in differs else ''}>{escape(_shown(own.get(name)))}</td>" for name in names)
+    return f"<tr>{mark}{''.join(cells)}</tr>"
+
+
+def _shown(value: Any) -> str:
+    return formats.MISSING if value is None else str(value)
 
 
 def examples_frame(found: Comparison, kind: str) -> pd.DataFrame:

@@ -8,14 +8,18 @@ import streamlit as st
 
 from dashboard import formats, navigation, session
 from dashboard.components.code_editor import code_editor
+from dashboard.views import experiments_decisions, versions_difference
 from dashboard.views.experiments_reading import Pair
 from dashboard.views.fork.drafts import difference
-from dashboard.widgets import chip, confirm, facts, message_box, state_chip, when
+from dashboard.widgets import chip, confirm, errors_shown, facts, message_box, state_chip, when
+from pipelines.domain.decisions import Decision
 from pipelines.domain.errors import NotFound
+from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.requests import StopRequest
 
 STOP, CANCEL, AGAIN, FORGET, OPEN = "Stop…", "Cancel at once…", "Fork again", "Forget…", "Open the job"
+PROMOTE, DROP = "Promote…", "Drop…"
 
 
 def detail_of(job: str) -> JobDetail | None:
@@ -26,24 +30,25 @@ def detail_of(job: str) -> JobDetail | None:
         return None
 
 
-def card(side: str, job: str) -> None:
+def card(side: str, job: str, experiment: Experiment | None = None) -> None:
     """One side's card with its actions."""
-    found = detail_of(job)
+    found, made = detail_of(job), experiments_decisions.chosen(experiment, job)
     with st.container(border=True, key=f"card_side_{side.lower()}"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.html(_title(side, job, found), width="stretch")
+            st.html(_title(side, job, found, made), width="stretch")
             if found:
-                _act(found, st.menu_button("Actions", _actions(found), key=f"side_{side}"))
+                _act(found, st.menu_button("Actions", _actions(found, made), key=f"side_{side}"))
         if found is None:
             message_box("This job was forgotten", "Its savepoints are still there.", tone="orange")
             return
         facts(_facts(found))
 
 
-def _title(side: str, job: str, found: JobDetail | None) -> str:
+def _title(side: str, job: str, found: JobDetail | None, made: Decision | None) -> str:
     mark = f'<span class="tm-side {side.lower()}">{side}</span>'
+    state, decided = state_chip(found.summary.state) if found else "", experiments_decisions.badge(made) if made else ""
     link = f'<a href="{navigation.href("job", job=job)}" target="_self"><strong>{escape(job)}</strong></a>'
-    return f'<div class="tm-head">{mark}{link}{state_chip(found.summary.state) if found else ""}</div>'
+    return f'<div class="tm-head">{mark}{link}{state}{decided}</div>'
 
 
 def _facts(found: JobDetail) -> list[tuple[str, str]]:
@@ -58,10 +63,11 @@ def _facts(found: JobDetail) -> list[tuple[str, str]]:
     ]
 
 
-def _actions(found: JobDetail) -> list[str]:
+def _actions(found: JobDetail, made: Decision | None) -> list[str]:
     live = found.summary.state is not None and found.summary.state.live
     again = [AGAIN] if found.summary.job.origin else []
-    return [OPEN, *([STOP, CANCEL] if live else []), *again, *([] if live else [FORGET])]
+    decides = [PROMOTE, DROP] if found.summary.job.origin and made is None else []
+    return [OPEN, *decides, *([STOP, CANCEL] if live else []), *again, *([] if live else [FORGET])]
 
 
 def _act(found: JobDetail, wanted: str | None) -> None:
@@ -70,6 +76,10 @@ def _act(found: JobDetail, wanted: str | None) -> None:
         navigation.go("job", job=job.name)
     elif wanted == AGAIN and job.origin:
         navigation.go("fork", savepoint=job.origin.savepoint)
+    elif wanted == PROMOTE:
+        experiments_decisions.ask_promote(job.name)
+    elif wanted == DROP:
+        experiments_decisions.ask_drop(job.name)
     elif wanted == STOP:
         says = f"**{job.name}** ends at its next batch boundary, with a savepoint to go on from."
         confirm("Stop this job?", says, "Stop", lambda: workspace.stop(job.name, StopRequest()))
@@ -79,6 +89,20 @@ def _act(found: JobDetail, wanted: str | None) -> None:
     elif wanted == FORGET:
         says = f"Deletes **{job.name}** with its runs, checkpoints and output. Its savepoints stay. This cannot be undone."
         confirm("Forget this job?", says, "Forget", lambda: workspace.forget(job.name))
+
+
+def state(pair: Pair) -> None:
+    """What A and B hold, operator by operator."""
+    with st.container(border=True, key="card_state"):
+        link = navigation.href("versions", savepoint=pair.a, **{"with": pair.b})
+        note = f'<a href="{link}" target="_self">all that differs</a>'
+        st.html(f'<div class="tm-section"><h2>State</h2><span class="tm-caption">of both, as it is now · {note}</span></div>')
+        with errors_shown():
+            found = session.workspace().differences(pair.a, pair.b).section("state")
+            if found.compared:
+                st.html(versions_difference.entries_table([("", found.entries)], session.zone()))
+            else:
+                st.caption("One of them has no checkpoint yet.")
 
 
 def code(pair: Pair) -> None:

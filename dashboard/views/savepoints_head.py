@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import equivalents, navigation, session
 from dashboard.equivalents import Equivalent
 from dashboard.trust import ORIGIN_HINTS, ORIGINS, badges
-from dashboard.views import savepoints_actions, savepoints_disposing, savepoints_exports
+from dashboard.views import savepoints_actions, savepoints_disposing, savepoints_exports, versions_difference
 from dashboard.views.commands import listed, said
 from dashboard.widgets import chip
 from pipelines.domain.savepoints import Savepoint
@@ -55,6 +55,10 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
         if st.button("Look into the state", icon=":material/database:", type="tertiary", key=f"state_{key}"):
             navigation.go("state", savepoint=savepoint.id)
         if tree_link and st.button("In the tree", icon=":material/account_tree:", type="tertiary", key=f"tree_{key}"):
+            navigation.go("versions", savepoint=savepoint.id)
+        if st.button("Compare with the job now", icon=":material/compare_arrows:", type="tertiary", key=f"compare_{key}"):
+            versions_difference.go(savepoint.id, savepoint.job)
+        if st.button("Compare with…", icon=":material/difference:", type="tertiary", key=f"compare_with_{key}"):
             navigation.go("versions", savepoint=savepoint.id)
         if st.button("Dispose…", icon=":material/delete:", type="tertiary", key=f"dispose_{key}"):
             savepoints_disposing.ask([savepoint])

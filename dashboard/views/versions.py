@@ -1,6 +1,8 @@
-"""The tree of versions: jobs, savepoints and forks over time; one savepoint in detail, or two and what differs between them."""
+"""The tree of versions: jobs, savepoints and forks over time; one point in detail, or two and what differs between them."""
 
 from __future__ import annotations
+
+from html import escape
 
 import streamlit as st
 
@@ -11,7 +13,7 @@ from dashboard.views import operations, versions_difference
 from dashboard.views.commands import commands, said
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints_head import head
-from dashboard.views.versions_reading import Descendant, descendants, family
+from dashboard.views.versions_reading import Descendant, descendants, family, picked
 from dashboard.widgets import command, empty_state, errors_shown, facts, page_header, section, state_chip, when
 from pipelines.domain.experiments import Tree
 from pipelines.domain.savepoints import Savepoint
@@ -69,16 +71,17 @@ def _job_choice(tree: Tree) -> None:
 
 
 def _tree() -> None:
-    """The live part: the picture. A click on a mark selects its savepoint."""
+    """The live part: the picture. A click on a mark or on a job's end chooses that point; a second one is compared with it."""
     with errors_shown():
         tree = session.shared("tree", session.workspace().tree)
         if _grown(tree):
             st.rerun()
+        a, b = session.selected("savepoint"), session.selected("with")
         shown = family(tree, session.selected("job"))
-        chosen = session.selected("savepoint")
-        clicked = version_tree(shown, now_ms=session.now_ms(), key="version_tree", selected=chosen)
-        if clicked and clicked != chosen:
-            session.select(savepoint=clicked, **({"with": ""} if clicked == session.selected("with") else {}))
+        clicked = version_tree(shown, now_ms=session.now_ms(), key="version_tree", selected=a, against=b)
+        if clicked:
+            a, b = picked(clicked, a, b)
+            session.select(savepoint=a, **{"with": b})
             st.rerun()
 
 
@@ -90,20 +93,40 @@ def _grown(tree: Tree) -> bool:
 
 
 def _selection(tree: Tree) -> None:
-    chosen = session.selected("savepoint")
-    if not chosen:
-        st.caption("Click a mark to see what that savepoint holds and what came of it.")
-        return
-    savepoint = session.workspace().savepoint(chosen)
+    """Below the tree: two points compared, one in detail, or how to choose."""
+    a, b = session.selected("savepoint"), session.selected("with")
+    if a and b:
+        versions_difference.draw(a, b)
+    elif a in {lane.job for lane in tree.lanes}:
+        _job(a)
+    elif a:
+        _one(tree, session.workspace().savepoint(a))
+    else:
+        st.caption("Click a mark to see what that savepoint holds and what came of it; click a second one to see what differs.")
+
+
+def _job(job: str) -> None:
+    """A job as it is now, which a click on the end of its lane chooses."""
+    with st.container(border=True, key="card_selected"):
+        link = f'<a href="{navigation.href("job", job=job)}" target="_self">{escape(job)}</a>'
+        st.html(f'<div class="tm-head"><strong>{link}</strong><span class="tm-caption">as it is now</span></div>')
+        _compare_with(job)
+
+
+def _one(tree: Tree, savepoint: Savepoint) -> None:
     left, right = st.columns([2.3, 1], gap="small")
     with left, st.container(border=True, key="card_selected", height="stretch"):
         head(savepoint, key="tree", tree_link=False)
         _facts(savepoint)
-        other = _other(savepoint)
+        _compare_with(savepoint.id)
     with right, st.container(border=True, key="card_descendants", height="stretch"):
         _descendants(tree, savepoint)
-    if other:
-        versions_difference.draw(savepoint, other)
+
+
+def _compare_with(chosen: str) -> None:
+    workspace = session.workspace()
+    known = {str(one.id): f"{one.id} · {one.job} · batch {one.batch:,} {one.label}".rstrip() for one in workspace.savepoints()}
+    versions_difference.pick(known, [str(one.job.name) for one in workspace.jobs() if one.run], chosen)
 
 
 def _facts(one: Savepoint) -> None:
@@ -115,25 +138,6 @@ def _facts(one: Savepoint) -> None:
         ("Size", f"{formats.size(one.bytes)}, {formats.size(one.new_bytes)} new"),
     ]
     facts(pairs)
-
-
-def _other(savepoint: Savepoint) -> Savepoint | None:
-    """The savepoint that this one is compared with."""
-    others = {str(one.id): one for one in session.workspace().savepoints() if one.id != savepoint.id}
-    if not others:
-        return None
-    wanted = session.selected("with")
-    picked = st.selectbox(
-        "Compare with",
-        list(others),
-        index=list(others).index(wanted) if wanted in others else None,
-        format_func=lambda name: f"{name} · {others[name].job} · batch {others[name].batch:,} {others[name].label}".rstrip(),
-        placeholder="Compare with another savepoint: code, configuration, offsets",
-        key=f"versions_with_{savepoint.id}",
-        label_visibility="collapsed",
-    )
-    session.select(**{"with": picked or ""})
-    return others.get(picked or "")
 
 
 def _descendants(tree: Tree, savepoint: Savepoint) -> None:

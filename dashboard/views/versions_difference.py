@@ -1,90 +1,180 @@
-"""Two savepoints and what differs between them: code, arguments, confs, where their sources stand."""
+"""Two points and what differs between them: which two, their code, and each section of the rest that is not the same."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from datetime import tzinfo
 from html import escape
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import equivalents, formats, navigation, session
 from dashboard.components.code_editor import code_editor
-from dashboard.views.fork.drafts import difference
-from dashboard.views.savepoints_reading import offset_words
-from dashboard.widgets import chip
-from pipelines.domain.savepoints import Manifest, Savepoint
+from dashboard.views.commands import commands
+from dashboard.widgets import chip, errors_shown
+from pipelines.domain.differences import Differences, Entry, Outcome, PointHead, PointKind, Section, Unit, Value
+
+TITLES = {
+    "arguments": "Arguments",
+    "confs": "Spark confs",
+    "runtime": "Runtime",
+    "pinned confs": "Confs pinned by the checkpoint",
+    "progress": "Batches and watermark",
+    "sources": "Source offsets",
+    "state": "State",
+    "sinks": "Sinks",
+}
 
 
-def draw(first: Savepoint, second: Savepoint) -> None:
-    """A card with the older one at the left, the newer one at the right."""
-    old, new = sorted((first, second), key=lambda one: (one.queries[0].batch_timestamp_ms, one.created_ms))
-    before, after = session.workspace().manifest(old.id), session.workspace().manifest(new.id)
+def draw(a: str, b: str) -> None:
+    """The card of the comparison; what refuses it is shown in its place."""
     with st.container(border=True, key="card_difference"):
-        _head(old, new, before, after)
-        code, settings, offsets = st.tabs(["Code", "Arguments and confs", "Offsets"], key="difference_tabs")
-        with code:
-            _code(before, after)
-        with settings:
-            st.html(pairs_table(_settings(before), _settings(after), old.id, new.id))
-        with offsets:
-            st.html(pairs_table(_offsets(old), _offsets(new), old.id, new.id))
+        with errors_shown():
+            found = session.workspace().differences(a, b)
+            _head(found, a, b)
+            _code(found)
+            _sections(found, bool(st.session_state.get("difference_whole", False)))
+            _rest(found)
+            return
+        _clear()
 
 
-def _head(old: Savepoint, new: Savepoint, before: Manifest, after: Manifest) -> None:
-    added, removed = difference(before.version.code, after.version.code)
-    lines = chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True) if added or removed else chip("same code")
-    apart = new.queries[0].batch_timestamp_ms - old.queries[0].batch_timestamp_ms
-    batches = f", {formats.plural(new.batch - old.batch, 'batch', 'batches')}" if new.job == old.job else ""
-    arrow = f"{chip(old.id, mono=True)}<span>→</span>{chip(new.id, mono=True)}"
-    note = f'<span class="tm-caption">{formats.duration(apart)} apart{batches}</span>'
-    st.html(f'<div class="tm-head"><h2 class="tm-h2">Difference</h2>{arrow}{lines}{note}</div>')
+def _head(found: Differences, a: str, b: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="difference_head"):
+        words = f"Comparing {side('A', found.a)} with {side('B', found.b)}"
+        st.html(f'<div class="tm-head tm-comparing" data-testid="comparing">{words}</div>', width="stretch")
+        st.toggle("All values", key="difference_whole", help="What is the same, too")
+        commands([equivalents.differences(a, b, session.url())], key="difference_command")
+        if st.button("Swap", icon=":material/swap_horiz:", key="difference_swap"):
+            session.select(savepoint=b, **{"with": a})
+            st.rerun()
+        _clear()
+    st.caption(f"A: {_about(found.a)}  \nB: {_about(found.b)}")
 
 
-def _code(before: Manifest, after: Manifest) -> None:
-    if before.version.code == after.version.code:
-        st.caption(f"Both were taken with the same code, {after.version.script}.")
+def _clear() -> None:
+    if st.button("Clear", icon=":material/close:", key="difference_clear"):
+        session.select(savepoint="", **{"with": ""})
+        st.rerun()
+
+
+def side(letter: str, point: PointHead) -> str:
+    """`A sp-1a2b3c4d` with its letter in its colour, as HTML."""
+    mark = f'<span class="tm-side {letter.lower()}">{letter}</span>'
+    return f"{mark}{chip(point.named, mono=True)}"
+
+
+def _about(point: PointHead) -> str:
+    of = f"of {point.job}"
+    what = {PointKind.SAVEPOINT: f"a savepoint {of}", PointKind.JOB: "the job as it is now", PointKind.RUN: f"a run {of}"}
+    batch = f", batch {point.batch:,}" if point.batch is not None else ""
+    label = f", {point.label}" if point.label else ""
+    note = f". {point.note}" if point.note else ""
+    return f"{what.get(point.kind, 'a version')}{batch}{label}, version {formats.short_id(point.version)}, {point.script}{note}"
+
+
+def _code(found: Differences) -> None:
+    code = found.code
+    if not code.unified:
         return
-    if before.version.script != after.version.script:
-        st.caption(f"{before.version.script} → {after.version.script}")
+    lines = chip(f"+{code.added}", "green", mono=True) + chip(f"−{code.removed}", "red", mono=True)
+    scripts = found.a.script if found.a.script == found.b.script else f"{found.a.script} → {found.b.script}"
+    st.html(f'<div class="tm-section"><h2>Code</h2>{lines}<span class="tm-caption">{escape(scripts)}</span></div>')
     code_editor(
-        after.version.code,
-        key=f"difference_{before.id}_{after.id}",
-        original=before.version.code,
+        code.b,
+        key=f"difference_{found.a.version}_{found.b.version}",
+        original=code.a,
         mode="split",
         readonly=True,
         collapse=True,
-        height=420,
-        label="The code of both savepoints",
+        height=380,
+        label="The code of both",
     )
 
 
-def _settings(manifest: Manifest) -> dict[str, str]:
-    """Everything besides the code that decides what runs."""
-    version = manifest.version
-    args = {f"argument {place}": arg for place, arg in enumerate(version.args, 1)}
-    pinned = {name: value for query in manifest.queries for name, value in query.conf.items()}
-    return {**args, "master": version.master, **dict(version.conf), **{f"{name} (pinned)": value for name, value in sorted(pinned.items())}}
+def _sections(found: Differences, whole: bool) -> None:
+    shown = [(TITLES.get(one.name, one.name), one.entries if whole else one.differing) for one in found.sections]
+    if any(entries for _, entries in shown):
+        st.html(entries_table(shown, session.zone()))
 
 
-def _offsets(savepoint: Savepoint) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for query in savepoint.queries:
-        found[f"{query.query} · batch"] = f"{query.batch:,}"
-        found[f"{query.query} · watermark"] = formats.exact(query.watermark_ms or None, session.zone())
-        found |= {f"{query.query} · source {one.source}": offset_words(one.offset) for one in query.offsets}
-    return found
+def _rest(found: Differences) -> None:
+    """Quietly, what is the same, and what could not be compared."""
+    same = ["code"] if not found.code.unified else []
+    same += [_quiet(one) for one in found.sections if one.compared and not one.differing]
+    unknown = [_quiet(one) for one in found.sections if not one.compared]
+    if same:
+        st.caption(f"The same: {', '.join(same)}.")
+    if unknown:
+        st.caption(f"Not compared, because one side has no checkpoint: {', '.join(unknown)}.")
 
 
-def pairs_table(before: Mapping[str, str], after: Mapping[str, str], old: str, new: str) -> str:
-    """Names with both values as HTML; what differs stands first and is marked."""
-    names = [*before, *(name for name in after if name not in before)]
-    names.sort(key=lambda name: before.get(name) == after.get(name))
-    rows = "".join(_row(name, before.get(name), after.get(name)) for name in names)
-    heads = "".join(f"<th>{escape(head)}</th>" for head in ("", old, new))
-    return f'<table class="tm-both"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+def _quiet(one: Section) -> str:
+    """A section's title inside a sentence."""
+    title = TITLES.get(one.name, one.name)
+    return title if title.startswith("Spark") else title[:1].lower() + title[1:]
 
 
-def _row(name: str, before: str | None, after: str | None) -> str:
-    kind = "" if before == after else ' class="differs"'
-    cells = "".join(f"<td>{escape(value) if value is not None else formats.MISSING}</td>" for value in (before, after))
-    return f"<tr{kind}><th>{escape(name)}</th>{cells}</tr>"
+def entries_table(sections: Sequence[tuple[str, Sequence[Entry]]], zone: tzinfo) -> str:
+    """Sections (title, entries) as one table in HTML, each entry under what it is of; what differs is marked."""
+    rows, of = "", ("", "")
+    for title, entries in sections:
+        for entry in entries:
+            if (title, entry.of) != of:
+                of = (title, entry.of)
+                note = f'<span class="tm-caption">{escape(entry.of)}</span>' if title and entry.of else escape(entry.of)
+                rows += f'<tr class="of"><th colspan="4">{escape(title)}{note}</th></tr>' if title or entry.of else ""
+            rows += _row(entry, zone)
+    heads = "<th></th><th>A</th><th>B</th><th>B − A</th>"
+    return f'<table class="tm-both tm-apart"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _row(entry: Entry, zone: tzinfo) -> str:
+    kind = "" if entry.outcome in (Outcome.SAME, Outcome.UNKNOWN) else ' class="differs"'
+    a, b = _value(entry.a, entry, Outcome.ONLY_B, zone), _value(entry.b, entry, Outcome.ONLY_A, zone)
+    return f"<tr{kind}><th>{escape(entry.name)}</th><td>{a}</td><td>{b}</td><td>{escape(apart_words(entry))}</td></tr>"
+
+
+def _value(value: Value, entry: Entry, absent: Outcome, zone: tzinfo) -> str:
+    if value is None:
+        return formats.MISSING if entry.outcome is absent else '<span class="tm-caption">not known</span>'
+    return escape(value_words(value, entry.unit, zone)) or '<span class="tm-caption">given</span>'
+
+
+def value_words(value: Value, unit: Unit, zone: tzinfo) -> str:
+    """A value in its unit."""
+    if not isinstance(value, int):
+        return str(value)
+    if unit is Unit.MOMENT:
+        return formats.exact(value, zone)
+    return {Unit.BYTES: formats.size, Unit.COUNT: formats.count}.get(unit, str)(value)
+
+
+def apart_words(entry: Entry) -> str:
+    """How far B is past A: `+12`, `−1.2 MB`, `+4m 10s`; empty where that means nothing."""
+    if not entry.apart:
+        return ""
+    words = {Unit.BYTES: formats.size, Unit.MOMENT: formats.duration}.get(entry.unit, formats.count)(abs(entry.apart))
+    return f"{'+' if entry.apart > 0 else '−'}{words}"
+
+
+def pick(savepoints: dict[str, str], jobs: list[str], chosen: str) -> None:
+    """The choice of the second point: another savepoint (id -> its words), or a job as it is now."""
+    others = [*(one for one in savepoints if one != chosen), *(job for job in jobs if job != chosen)]
+    picked = st.selectbox(
+        "Compare with",
+        others,
+        index=None,
+        format_func=lambda one: savepoints.get(one, f"{one} · as it is now"),
+        placeholder="Compare with… (or click a second mark)",
+        key=f"versions_with_{chosen}",
+        label_visibility="collapsed",
+    )
+    if picked:
+        session.select(**{"with": picked})
+        st.rerun()
+
+
+def go(a: str, b: str) -> None:
+    """Opens the comparison of two points, both in the address."""
+    navigation.go("versions", savepoint=a, **{"with": b})

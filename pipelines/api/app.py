@@ -9,13 +9,26 @@ from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 
 from pipelines import __version__
-from pipelines.api import bodies, diagnoses, experiments, failures, jobs, operations, savepoints, spaces, states, system, versions
+from pipelines.api import (
+    bodies,
+    decisions,
+    diagnoses,
+    experiments,
+    failures,
+    jobs,
+    operations,
+    savepoints,
+    spaces,
+    states,
+    system,
+    versions,
+)
 from pipelines.storage.layout import Layout
 
 if TYPE_CHECKING:
     from pipelines.workspace.face import Face
 
-MODULES = (jobs, states, savepoints, experiments, versions, operations, diagnoses, spaces, system)
+MODULES = (jobs, states, savepoints, experiments, decisions, versions, operations, diagnoses, spaces, system)
 DESCRIPTION = """
 Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork them with changed code, compare.
 

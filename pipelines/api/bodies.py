@@ -29,6 +29,8 @@ REQUESTS = (
     requests.DisposeRequest,
     states.StateRequest,
     states.StateQuery,
+    requests.PromoteRequest,
+    requests.DropRequest,
 )
 
 

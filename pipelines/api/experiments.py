@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 
 from pipelines.api.bodies import FaceNow, refusals
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import Comparison, Experiment
+from pipelines.domain.intervals import Interval
 from pipelines.domain.requests import CompareRequest, ExperimentRequest
 
 TAG = {"name": "experiments", "description": "Forks of one savepoint, and the comparison of two jobs' outputs."}
@@ -45,3 +46,14 @@ def experiment(face: FaceNow, experiment: Annotated[str, Path(description="Id of
 def compare(face: FaceNow, request: CompareRequest) -> Comparison:
     """Compares row for row up to the event time that both reached: equal, only in A, only in B, changed, with examples. Changes nothing."""
     return face.compare(request)
+
+
+@router.get("/intervals", summary="Compare two jobs' metrics", responses=refusals(NotFound))
+def intervals(
+    face: FaceNow,
+    a: Annotated[str, Query(description="Name of a job.")],
+    b: Annotated[str, Query(description="Name of another job.")],
+    query: Annotated[str, Query(description="A query of both; the first that both have if empty.")] = "",
+) -> Sequence[Interval]:
+    """How far B's batch time, rate and state are from A's on the same events: medians, the difference and its 95 % interval, in words."""
+    return face.intervals(a, b, query)

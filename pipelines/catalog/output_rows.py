@@ -16,7 +16,7 @@ from pipelines.catalog.output_columns import Column, TimeColumn
 from pipelines.catalog.output_files import Output, quoted, unreadable
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import Incompatible
-from pipelines.domain.experiments import OutputOverTime
+from pipelines.domain.experiments import OutputOverTime, Parting
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -66,8 +66,8 @@ def unique(db: DuckDBPyConnection, keys: Sequence[Column]) -> bool:
 def tally(db: DuckDBPyConnection, columns: Sequence[Column]) -> Tally:
     """Count both sides as multisets, and leave in `odd` what they do not share."""
     db.execute(
-        f"CREATE TEMP TABLE odd AS SELECT {_listed(columns)}, count(*) FILTER (NOT is_b) AS in_a, count(*) FILTER (is_b) AS in_b "
-        f"FROM rows GROUP BY {_listed(columns)} HAVING in_a <> in_b"
+        f"CREATE TEMP TABLE odd AS SELECT {_listed(columns)}, count(*) FILTER (NOT is_b) AS in_a, count(*) FILTER (is_b) AS in_b, "
+        f"min(t) AS t FROM rows GROUP BY {_listed(columns)} HAVING in_a <> in_b"
     )
     rows_a, rows_b = _numbers(db, "SELECT count(*) FILTER (NOT is_b), count(*) FILTER (is_b) FROM rows")
     surplus_a, surplus_b = _numbers(
@@ -80,7 +80,8 @@ def changed(db: DuckDBPyConnection, columns: Sequence[Column], keys: Sequence[Co
     """Leave in `pairs` the rows that A and B have under one key with other values, and count them; none without keys."""
     match = " AND ".join(f"a.{key.at} IS NOT DISTINCT FROM b.{key.at}" for key in keys) or "false"
     both = ", ".join(f"a.{column.at} AS a_{column.at}, b.{column.at} AS b_{column.at}" for column in columns)
-    db.execute(f"CREATE TEMP TABLE pairs AS SELECT {both} FROM odd AS a JOIN odd AS b ON {match} WHERE a.in_a > a.in_b AND b.in_b > b.in_a")
+    sides = f"FROM odd AS a JOIN odd AS b ON {match} WHERE a.in_a > a.in_b AND b.in_b > b.in_a"
+    db.execute(f"CREATE TEMP TABLE pairs AS SELECT {both}, least(a.t, b.t) AS t {sides}")
     return _numbers(db, "SELECT count(*) FROM pairs")[0]
 
 
@@ -91,6 +92,21 @@ def examples(db: DuckDBPyConnection, columns: Sequence[Column], keys: Sequence[C
         "only_b": _only(db, columns, keys, "in_b > in_a", "b", limit),
         "changed": [_change(pair, columns, keys) for pair in _shown(db, "pairs", _both(columns), [f"a_{key.at}" for key in keys], limit)],
     }
+
+
+def parting(db: DuckDBPyConnection, columns: Sequence[Column], keys: Sequence[Column], time: TimeColumn) -> Parting | None:
+    """The first row by event time that the sides do not share; of several at that time a changed one, then A's, then B's."""
+    found = row(db, "SELECT min(t), (SELECT max(t) FROM rows WHERE t < (SELECT min(t) FROM odd)) FROM odd")
+    if found is None or found[0] is None:
+        return None
+    at, until = int(found[0]), found[1]
+    for pair in _shown(db, f"(SELECT * FROM pairs WHERE t = {at})", _both(columns), [f"a_{key.at}" for key in keys], 1):
+        a, b = ({column.name: pair[f"{side}.{column.name}"] for column in columns} for side in "ab")
+        return Parting(at, time.name, until, "changed", a, b)
+    for surplus, side in (("in_a > in_b", "a"), ("in_b > in_a", "b")):
+        for one in _only(db, columns, keys, f"{surplus} AND t = {at}", side, 1):
+            return Parting(at, time.name, until, f"only_{side}", one if side == "a" else None, one if side == "b" else None)
+    return None
 
 
 def over_time(db: DuckDBPyConnection, time: TimeColumn, measures: Sequence[Column]) -> OutputOverTime | None:

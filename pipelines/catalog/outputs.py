@@ -10,7 +10,7 @@ from pipelines.catalog import output_columns, output_rows
 from pipelines.catalog.connection import scratch
 from pipelines.catalog.output_columns import Column
 from pipelines.catalog.output_files import Output, output
-from pipelines.domain.experiments import Comparison, OutputOverTime
+from pipelines.domain.experiments import Comparison, OutputOverTime, Parting
 from pipelines.domain.ids import JobName
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class OutputComparison:
     examples: Mapping[str, Sequence[Mapping[str, Any]]]
     over_time: OutputOverTime | None
     note: str
+    parting: Parting | None = None
 
     def of(self, a: JobName, b: JobName, query: str) -> Comparison:
         """The comparison of these two jobs' outputs of `query`."""
@@ -102,6 +103,7 @@ def _compared(
         examples=output_rows.examples(db, columns, keys, examples),
         over_time=output_rows.over_time(db, time, measures) if time else None,
         note=" ".join(notes),
+        parting=output_rows.parting(db, columns, keys, time) if time else None,
     )
 
 

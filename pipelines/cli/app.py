@@ -10,6 +10,8 @@ from pipelines import __version__
 from pipelines.cli import (
     about,
     attachments,
+    decisions,
+    differences,
     disposals,
     experiments,
     exports,
@@ -75,7 +77,7 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-for _module in (
+MODULES = (
     runs,
     attachments,
     jobs,
@@ -88,11 +90,14 @@ for _module in (
     exports,
     forks,
     experiments,
+    decisions,
     versions,
+    differences,
     operations,
     about,
     system,
-):
+)
+for _module in MODULES:
     _module.register(app)
 
 

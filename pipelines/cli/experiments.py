@@ -9,9 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from pipelines.cli import formats, options, output
+from pipelines.cli.differences import section_text
 from pipelines.cli.session import opened
 from pipelines.domain.experiments import Comparison, Experiment
+from pipelines.domain.intervals import Interval, Measure
 from pipelines.domain.requests import CompareRequest, ExperimentRequest, ForkRequest
+
+MEASURED = {
+    Measure.BATCH_MS: "batch time",
+    Measure.PROCESSED_RATE: "processed",
+    Measure.STATE_ROWS: "state rows",
+    Measure.STATE_BYTES: "state memory",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -67,10 +76,13 @@ def compare(
     workspace: options.Workspace = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare the outputs of two jobs. Row for row, up to the event time that both reached."""
+    """Compare two jobs. Outputs row for row, metrics with intervals, state; up to the event time that both reached."""
     with opened(ctx, workspace, as_json) as here:
         found = here.face.compare(CompareRequest(a, b, query, tuple(key or ()), examples))
-        here.show(found, _comparison(found))
+        metrics = here.face.intervals(a, b, query)
+        state = here.face.differences(a, b).section("state")
+        shown = output.with_fields(found, metrics=tuple(metrics), state=state)
+        here.show(shown, "\n\n".join(filter(None, (_comparison(found), _metrics(metrics), section_text(state)))))
 
 
 def _variant(text: str) -> ForkRequest:
@@ -106,8 +118,29 @@ def _comparison(found: Comparison) -> str:
     ]
     titles = {"only_a": f"only in {found.a}", "only_b": f"only in {found.b}", "changed": f"changed (a. is {found.a}, b. is {found.b})"}
     tables = [f"{titles.get(kind, kind)}:\n{_rows(rows)}" for kind, rows in found.examples.items() if rows]
-    parts = [output.details(pairs), output.Table(("", "ROWS>"), counts).plain().lstrip("\n"), *tables, found.note]
+    parts = [output.details(pairs), output.Table(("", "ROWS>"), counts).plain().lstrip("\n"), _parting(found), *tables, found.note]
     return "\n\n".join(filter(None, parts))
+
+
+def _parting(found: Comparison) -> str:
+    """Where the outputs first part, and the row of each."""
+    parting = found.parting
+    if parting is None:
+        return ""
+    until = formats.exact(parting.equal_until_ms) if parting.equal_until_ms is not None else "no row before it"
+    rows = [{"job": name, **row} for name, row in ((found.a, parting.a), (found.b, parting.b)) if row is not None]
+    return f"they part at {formats.exact(parting.at_ms)} ({parting.time_column}), equal up to {until}:\n{_rows(rows)}"
+
+
+def _metrics(found: Sequence[Interval]) -> str:
+    """Each metric's medians, and what can be told of the difference."""
+    rows = [(MEASURED[one.measure], _median(one, one.a), _median(one, one.b), one.words) for one in found]
+    return f"metrics over the same events (medians, 95 % interval):\n{output.Table(('', 'A>', 'B>', ''), rows).plain().lstrip()}"
+
+
+def _median(one: Interval, value: float | None) -> str:
+    shown = {Measure.BATCH_MS: formats.duration, Measure.PROCESSED_RATE: formats.rate, Measure.STATE_BYTES: formats.size}
+    return shown.get(one.measure, formats.count)(value)
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -7,9 +7,12 @@ from copy import copy
 
 from pipelines.cli.wire import Wire, path
 from pipelines.domain.about import About
+from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.differences import Differences
 from pipelines.domain.disposals import Disposal
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
+from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import QueryOperators
@@ -19,10 +22,12 @@ from pipelines.domain.requests import (
     AttachRequest,
     CompareRequest,
     DisposeRequest,
+    DropRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
     ImportRequest,
+    PromoteRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
@@ -120,6 +125,9 @@ class RemoteFace(Wire):
     def tree(self) -> Tree:
         return self.get(Tree, "/tree")
 
+    def differences(self, a: str, b: str) -> Differences:
+        return self.get(Differences, "/differences", a=a, b=b)
+
     # savepoints
     def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
         at = path("jobs", job, "savepoints")
@@ -190,6 +198,17 @@ class RemoteFace(Wire):
 
     def compare(self, request: CompareRequest) -> Comparison:
         return self.post(Comparison, "/compare", request)
+
+    def intervals(self, a: str, b: str, query: str = "") -> Sequence[Interval]:
+        return self.get(tuple[Interval, ...], "/intervals", a=a, b=b, query=query)
+
+    def promote(self, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+        at = path("jobs", job, "promote")
+        return self.post(PromotePlan, at, request) if request.dry_run else self.post(Operation, at, request)
+
+    def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
+        at = path("jobs", job, "drop")
+        return self.post(DropPlan, at, request) if request.dry_run else self.post(Operation, at, request)
 
     # the workspace itself
     def start_example(self) -> Sequence[Run]:

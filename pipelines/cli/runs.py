@@ -119,7 +119,7 @@ def stop(
 ) -> None:
     """Stop a job at a batch boundary. Waits, and prints its savepoint's path."""
     with opened(ctx, workspace, as_json) as here:
-        done = _ended(here, here.face.stop(job, StopRequest(savepoint=savepoint, label=label)), timeout)
+        done = ended(here, here.face.stop(job, StopRequest(savepoint=savepoint, label=label)), timeout)
         taken = here.face.savepoint(done.result) if done.result else None
         output.tell(f"{job} stopped" + (f", savepoint {taken.id}" if taken else ""))
         here.show({"operation": done, "savepoint": taken}, taken.path if taken else "")
@@ -134,7 +134,7 @@ def cancel(
 ) -> None:
     """End a job's run at once. In the middle of a batch, without a savepoint; waits for the end."""
     with opened(ctx, workspace, as_json) as here:
-        done = _ended(here, here.face.stop(job, StopRequest(savepoint=False, at_once=True)), timeout)
+        done = ended(here, here.face.stop(job, StopRequest(savepoint=False, at_once=True)), timeout)
         output.tell(f"{job} cancelled")
         here.show(done, "")
 
@@ -186,7 +186,7 @@ def _up(here: Here, begun: Run) -> Run | None:
     raise BegunThenFailed("run.failed", f"{begun.job} is {seen.state.value}: {why}", f"Read its log: python -m pipelines logs {begun.job}")
 
 
-def _ended(here: Here, operation: Operation, timeout: float) -> Operation:
+def ended(here: Here, operation: Operation, timeout: float) -> Operation:
     """The operation once it is done; raises what `sound` raises."""
     output.tell(f"waiting for the {operation.kind} of {operation.job}")
     here.session.tick()

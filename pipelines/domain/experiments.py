@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pipelines.domain.decisions import Decision
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId, VersionId
 from pipelines.domain.jobs import JobSummary, Run
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
@@ -22,6 +23,8 @@ class Experiment:
     savepoint: SavepointId
     jobs: tuple[JobName, ...]
     created_ms: int
+    decisions: tuple[Decision, ...] = ()
+    """What was decided about its variants, oldest first."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,21 @@ class OutputOverTime:
 
 
 @dataclass(frozen=True)
+class Parting:
+    """The first row by event time that the outputs do not share: the rows of both sides under one key, or that of one side."""
+
+    at_ms: float
+    """Event time of the row, in the column that `time_column` names."""
+    time_column: str
+    equal_until_ms: float | None
+    """The greatest event time before it: up to there the outputs are equal. None where it is the first."""
+    kind: str
+    """`changed`, `only_a` or `only_b`."""
+    a: Mapping[str, Any] | None
+    b: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
 class Comparison:
     """The outputs of two jobs, row for row, up to the event time (watermark) that both have reached.
 
@@ -95,6 +113,8 @@ class Comparison:
     """`only_a`, `only_b`: rows; `changed`: {key columns…, 'a.<col>', 'b.<col>' for each that differs}."""
     over_time: OutputOverTime | None
     note: str = ""
+    parting: Parting | None = None
+    """Where the outputs first part; None where they are equal, or no column holds a time."""
 
 
 @dataclass(frozen=True)

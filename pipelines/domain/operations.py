@@ -38,7 +38,7 @@ class Operation:
 
     id: OperationId
     kind: str
-    """`stop`, `cancel`, `verify`, `prove`, `diagnose`, `export`, `import`, `read`."""
+    """`stop`, `cancel`, `verify`, `prove`, `diagnose`, `export`, `import`, `read`, `promote`, `drop`."""
     job: JobName
     """The job it is about; empty for an import that has not read its manifest yet."""
     state: OperationState
@@ -46,14 +46,14 @@ class Operation:
     ended_ms: int | None = None
     result: str = ""
     """What it made: a savepoint's id for a stop and an import, the level reached for a verify (or `damaged`), the URL for an export,
-    `sound` or `damaged` for a diagnosis, the reading's id for a read."""
+    `sound` or `damaged` for a diagnosis, the reading's id for a read, the run for a promotion."""
     error_group: str = ""
     """The group of the error it failed with: decides a command's exit code. Empty where it did not fail."""
     error_code: str = ""
     error_message: str = ""
     error_hint: str = ""
     subject: str = ""
-    """Id of the savepoint, or the URL, that it works on; empty where it is the job itself."""
+    """Id of the savepoint, the URL, or the variant that it works on; empty where it is the job itself."""
     amount: Amount | None = None
     """How far the present step is; None for an operation without steps (a stop)."""
     can_cancel: bool = False

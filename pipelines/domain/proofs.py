@@ -38,6 +38,12 @@ def damages(counts: tuple[StateCount, ...]) -> tuple[Damage, ...]:
     )
 
 
+def told_rows(image: QueryImage, event: Mapping[str, Any] | None, conf: Mapping[str, str]) -> Mapping[int, int]:
+    """Operator id -> the rows that the job said it held; empty where nothing is known, or Spark was told not to count."""
+    uncounted = image.provider == "rocksdb" and conf.get(TRACKING, "").lower() == "false"
+    return {} if uncounted else _said(image, event)
+
+
 def _said(image: QueryImage, event: Mapping[str, Any] | None) -> Mapping[int, int]:
     """Operator id -> `numRowsTotal`; empty where the event is none of these operators."""
     metrics = list((event or {}).get("stateOperators") or ())

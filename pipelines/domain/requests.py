@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain.decisions import StateFrom
+
 
 @dataclass(frozen=True)
 class RunRequest:
@@ -51,6 +53,24 @@ class ResumeRequest:
     new_queries: tuple[str, ...] = ()
     dry_run: bool = False
     python: str | None = None
+    script: str | None = None
+
+
+@dataclass(frozen=True)
+class PromoteRequest:
+    """The parent of a variant goes on with the variant's version: on its own present state, or from the savepoint they parted at."""
+
+    state: StateFrom = StateFrom.PRESENT
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class DropRequest:
+    """A variant is ended and marked as dropped: stopped at a batch boundary (with a savepoint unless told not to), or `at_once`."""
+
+    savepoint: bool = True
+    at_once: bool = False
+    dry_run: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.domain.ids import VersionId, content_id
@@ -41,3 +41,14 @@ def version(
     conf = dict(conf or {})
     content = {"script": script, "code": code, "args": list(args), "conf": conf, "master": master, "python": python}
     return Version(VersionId(content_id("v", content)), script, code, args, conf, master, python, source, created_ms)
+
+
+def options(args: Sequence[str]) -> dict[str, str]:
+    """Options with their values (`--out {output}`, `--fast`); what stands alone has none. A name that comes again gets its place."""
+    said: dict[str, str] = {}
+    rest = list(args)
+    while rest:
+        one = rest.pop(0)
+        value = rest.pop(0) if one.startswith("-") and rest and not rest[0].startswith("-") else ""
+        said[one if one not in said else f"{one} ({len(said) + 1})"] = value
+    return said

@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pipelines.domain.about import About
+from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.differences import Differences
 from pipelines.domain.disposals import Disposal
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
+from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import QueryOperators
@@ -21,10 +24,12 @@ from pipelines.domain.requests import (
     AnnotateRequest,
     AttachRequest,
     CompareRequest,
+    DropRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
     ImportRequest,
+    PromoteRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
@@ -134,6 +139,10 @@ class Face(Protocol):
 
     def tree(self) -> Tree: ...
 
+    def differences(self, a: str, b: str) -> Differences:
+        """What differs between two points: a savepoint, a job (its present checkpoint), a run or a version. NotFound `point.not_found`."""
+        ...
+
     # savepoints
     def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan: ...
 
@@ -210,6 +219,18 @@ class Face(Protocol):
     def start_experiment(self, request: ExperimentRequest) -> Experiment: ...
 
     def compare(self, request: CompareRequest) -> Comparison: ...
+
+    def intervals(self, a: str, b: str, query: str = "") -> Sequence[Interval]:
+        """How far B's metrics are from A's on the same events, each with its 95 % interval; of the first query that both have."""
+        ...
+
+    def promote(self, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+        """The parent of a variant goes on with its version. Conflict (`decision.made`, `promote.…`, `job.attached`)."""
+        ...
+
+    def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
+        """A variant is ended and marked as dropped; its savepoints stay. Conflict (`decision.made`, `decision.no_fork`)."""
+        ...
 
     # the workspace itself
     def start_example(self) -> Sequence[Run]:

@@ -85,11 +85,11 @@ def _refuse_needed(parts: Parts, name: JobName) -> None:
             hint = "Dispose of the job's savepoints first, or leave the job stopped."
             raise Conflict("job.needed", f"Savepoint {savepoint.id} needs the output of {name}: its forks carry it on", hint)
     for job in filter(None, map(parts.files.job, parts.files.job_names())):
-        if job.origin is not None and job.origin.job == name and not _has_begun(parts, job.name):
+        if job.origin is not None and job.origin.job == name and not has_begun(parts, job.name):
             hint = f"Wait until {job.name} runs, or forget it first."
             raise Conflict("job.needed", f"The fork {job.name} has not taken its history out of {name}'s output yet", hint)
 
 
-def _has_begun(parts: Parts, fork: JobName) -> bool:
+def has_begun(parts: Parts, fork: JobName) -> bool:
     """Whether a query of the fork ever started: its driver links the history before that."""
     return any((parts.layout.run(fork, run) / QUERIES_FILE).is_file() for run in parts.files.run_ids(fork))

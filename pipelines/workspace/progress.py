@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.domain.ids import QueryName
+from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import PROGRESS_FILE
-from pipelines.domain.savepoints import Manifest
+from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.savepoint import progress_file, sealing
 from pipelines.storage.protocol import Storage
 from pipelines.workspace import runs
@@ -30,24 +30,31 @@ def keep(parts: Parts, shelf: Storage, manifest: Manifest, patience_s: float = P
 
 
 def find(parts: Parts, manifest: Manifest, patience_s: float = 0) -> Mapping[QueryName, dict[str, Any]]:
-    """Query -> Spark's progress event of the saved batch; a query of which none is known is left out.
+    """Query -> Spark's progress event of the saved batch; a query of which none is known is left out."""
+    return of_batches(parts, manifest.job, manifest.run, manifest.queries, patience_s)
+
+
+def of_batches(
+    parts: Parts, job: JobName, run: RunId | None, images: Sequence[QueryImage], patience_s: float = 0
+) -> Mapping[QueryName, dict[str, Any]]:
+    """Query -> Spark's progress event of the image's batch, as `run` of `job` or those before it on its checkpoint said it.
 
     While the run still runs, waits up to `patience_s` seconds for events that are on their way.
     """
-    ran = _runs(parts, manifest)
+    ran = _runs(parts, job, run)
     deadline = time.monotonic() + patience_s
     while True:
-        found = {image.query: event for image in manifest.queries if (event := _event(parts, ran, image.query, image.batch))}
-        coming = len(found) < len(manifest.queries) and any(run.state.live for run in ran)
+        found = {image.query: event for image in images if (event := _event(parts, ran, image.query, image.batch))}
+        coming = len(found) < len(images) and any(one.state.live for one in ran)
         if not coming or time.monotonic() >= deadline:
             return found
         time.sleep(PAUSE_S)
 
 
-def _runs(parts: Parts, manifest: Manifest) -> list[Run]:
-    """The savepoint's run, then those that worked on the same checkpoint before it: the batch may be theirs."""
-    ran = list(runs.of_job(parts, manifest.job))
-    own = next((run for run in ran if run.id == manifest.run), None)
+def _runs(parts: Parts, job: JobName, named: RunId | None) -> list[Run]:
+    """The run, then those that worked on the same checkpoint before it: the batch may be theirs."""
+    ran = list(runs.of_job(parts, job))
+    own = next((run for run in ran if run.id == named), None)
     return [run for run in ran if own and run.checkpoints == own.checkpoints and run.created_ms <= own.created_ms]
 
 

@@ -35,7 +35,7 @@ def resume(parts: Parts, job: str, request: ResumeRequest) -> Run | RestorePlan:
     attachments.refuse(parts, name, "resumed")
     with parts.holding(name):
         newest = _ended(parts, name)
-        change = versions.Change(request.code, None, request.args, request.conf, request.master, request.python)
+        change = versions.Change(request.code, request.script, request.args, request.conf, request.master, request.python)
         wanted = versions.changed(versions.get(parts, newest.version), change, parts.now_ms())
         if request.from_savepoint:
             return _from_savepoint(parts, name, wanted, request)

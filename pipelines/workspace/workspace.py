@@ -8,10 +8,13 @@ from copy import copy
 from dataclasses import replace
 
 from pipelines.domain.about import About
+from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.differences import Differences
 from pipelines.domain.disposals import Disposal
 from pipelines.domain.events import EventFilter
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
+from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import QueryOperators
@@ -20,10 +23,12 @@ from pipelines.domain.requests import (
     AnnotateRequest,
     AttachRequest,
     CompareRequest,
+    DropRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
     ImportRequest,
+    PromoteRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
@@ -39,17 +44,21 @@ from pipelines.workspace import (
     about,
     attachments,
     compare,
+    decisions,
     diagnoses,
+    differences,
     disposals,
     events,
     example,
     experiments,
     exports,
     forks,
+    intervals,
     jobs,
     logs,
     operations,
     operators,
+    promotions,
     rebuild,
     resumes,
     runs,
@@ -182,6 +191,9 @@ class Workspace:
     def tree(self) -> Tree:
         return experiments.tree(self.parts)
 
+    def differences(self, a: str, b: str) -> Differences:
+        return differences.differences(self.parts, a, b)
+
     # savepoints
 
     def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
@@ -251,6 +263,15 @@ class Workspace:
 
     def compare(self, request: CompareRequest) -> Comparison:
         return compare.compare(self.parts, request)
+
+    def intervals(self, a: str, b: str, query: str = "") -> Sequence[Interval]:
+        return intervals.intervals(self.parts, a, b, query)
+
+    def promote(self, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+        return promotions.promote(self.parts, job, request)
+
+    def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
+        return decisions.drop(self.parts, job, request)
 
     # the workspace itself
 

@@ -248,3 +248,27 @@ def test_compare_is_the_difference_of_counters(a: list[Row], b: list[Row], disti
     if not distinct:
         return
     assert [len(found.examples[kind]) for kind in ("only_a", "only_b", "changed")] == [found.only_a, found.only_b, found.changed]
+
+
+def test_where_outputs_first_part(tmp_path: Path) -> None:
+    found = compare([written(tmp_path / "a", [*A_ROWS, (None, "p0", 0, 0.0)])], [written(tmp_path / "b", B_ROWS)]).parting
+    assert found is not None
+    assert (found.at_ms, found.time_column, found.equal_until_ms, found.kind) == (NOON_MS, "window_end", None, "changed")
+    assert found.a == {"window_end": "2026-01-01 12:00:00+00", "post_id": "p2", "views": 2, "score": None}
+    assert found.b is not None and found.b["views"] == 5
+
+
+def test_where_one_side_first_has_a_row_that_the_other_lacks(tmp_path: Path) -> None:
+    common: list[Row] = [(minute(0), "p1", 1, 0.5), (minute(1), "p1", 3, 1.0), (minute(2), "p1", 3, 1.0)]
+    late: list[Row] = [(minute(2), "p9", 9, 9.0), (minute(3), "p7", 7, 7.0)]
+    a, b = [written(tmp_path / "a", common)], [written(tmp_path / "b", common + late)]
+    found, turned = compare(a, b).parting, compare(b, a).parting
+    assert found is not None and turned is not None
+    assert (found.kind, found.a, (found.b or {})["post_id"]) == ("only_b", None, "p9")
+    assert (found.at_ms, found.equal_until_ms) == (NOON_MS + 120_000, NOON_MS + 60_000)
+    assert (turned.kind, turned.b) == ("only_a", None)
+
+
+def test_equal_outputs_and_those_without_time_part_nowhere(tmp_path: Path) -> None:
+    assert compare([written(tmp_path / "a", A_ROWS)], [written(tmp_path / "b", A_ROWS)]).parting is None
+    assert compare([table(tmp_path / "c", n=[1])], [table(tmp_path / "d", n=[2])]).parting is None

@@ -12,16 +12,19 @@ import pytest
 
 from pipelines.api.app import create_api
 from pipelines.cli.remote import RemoteFace
+from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import FACES, GROUPS, TidemarkError, Unavailable
 from pipelines.domain.operations import OperationState
 from pipelines.domain.requests import (
     AnnotateRequest,
     AttachRequest,
     CompareRequest,
+    DropRequest,
     ExperimentRequest,
     ExportRequest,
     ForkRequest,
     ImportRequest,
+    PromoteRequest,
     ResumeRequest,
     RunRequest,
     StopRequest,
@@ -80,6 +83,7 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "operations": [lambda f: f.operations(), lambda f: f.operations(running=True)],
     "cancel": [lambda f: f.cancel("op-exporting")],
     "version": [lambda f: f.version(f.job(JOB).runs[0].version)],
+    "differences": [lambda face: face.differences("sp-000000000002", "post_engagement")],
     "tree": [lambda f: f.tree()],
     "take": [
         lambda f: f.take(JOB, TakeRequest(7, label="ü")),
@@ -122,6 +126,15 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "experiment": [lambda f: f.experiment("ex-1")],
     "start_experiment": [lambda f: f.start_experiment(ExperimentRequest("e", FIRST, (FULL_FORK, ForkRequest("d")), True))],
     "compare": [lambda f: f.compare(CompareRequest(JOB, "post_events", "q", ("k",), 3))],
+    "intervals": [lambda f: f.intervals(JOB, "post_events"), lambda f: f.intervals(JOB, "post_events", "counts")],
+    "promote": [
+        lambda f: f.promote("post_engagement_split", PromoteRequest()),
+        lambda f: f.promote("post_engagement_split", PromoteRequest(StateFrom.SAVEPOINT, dry_run=True)),
+    ],
+    "drop": [
+        lambda f: f.drop("post_engagement_split", DropRequest(False, True)),
+        lambda f: f.drop("post_engagement_split", DropRequest(dry_run=True)),
+    ],
     "start_example": [lambda f: f.start_example()],
     "about": [lambda f: f.about()],
     "rebuild_catalog": [lambda f: f.rebuild_catalog()],

@@ -14,6 +14,7 @@ import typer.main
 from dashboard import equivalents
 from dashboard.equivalents import Equivalent
 from pipelines.cli.app import app as command_line
+from pipelines.domain.decisions import StateFrom
 from pipelines.domain.requests import AttachRequest, ResumeRequest
 from pipelines.domain.states import StateQuery, StateRequest
 from pipelines.domain.trust import Trust
@@ -73,6 +74,9 @@ SAID = {
         "state sp-1 --operator 1 --store left --sql 'SELECT '\"'\"'x'\"'\"'' --limit 100",
     ),
     "operations": (equivalents.operations(URL), "operations --running"),
+    "promote": (equivalents.promote("split", URL, StateFrom.SAVEPOINT), "promote split --state savepoint"),
+    "drop": (equivalents.drop("split", URL, with_savepoint=False), "drop split --no-savepoint"),
+    "differences": (equivalents.differences("sp-1", "a", URL), "diff sp-1 a"),
     "sizes": (equivalents.sizes(URL), "savepoints --sizes"),
 }
 

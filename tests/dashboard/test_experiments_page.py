@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.views.experiments_reading import Pair, bar, examples_frame, pair, share, whole
+from dashboard.views.experiments_intervals import intervals_table
+from dashboard.views.experiments_reading import Pair, bar, examples_frame, pair, parting_table, share, whole
+from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.ids import ExperimentId, JobName
-from pipelines.domain.requests import CompareRequest
-from tests.dashboard.opening import Opener, clicked, said, selected
+from pipelines.domain.requests import CompareRequest, DropRequest, PromoteRequest
+from tests import samples
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import FakeFace
 
 
@@ -68,6 +71,8 @@ def test_a_and_b_side_by_side(opened: Opener) -> None:
     words = said(app)
     for part in ("ads", "post_engagement_split", "Agreement", "80.0 %", "Only in A", "Metrics over event time", "Code, A → B", "compared"):
         assert part in words
+    for part in ("They part at", "equal up to", "What differs for sure", "B is 12 % slower, between 5 and 19 %", "rows", "as it is now"):
+        assert part in words
     assert any("a.views" in one.value.columns for one in app.dataframe)
 
 
@@ -112,3 +117,52 @@ def test_back_to_all(opened: Opener) -> None:
 
 def test_an_experiment_that_is_gone_is_said(opened: Opener) -> None:
     assert "experiment.not_found" in said(opened(FakeFace.sample(), "experiments", experiment="ex-gone"))
+
+
+def test_intervals_are_bars_on_one_scale() -> None:
+    drawn = intervals_table(samples.intervals())
+    assert drawn.count("<i style=") == 3 and drawn.count("<tr") == 5
+    assert 'class="worse"' in drawn and "left:98.00%" not in drawn and "No difference can be told yet: 7 batches" in drawn
+
+
+def test_the_first_rows_that_differ_are_marked_where_they_do() -> None:
+    parting = comparison().parting
+    assert parting is not None
+    drawn = parting_table(parting)
+    assert '<td class="a">3</td>' in drawn and '<td class="b">5</td>' in drawn and "<td>2</td>" in drawn
+    assert "has no such row" in parting_table(replace(parting, kind="only_b", a=None))
+
+
+def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
+    words = said(app)
+    for part in ("goes on: version", "It is kept.", "Its arguments become those of", "+12"):
+        assert part in words
+    assert [request for name, request in face.calls if name == "promote"] == [PromoteRequest(dry_run=True)]
+    answered(app, "decide_promote", "decide_yes")
+    assert ("promote", PromoteRequest()) in face.calls
+    words = said(opened(face, "experiments", experiment="ex-1"))
+    assert "post_engagement_split was promoted" in words and "Promoted" in words
+
+
+def test_a_promotion_may_begin_at_the_savepoint(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote", promote_state=StateFrom.SAVEPOINT)
+    assert PromoteRequest(StateFrom.SAVEPOINT, dry_run=True) in [request for _, request in face.calls]
+    assert "--state savepoint" in "".join(one.value for one in app.code)
+
+
+def test_a_dropped_variant_is_marked_and_asked_about_no_more(opened: Opener) -> None:
+    face = FakeFace.sample()
+    answered(asked(opened(face, "experiments", experiment="ex-1"), "decide_drop"), "decide_drop", "decide_yes")
+    assert ("drop", DropRequest()) in face.calls
+    app = opened(face, "experiments", experiment="ex-1")
+    assert "was dropped" in said(app) and "decide_drop" not in [one.key for one in app.button]
+
+
+def test_a_refused_promotion_is_said_and_cannot_be_agreed_to(opened: Opener) -> None:
+    face = FakeFace.sample()
+    del face.runs["post_engagement"]
+    app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
+    assert "promote.parent_gone" in said(app) and app.button(key="decide_yes").disabled

@@ -55,14 +55,20 @@ def test_a_fork_of_a_disposed_savepoint_stands_alone() -> None:
 
 def test_every_savepoint_can_be_clicked_and_its_shape_says_who_took_it() -> None:
     found = marks_of(lineage.tree_chart(TREE, now_ms=NOW))
-    assert set(found) == {"sp-1", "sp-2", "sp-3"}
-    symbols = {name: trace["marker"]["symbol"][i] for name, (trace, i) in found.items()}
+    assert set(found) == {"sp-1", "sp-2", "sp-3", "parent", "again", "split", "other"}
+    symbols = {name: trace["marker"]["symbol"][i] for name, (trace, i) in found.items() if name.startswith("sp-")}
     assert symbols == {"sp-1": "diamond", "sp-2": "circle", "sp-3": "diamond"}
 
 
 def test_the_selected_savepoint_stands_out() -> None:
     trace, i = marks_of(lineage.tree_chart(TREE, now_ms=NOW, selected="sp-1"))["sp-1"]
     assert trace["marker"]["line"]["color"][i] == "$text"
+
+
+def test_two_that_are_compared_have_their_letters() -> None:
+    chart = lineage.tree_chart(TREE, now_ms=NOW, selected="sp-1", against="split")
+    letters = [(note["text"], note["x"], note["y"]) for note in chart.layout["annotations"] if note["text"] in ("<b>A</b>", "<b>B</b>")]
+    assert letters == [("<b>A</b>", 200, 0), ("<b>B</b>", NOW, 2)]
 
 
 def test_forks_are_dotted_curves_from_the_savepoint_to_the_fork() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 import pytest
 
-from dashboard.views.versions_difference import pairs_table
-from dashboard.views.versions_reading import descendants, family
+from dashboard.views.versions_difference import entries_table
+from dashboard.views.versions_reading import descendants, family, picked
+from pipelines.domain.differences import Entry, Outcome, Unit
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.experiments import Lane, Mark, Tree
 from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
@@ -59,10 +62,32 @@ def test_descendants_are_forks_and_resumes() -> None:
     assert sorted(found) == [("child", False), ("root", True), ("sibling", False)]
 
 
-def test_what_differs_stands_first_and_is_marked() -> None:
-    table = pairs_table({"same": "1", "other": "<2>"}, {"same": "1", "other": "3", "new": "4"}, "a", "b")
-    assert table.count('class="differs"') == 2
-    assert table.index("&lt;2&gt;") < table.index("same")
+@pytest.mark.parametrize(
+    ("clicked", "a", "b", "then"),
+    [
+        ("x", "", "", ("x", "")),
+        ("y", "x", "", ("x", "y")),
+        ("z", "x", "y", ("x", "z")),
+        ("x", "x", "", ("", "")),
+        ("x", "x", "y", ("y", "")),
+        ("y", "x", "y", ("x", "")),
+    ],
+)
+def test_the_first_click_is_a_and_the_second_b(clicked: str, a: str, b: str, then: tuple[str, str]) -> None:
+    assert picked(clicked, a, b) == then
+
+
+def test_entries_are_marked_and_escaped() -> None:
+    rows = (
+        Entry("q", "rows", Outcome.CHANGED, 5, 3, Unit.COUNT, -2),
+        Entry("q", "conf", Outcome.ONLY_B, None, "<2>"),
+        Entry("q", "unsaid", Outcome.UNKNOWN, None, "x"),
+        Entry("r", "at", Outcome.CHANGED, 0, 61_000, Unit.MOMENT, 61_000),
+    )
+    table = entries_table([("Confs", rows)], UTC)
+    assert table.count('class="differs"') == 3
+    for part in ("−2", "&lt;2&gt;", "not known", "+1m 01s", 'Confs<span class="tm-caption">r</span>'):
+        assert part in table
 
 
 def test_an_empty_tree_teaches(opened: Opener) -> None:
@@ -85,10 +110,36 @@ def test_the_selected_savepoint_shows_its_descendants(opened: Opener) -> None:
     assert "Nothing has begun from here" in said(opened(FakeFace.sample(), "versions", savepoint=SECOND))
 
 
-def test_two_savepoints_and_what_differs(opened: Opener) -> None:
+def test_two_points_and_what_differs(opened: Opener) -> None:
     words = said(opened(FakeFace.sample(), "versions", savepoint=FIRST, **{"with": SECOND}))
-    for part in ("Difference", "same code", "2 batches", "counts · batch", "entry 9 of the file log"):
+    for part in ("Comparing", FIRST, SECOND, "Batches and watermark", "entry of the file log", "+2", "The same: code, arguments"):
         assert part in words
+    assert "shuffle.partitions" not in words
+
+
+def test_a_savepoint_and_a_job_as_it_is_now(opened: Opener) -> None:
+    words = said(opened(FakeFace.sample(), "versions", savepoint=FIRST, **{"with": "post_engagement_split"}))
+    for part in ("the job as it is now", "Code", "+1", "−1", "not known"):
+        assert part in words
+
+
+def test_points_are_swapped_and_cleared(opened: Opener) -> None:
+    app = clicked(opened(FakeFace.sample(), "versions", savepoint=FIRST, **{"with": SECOND}), "difference_swap")
+    assert (selected(app, "savepoint"), selected(app, "with")) == (SECOND, FIRST)
+    app = clicked(app, "difference_clear")
+    assert (selected(app, "savepoint"), selected(app, "with")) == ("", "")
+
+
+def test_the_second_point_is_chosen_from_a_list(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "versions", savepoint="post_events")
+    app.selectbox(key="versions_with_post_events").select(SECOND).run()
+    assert selected(app, "with") == SECOND and "Comparing" in said(app)
+
+
+def test_a_point_that_is_gone_is_said_and_can_be_cleared(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "versions", savepoint=FIRST, **{"with": "sp-gone"})
+    assert "savepoint.not_found" in said(app)
+    assert selected(clicked(app, "difference_clear"), "savepoint") == ""
 
 
 def test_a_fork_begins_from_the_selected_one(opened: Opener) -> None:

@@ -1,4 +1,4 @@
-"""The whole walk with real Spark: run, savepoint, fork, restart of the server, compare, stop, resume, kill, back in time."""
+"""The whole walk with real Spark: run, savepoint, fork, restart of the server, compare, stop, resume, kill, back in time, promote."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.jobs import Run
-from pipelines.domain.operations import OperationState
-from pipelines.domain.requests import CompareRequest, ForkRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
+from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.requests import CompareRequest, ForkRequest, PromoteRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
@@ -120,7 +120,7 @@ def test_walk(server: Server) -> None:
 
     saved = take(server, "a")
     until(lambda: server.face.savepoint(saved.id).trust is Trust.INTACT)
-    forked = server.face.fork(saved.id, ForkRequest("b"))
+    forked = server.face.fork(saved.id, ForkRequest("b", example.code("post_engagement.py") + "# a variant\n"))
     assert isinstance(forked, Run)
 
     pids = {job: server.newest(job).pid for job in ("events", "a")}
@@ -156,9 +156,19 @@ def test_walk(server: Server) -> None:
     kept = server.face.savepoints("a")[0]
     assert kept.reason is Reason.BEFORE_RESUME and kept.batch > stopped.batch
     until(lambda: any(row.at_ms > back.created_ms for row in server.face.batches("a")) or server._fail_if_failed("a"))
+    back_at = assert_same_outputs(server, "a", "b")
+
+    begun = server.face.promote("b", PromoteRequest())
+    assert isinstance(begun, Operation)
+    until(lambda: server.face.operation(begun.id).state != OperationState.RUNNING)
+    promoted = server.face.operation(begun.id)
+    assert (promoted.state, promoted.result) == (OperationState.DONE, server.newest("a").id), promoted
+    assert server.newest("a").version == server.newest("b").version != back.version
+    server.await_batches("a", 2)
+    until(lambda: server.face.compare(CompareRequest("a", "b")).equal > back_at)
     assert_same_outputs(server, "a", "b")
     assert not [process for process in processes._CHILDREN.values() if process.poll() is not None]
     before = {summary.job.name: summary.batch for summary in server.face.jobs()}
     counts = server.face.rebuild_catalog()
-    assert counts["savepoints"] == 3 and counts["runs"] == 7
+    assert counts["savepoints"] == 4 and counts["runs"] == 8
     assert {summary.job.name for summary in server.face.jobs()} == before.keys()

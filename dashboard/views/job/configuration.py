@@ -8,10 +8,10 @@ from html import escape
 import streamlit as st
 
 from dashboard import formats, session
-from dashboard.views.job.versions import changes, listed
+from dashboard.views.job.versions import changes
 from dashboard.widgets import chip, section
 from pipelines.domain.jobs import Job, JobDetail, QuerySeen, Run
-from pipelines.domain.versions import Version
+from pipelines.domain.versions import Version, options
 
 
 def draw(detail: JobDetail) -> None:
@@ -29,7 +29,7 @@ def draw(detail: JobDetail) -> None:
     with right:
         with st.container(border=True, key="card_arguments"):
             section("Arguments", "{output} is the job's own output directory")
-            st.html(changes(listed(version.args), None, "No arguments"))
+            st.html(changes(options(version.args), None, "No arguments"))
         with st.container(border=True, key="card_confs"):
             section("Spark confs", "beyond those of Spark and the script itself")
             st.html(changes(version.conf, None, "None"))

@@ -13,7 +13,7 @@ from dashboard.components.code_editor import code_editor
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.widgets import STATES, chip, empty_state, section
 from pipelines.domain.jobs import JobDetail, Run
-from pipelines.domain.versions import Version
+from pipelines.domain.versions import Version, options
 
 COLUMNS = (
     Column("Run"),
@@ -97,7 +97,7 @@ def _version(name: str, shown: Version, earlier_id: str) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         section("Arguments")
-        st.html(changes(listed(shown.args), listed(earlier.args) if earlier else None, "No arguments"))
+        st.html(changes(options(shown.args), options(earlier.args) if earlier else None, "No arguments"))
     with right:
         section("Spark confs", f"master {escape(shown.master)}")
         st.html(changes(shown.conf, earlier.conf if earlier else None, "No confs beyond Spark's and the script's own"))
@@ -123,17 +123,6 @@ def counted(before: str, after: str) -> tuple[int, int]:
     """Lines added and removed."""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
     return sum(one.startswith("+") for one in lines), sum(one.startswith("-") for one in lines)
-
-
-def listed(args: Sequence[str]) -> dict[str, str]:
-    """Options with their values; what stands alone under its place."""
-    said: dict[str, str] = {}
-    rest = list(args)
-    while rest:
-        one = rest.pop(0)
-        value = rest.pop(0) if one.startswith("-") and rest and not rest[0].startswith("-") else ""
-        said[one if one not in said else f"{one} ({len(said) + 1})"] = value
-    return said
 
 
 def changes(now: Mapping[str, str], before: Mapping[str, str] | None, nothing: str) -> str:

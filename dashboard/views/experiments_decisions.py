@@ -1,0 +1,120 @@
+"""What becomes of a variant: promoted (its parent goes on with its code) or dropped. Said step by step before it is done, asked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import streamlit as st
+
+from dashboard import equivalents, formats, session
+from dashboard.dialogs import dialog
+from dashboard.views import operations, restore_plans
+from dashboard.views.commands import listed
+from dashboard.widgets import Tone, chip, error_box, errors_shown, message_box
+from pipelines.domain.decisions import Choice, Decision, DropPlan, PromotePlan, StateFrom
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.requests import DropRequest, PromoteRequest
+
+STATES = {
+    StateFrom.PRESENT: "Its own present state: what it has written stays, what comes is the new code's",
+    StateFrom.SAVEPOINT: "The savepoint they parted at: all since then is done again by the new code",
+}
+TONES: dict[Choice, Tone] = {Choice.PROMOTED: "green", Choice.DROPPED: "gray"}
+
+
+def chosen(experiment: Experiment | None, job: str) -> Decision | None:
+    """What was decided about `job`, None where nothing was."""
+    return next((one for one in experiment.decisions if one.job == job), None) if experiment else None
+
+
+def badge(made: Decision) -> str:
+    """The decision as a chip."""
+    return chip(made.choice.capitalize(), TONES[made.choice], hint=formats.exact(made.at_ms))
+
+
+def notes(experiment: Experiment) -> None:
+    """A box for each decision, the newest first."""
+    for made in reversed(experiment.decisions):
+        ago = formats.ago(made.at_ms, session.now_ms())
+        if made.choice is Choice.PROMOTED:
+            saved = f" Its point before is savepoint {made.savepoint}." if made.savepoint else ""
+            message_box(f"{made.job} was promoted {ago}", f"{made.parent} goes on with version {made.version}.{saved}", tone="blue")
+        else:
+            message_box(f"{made.job} was dropped {ago}", "Its savepoints stay.", tone="blue")
+
+
+def buttons(job: str) -> None:
+    """Promote and drop, for a variant that nothing was decided about."""
+    if st.button("Drop…", icon=":material/block:", key="decide_drop", help=f"End {job}, and keep that it was dropped"):
+        ask_drop(job)
+    if st.button("Promote…", type="primary", icon=":material/verified_user:", key="decide_promote", help=f"Its parent goes on with {job}"):
+        ask_promote(job)
+
+
+def ask_promote(job: str) -> None:
+    """Opens the question with the plan."""
+
+    @dialog(f"Promote {job}?", width="medium")
+    def ask() -> None:
+        state = st.radio("The parent goes on with", list(STATES), format_func=STATES.__getitem__, key="promote_state")
+        plan = _planned(lambda: session.workspace().promote(job, PromoteRequest(state, dry_run=True)))
+        if isinstance(plan, PromotePlan):
+            st.html(_title(plan) + steps(plan.steps))
+            for warning in plan.warnings:
+                message_box(warning, tone="orange")
+            if plan.restore:
+                restore_plans.draw(plan.restore)
+        with st.expander("Command"):
+            listed([equivalents.promote(job, session.url(), state)])
+        _answer("Promote", plan is not None, lambda: session.workspace().promote(job, PromoteRequest(state)))
+
+    ask()
+
+
+def ask_drop(job: str) -> None:
+    """Opens the question with the plan."""
+
+    @dialog(f"Drop {job}?")
+    def ask() -> None:
+        saved = st.checkbox("Take a savepoint when it stops", value=True, key="drop_savepoint")
+        plan = _planned(lambda: session.workspace().drop(job, DropRequest(savepoint=saved, dry_run=True)))
+        if isinstance(plan, DropPlan):
+            st.html(steps(plan.steps))
+        with st.expander("Command"):
+            listed([equivalents.drop(job, session.url(), with_savepoint=saved)])
+        _answer("Drop", plan is not None, lambda: session.workspace().drop(job, DropRequest(savepoint=saved)))
+
+    ask()
+
+
+def _planned(ask: Callable[[], object]) -> object | None:
+    """The plan, or None with its refusal shown."""
+    try:
+        return ask()
+    except TidemarkError as error:
+        error_box(error)
+        return None
+
+
+def _answer(action: str, possible: bool, act: Callable[[], object]) -> None:
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep it", key="decide_no"):
+            st.rerun()
+        yes = st.button(action, type="primary", key="decide_yes", disabled=not possible)
+    if yes:
+        with errors_shown():
+            operations.begin(act())  # type: ignore[arg-type]
+            st.rerun()
+
+
+def _title(plan: PromotePlan) -> str:
+    lines = chip(f"+{plan.added}", "green", mono=True) + chip(f"−{plan.removed}", "red", mono=True)
+    arrow = f"{chip(formats.short_id(plan.replaces), mono=True)}<span>→</span>{chip(formats.short_id(plan.version), mono=True)}"
+    return f'<div class="tm-head"><strong>{escape(plan.parent)}</strong>{arrow}{lines}</div>'
+
+
+def steps(said: Sequence[str]) -> str:
+    """What will happen, in order, as HTML."""
+    return f'<ol class="tm-steps">{"".join(f"<li>{escape(one)}</li>" for one in said)}</ol>'

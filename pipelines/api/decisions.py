@@ -1,0 +1,42 @@
+"""Decisions on variants over REST: promote, drop."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from pipelines.api.bodies import FaceNow, JobNamed, refusals
+from pipelines.domain.decisions import DropPlan, PromotePlan
+from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
+from pipelines.domain.operations import Operation
+from pipelines.domain.requests import DropRequest, PromoteRequest
+
+TAG = {"name": "decisions", "description": "What becomes of a variant: its parent goes on with its version, or it is dropped."}
+router = APIRouter(prefix="/jobs", tags=["decisions"])
+REFUSALS = refusals(NotFound, Conflict, Corrupt, Unsupported, Unavailable)
+
+
+@router.post(
+    "/{job}/promote",
+    status_code=202,
+    summary="Promote a variant",
+    responses={**REFUSALS, 200: {"model": PromotePlan, "description": "The plan that a dry run asked for"}},
+)
+def promote(face: FaceNow, job: JobNamed, request: PromoteRequest, response: Response) -> Operation | PromotePlan:
+    """The job that this one was forked from is stopped with a savepoint and goes on with this one's version, on its own present state or
+    from the savepoint they parted at. Follow the operation; its result is the run's id."""
+    if request.dry_run:
+        response.status_code = 200
+    return face.promote(job, request)
+
+
+@router.post(
+    "/{job}/drop",
+    status_code=202,
+    summary="Drop a variant",
+    responses={**REFUSALS, 200: {"model": DropPlan, "description": "The plan that a dry run asked for"}},
+)
+def drop(face: FaceNow, job: JobNamed, request: DropRequest, response: Response) -> Operation | DropPlan:
+    """Ends a fork and marks it as dropped in its experiment. Its savepoints and its output stay."""
+    if request.dry_run:
+        response.status_code = 200
+    return face.drop(job, request)

@@ -1,0 +1,94 @@
+"""The verb of differences: diff."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipelines.cli import formats, options, output
+from pipelines.cli.session import opened
+from pipelines.domain.differences import Differences, Entry, Outcome, PointHead, Section, Unit, Value
+
+Named = "A savepoint, a job (its present checkpoint), a run or a version."
+
+
+def register(app: typer.Typer) -> None:
+    """Adds this module's verb."""
+    app.command()(diff)
+
+
+def diff(
+    ctx: typer.Context,
+    a: Annotated[str, typer.Argument(metavar="A", help=Named, show_default=False)],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another one.", show_default=False)],
+    whole: Annotated[bool, typer.Option("--all", help="What is the same, too.")] = False,
+    workspace: options.Workspace = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Print what differs between two points. Code, arguments, confs, offsets, state and sinks of savepoints, jobs, runs or versions."""
+    with opened(ctx, workspace, as_json) as here:
+        found = here.face.differences(options.savepoint_name(a), options.savepoint_name(b))
+        here.show(found, differences_text(found, whole=whole))
+
+
+def differences_text(found: Differences, *, whole: bool = False) -> str:
+    """Both heads, then a table for each section that differs (for every one with `whole`), then what is the same."""
+    same = [section.name for section in found.sections if section.compared and not section.differing]
+    unknown = [section.name for section in found.sections if not section.compared]
+    parts = [
+        output.details((("A", _head(found.a)), ("B", _head(found.b)))),
+        found.code.unified.rstrip("\n"),
+        *(section_text(section, whole=whole) for section in found.sections),
+        _listed("the same", [*([] if found.code.unified else ["code"]), *same]),
+        _listed("not compared, no checkpoint is known", unknown),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _listed(title: str, names: list[str]) -> str:
+    return f"{title}: {', '.join(names)}" if names else ""
+
+
+def _head(point: PointHead) -> str:
+    of = f" of {point.job}" if point.job and point.job != point.named else ""
+    batch = f", batch {point.batch:,}" if point.batch is not None else ""
+    label = f', "{point.label}"' if point.label else ""
+    note = f" ({point.note})" if point.note else ""
+    return f"{point.kind} {point.named}{of}{batch}{label}, version {point.version}{note}"
+
+
+def section_text(section: Section, *, whole: bool = False) -> str:
+    """The entries of a section that differ (all with `whole`), under its name; empty where there are none."""
+    shown = section.entries if whole else section.differing
+    if not shown:
+        return ""
+    rows = [_row(entry) for entry in shown]
+    return f"{section.name}:\n{output.Table(('', '', 'A', 'B', ''), rows).plain().lstrip()}"
+
+
+def _row(entry: Entry) -> tuple[str, str, str, str, str]:
+    return entry.of, entry.name, _side(entry, entry.a, Outcome.ONLY_B), _side(entry, entry.b, Outcome.ONLY_A), _note(entry)
+
+
+def _side(entry: Entry, value: Value, absent: Outcome) -> str:
+    """One side's value; nothing where the entry is the other side's alone."""
+    if value is None:
+        return formats.NOTHING if entry.outcome is absent else "unknown"
+    return value_text(value, entry.unit)
+
+
+def value_text(value: Value, unit: Unit) -> str:
+    """A value in its unit."""
+    if not isinstance(value, int):
+        return str(value)
+    return {Unit.BYTES: formats.size, Unit.MOMENT: formats.exact, Unit.COUNT: formats.count}.get(unit, str)(value)
+
+
+def _note(entry: Entry) -> str:
+    if entry.apart in (None, 0):
+        return ""
+    apart = abs(entry.apart or 0)
+    sign = "+" if (entry.apart or 0) > 0 else "-"
+    words = {Unit.BYTES: formats.size, Unit.MOMENT: formats.duration}.get(entry.unit, formats.count)(apart)
+    return f"{sign}{words}"

@@ -1,0 +1,77 @@
+"""Decisions on the variants of an experiment: one is promoted (the parent goes on with its version), others are dropped."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId, VersionId
+from pipelines.domain.savepoints import RestorePlan
+
+
+class Choice(enum.StrEnum):
+    """What became of a variant."""
+
+    PROMOTED = "promoted"
+    DROPPED = "dropped"
+
+
+class StateFrom(enum.StrEnum):
+    """What state the parent goes on with under the promoted version."""
+
+    PRESENT = "present"
+    """Its own, as it stands: what came before the promotion stays as the old version made it."""
+    SAVEPOINT = "savepoint"
+    """That of the savepoint which the variant began from: all since then is done again by the new version."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision, as the experiment keeps it."""
+
+    job: JobName
+    """The variant."""
+    choice: Choice
+    at_ms: int
+    parent: JobName
+    version: VersionId | None
+    """What the parent goes on with; None for a drop."""
+    run: RunId | None
+    """The parent's run that began with it; None for a drop."""
+    savepoint: SavepointId | None
+    """Taken when the parent (the variant, for a drop) was stopped for it; None where it was not running."""
+
+
+@dataclass(frozen=True)
+class PromotePlan:
+    """What promoting a variant will do, step by step."""
+
+    job: JobName
+    parent: JobName
+    experiment: ExperimentId | None
+    version: VersionId
+    """What the parent will run."""
+    replaces: VersionId
+    added: int
+    removed: int
+    """Lines of code."""
+    stops: bool
+    """Whether the parent runs and is stopped first, with a savepoint."""
+    state: StateFrom
+    steps: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    restore: RestorePlan | None = None
+    """Of a promotion from the savepoint."""
+
+
+@dataclass(frozen=True)
+class DropPlan:
+    """What dropping a variant will do, step by step."""
+
+    job: JobName
+    parent: JobName
+    experiment: ExperimentId | None
+    stops: bool
+    savepoints: int
+    """Savepoints of the variant, all of which stay."""
+    steps: tuple[str, ...]

@@ -1,0 +1,293 @@
+"""What differs between two points of jobs, decided from what their versions, manifests and checkpoints say; nothing is guessed.
+
+Spark keeps no logical plan of a query: what is left of it in a checkpoint are its stateful operators, and those are compared.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.offsets import positions
+from pipelines.domain.savepoints import QueryImage
+from pipelines.domain.versions import Version, options
+
+Value = str | int | None
+"""What a side has; None where that is not known."""
+
+
+class PointKind(enum.StrEnum):
+    """What names a point: a savepoint, a job or run (its present checkpoint), or a version (no checkpoint)."""
+
+    SAVEPOINT = "savepoint"
+    JOB = "job"
+    RUN = "run"
+    VERSION = "version"
+
+
+class Unit(enum.StrEnum):
+    """How a value is to be read."""
+
+    TEXT = "text"
+    COUNT = "count"
+    BYTES = "bytes"
+    MOMENT = "moment"
+    """Epoch ms."""
+
+
+class Outcome(enum.StrEnum):
+    """How the two sides of an entry stand to each other."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    ONLY_A = "only_a"
+    ONLY_B = "only_b"
+    UNKNOWN = "unknown"
+    """Both have it, and at least one side's value is not known."""
+
+
+@dataclass(frozen=True)
+class StateStore:
+    """A store (or column family) of a stateful operator; schemas as `name type, …`, None where the checkpoint does not say."""
+
+    name: str
+    key: str | None
+    value: str | None
+
+
+@dataclass(frozen=True)
+class StateOperator:
+    """A stateful operator at a point."""
+
+    id: int
+    name: str
+    partitions: int
+    stores: tuple[StateStore, ...]
+    rows: int | None
+    """As a proof read them, else as the job's progress said at that batch; None where neither is known."""
+    bytes: int | None
+    """Of the files that a restart needs."""
+
+
+@dataclass(frozen=True)
+class QueryPoint:
+    """A query at a point."""
+
+    image: QueryImage
+    operators: tuple[StateOperator, ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """All that is known of one point. `queries` is None where no checkpoint is known, and `note` says why."""
+
+    named: str
+    kind: PointKind
+    job: JobName
+    run: RunId | None
+    version: Version
+    spark_version: str
+    at_ms: int
+    queries: tuple[QueryPoint, ...] | None
+    label: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class PointHead:
+    """A point as it is named in an answer."""
+
+    named: str
+    kind: PointKind
+    job: JobName
+    run: RunId | None
+    version: VersionId
+    script: str
+    batch: int | None
+    """Of its first query."""
+    at_ms: int
+    label: str
+    note: str
+
+
+@dataclass(frozen=True)
+class CodeDifference:
+    """The frozen scripts of both sides; `unified` is empty where they are equal."""
+
+    a: str
+    b: str
+    unified: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that both sides have, or one of them. `of` says of what it is (a query, a source, an operator)."""
+
+    of: str
+    name: str
+    outcome: Outcome
+    a: Value
+    b: Value
+    unit: Unit = Unit.TEXT
+    apart: int | None = None
+    """B less A, of whole numbers."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Entries of one kind, in A's order, then what B alone has; `compared` is False where a side has no checkpoint."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    compared: bool = True
+
+    @property
+    def differing(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.entries if entry.outcome is not Outcome.SAME)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Two points and what differs between them; the sections are always the same ones, in this order."""
+
+    a: PointHead
+    b: PointHead
+    code: CodeDifference
+    sections: tuple[Section, ...]
+
+    def section(self, name: str) -> Section:
+        return next(one for one in self.sections if one.name == name)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One value of one side."""
+
+    of: str
+    name: str
+    value: Value
+    unit: Unit = Unit.TEXT
+
+
+def differences(a: Point, b: Point) -> Differences:
+    """Everything that both points know, side by side."""
+    return Differences(_head(a), _head(b), code_difference(a.version, b.version), (*_settings(a, b), *_checkpoints(a, b)))
+
+
+def code_difference(a: Version, b: Version) -> CodeDifference:
+    """The scripts' difference as `diff -u` writes it, with the lines it adds and removes."""
+    lines = list(difflib.unified_diff(a.code.splitlines(), b.code.splitlines(), a.script, b.script, lineterm=""))
+    changed = lines[2:]
+    added, removed = (sum(line.startswith(sign) for line in changed) for sign in "+-")
+    return CodeDifference(a.code, b.code, "\n".join(lines) + "\n" if lines else "", added, removed)
+
+
+def _head(point: Point) -> PointHead:
+    batch = point.queries[0].image.batch if point.queries else None
+    version = point.version
+    return PointHead(point.named, point.kind, point.job, point.run, version.id, version.script, batch, point.at_ms, point.label, point.note)
+
+
+def _settings(a: Point, b: Point) -> Iterable[Section]:
+    yield Section("arguments", entries(_arguments(a), _arguments(b)))
+    yield Section("confs", entries(_confs(a), _confs(b)))
+    yield Section("runtime", entries(_runtime(a), _runtime(b)))
+
+
+def _checkpoints(a: Point, b: Point) -> Iterable[Section]:
+    for name, facts in (("pinned confs", _pinned), ("progress", _progress), ("sources", _sources), ("state", _state), ("sinks", _sinks)):
+        if a.queries is None or b.queries is None:
+            yield Section(name, (), compared=False)
+        else:
+            sides = [[fact for query in queries for fact in facts(query)] for queries in (a.queries, b.queries)]
+            yield Section(name, entries(*sides))
+
+
+def entries(a: Sequence[Fact], b: Sequence[Fact]) -> tuple[Entry, ...]:
+    """Facts paired by what they are of and their names."""
+    in_a, in_b = ({(fact.of, fact.name): fact for fact in side} for side in (a, b))
+    return tuple(_entry(in_a.get(key), in_b.get(key)) for key in dict.fromkeys([*in_a, *in_b]))
+
+
+def _entry(a: Fact | None, b: Fact | None) -> Entry:
+    one = a or b
+    assert one is not None
+    left, right = a.value if a else None, b.value if b else None
+    apart = right - left if isinstance(left, int) and isinstance(right, int) and one.unit is not Unit.TEXT else None
+    return Entry(one.of, one.name, _outcome(a, b), left, right, one.unit, apart)
+
+
+def _outcome(a: Fact | None, b: Fact | None) -> Outcome:
+    if a is None:
+        return Outcome.ONLY_B
+    if b is None:
+        return Outcome.ONLY_A
+    if a.value is None or b.value is None:
+        return Outcome.UNKNOWN
+    return Outcome.SAME if a.value == b.value else Outcome.CHANGED
+
+
+def _arguments(point: Point) -> list[Fact]:
+    return [Fact("", name, value) for name, value in options(point.version.args).items()]
+
+
+def _confs(point: Point) -> list[Fact]:
+    return [Fact("", name, value) for name, value in sorted(point.version.conf.items())]
+
+
+def _runtime(point: Point) -> list[Fact]:
+    python = point.version.python or "Tidemark's own"
+    return [Fact("", "Spark", point.spark_version or None), Fact("", "Python", python), Fact("", "master", point.version.master)]
+
+
+def _pinned(query: QueryPoint) -> list[Fact]:
+    return [Fact(query.image.query, name, value) for name, value in sorted(query.image.conf.items())]
+
+
+def _progress(query: QueryPoint) -> list[Fact]:
+    image = query.image
+    return [
+        Fact(image.query, "batch", image.batch, Unit.COUNT),
+        Fact(image.query, "planned at", image.batch_timestamp_ms, Unit.MOMENT),
+        Fact(image.query, "watermark", image.watermark_ms, Unit.MOMENT) if image.watermark_ms else Fact(image.query, "watermark", "none"),
+    ]
+
+
+def _sources(query: QueryPoint) -> list[Fact]:
+    return [
+        Fact(f"{query.image.query} · source {one.source}", name, value, Unit.COUNT if isinstance(value, int) else Unit.TEXT)
+        for one in query.image.offsets
+        for name, value in positions(one.offset).items()
+    ]
+
+
+def _state(query: QueryPoint) -> list[Fact]:
+    image = query.image
+    store = Fact(image.query, "state store", f"{image.provider}, format {image.state_format}" if query.operators else "none")
+    return [store, *(fact for operator in query.operators for fact in _operator(image.query, operator))]
+
+
+def _operator(query: str, operator: StateOperator) -> list[Fact]:
+    of = f"{query} · operator {operator.id}"
+    schemas = [
+        Fact(of, f"{what} of {one.name}", text) for one in operator.stores for what, text in (("key", one.key), ("value", one.value))
+    ]
+    return [
+        Fact(of, "operator", operator.name or None),
+        Fact(of, "partitions", operator.partitions, Unit.COUNT),
+        *schemas,
+        Fact(of, "rows", operator.rows, Unit.COUNT),
+        Fact(of, "bytes", operator.bytes, Unit.BYTES),
+    ]
+
+
+def _sinks(query: QueryPoint) -> list[Fact]:
+    image = query.image
+    where = [Fact(image.query, "path", image.sink_path)] if image.sink_path else []
+    table = [Fact(image.query, "table", image.sink_table)] if image.sink_table else []
+    return [Fact(image.query, "format", image.sink or None), *where, *table]

@@ -1,0 +1,79 @@
+"""How much a metric of B differs from A's, with the interval that it lies in, and in words."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+LEAST_BATCHES = 10
+"""With fewer batches at the same event time an interval says nothing."""
+CONFIDENCE = 0.95
+
+
+class Measure(enum.StrEnum):
+    """What is measured of a batch."""
+
+    BATCH_MS = "batch_ms"
+    PROCESSED_RATE = "processed_rate"
+    STATE_ROWS = "state_rows"
+    STATE_BYTES = "state_bytes"
+
+
+SAID = {
+    Measure.BATCH_MS: ("B is {} slower", "B is {} faster"),
+    Measure.PROCESSED_RATE: ("B processes {} more rows a second", "B processes {} fewer rows a second"),
+    Measure.STATE_ROWS: ("B holds {} more rows", "B holds {} fewer rows"),
+    Measure.STATE_BYTES: ("B's state takes {} more memory", "B's state takes {} less memory"),
+}
+"""Measure -> what it means that B has more of it, and less."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One measure of A and B over the same events: ms a batch, rows a second, rows, or bytes.
+
+    `share` is how much B's median is above A's (0.12: twelve percent), `low` and `high` are the ends of its 95 % interval (bootstrap
+    over stretches of event time that both have batches in); None where nothing can be told.
+    """
+
+    measure: Measure
+    batches: int
+    """Stretches of event time that were compared, at most as many as either side has batches."""
+    a: float | None
+    b: float | None
+    """Medians."""
+    share: float | None = None
+    low: float | None = None
+    high: float | None = None
+    words: str = ""
+
+    @property
+    def told(self) -> bool:
+        """Whether a difference can be told: the interval does not hold zero."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+def words(found: Interval) -> str:
+    """`B is 12 % slower, between 5 and 19 %`, or why no difference can be told."""
+    if not found.batches or found.a is None or found.b is None:
+        return "Not known of both at the same event time yet"
+    if found.share is None or found.low is None or found.high is None:
+        batches = f"{found.batches} batch{'' if found.batches == 1 else 'es'}"
+        return f"No difference can be told yet: {batches}" if found.batches < LEAST_BATCHES else "No difference can be told: A has 0"
+    if found.low == found.high == 0:
+        return "The same"
+    if not found.told:
+        return f"No difference can be told: between {_signed(found.low)} and {_signed(found.high)}, {found.batches} batches"
+    more, less = SAID[found.measure]
+    near, far = sorted((abs(found.low), abs(found.high)))
+    return f"{(more if found.share > 0 else less).format(_percent(abs(found.share)))}, between {_percent(near)[:-2]} and {_percent(far)}"
+
+
+def _percent(share: float) -> str:
+    """`12 %`, `5 %`, `0.4 %`: whole from ten percent on."""
+    percent = 100 * share
+    return f"{percent:,.0f} %" if percent >= 9.95 else f"{f'{percent:.1f}'.removesuffix('.0')} %"
+
+
+def _signed(share: float) -> str:
+    return f"{'−' if share < 0 else '+'}{_percent(abs(share))}"

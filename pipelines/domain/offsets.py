@@ -1,0 +1,40 @@
+"""Where a source stands, read out of Spark's JSON: a place in a log, a number, or one number a partition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+NOTHING = "nothing read yet"
+
+
+def positions(offset: str) -> dict[str, str | int]:
+    """Name of a place -> where it stands: `{"clicks, partition 0": 120}`, `{"entry of the file log": 12}`; the text where unknown."""
+    try:
+        read = json.loads(offset)
+    except ValueError:
+        return {"offset": offset}
+    if read is None:
+        return {"offset": NOTHING}
+    if isinstance(read, dict) and read:
+        return {name: value for key, one in read.items() for name, value in _member(key, one).items()}
+    return {"offset": _plain(read)}
+
+
+def _member(key: str, value: Any) -> Mapping[str, str | int]:
+    if key == "logOffset":
+        return {"entry of the file log": _plain(value)}
+    if isinstance(value, dict) and value and all(isinstance(one, int) for one in value.values()):
+        return {f"{key}, partition {name}": one for name, one in sorted(value.items(), key=lambda pair: _place(pair[0]))}
+    return {key: _plain(value)}
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Partitions in the order of their numbers."""
+    return (int(name), "") if name.isdecimal() else (0, name)
+
+
+def _plain(value: Any) -> str | int:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole or isinstance(value, str) else json.dumps(value)

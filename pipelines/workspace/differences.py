@@ -1,0 +1,169 @@
+"""Differences: two points found by their names, each with what its manifest or its checkpoint, its version and its progress say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from pipelines.checkpoint import state_schema
+from pipelines.domain import proofs
+from pipelines.domain.differences import Differences, Point, PointKind, QueryPoint, StateOperator, StateStore
+from pipelines.domain.differences import differences as decided
+from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.ids import JobName, QueryName, RunId
+from pipelines.domain.jobs import Run
+from pipelines.domain.savepoints import Manifest, Operator, QueryImage, StoredFile
+from pipelines.savepoint import choosing, gather, manifests, places, progress_file
+from pipelines.savepoint.image import JobImage
+from pipelines.storage import paths
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Storage
+from pipelines.workspace import images, progress, runs, savepoints, versions
+from pipelines.workspace.parts import Parts
+
+RUN, VERSION = "r-", "v-"
+"""How the ids of runs and versions begin."""
+NO_CHECKPOINT = "A version alone has no checkpoint: name a savepoint or a job."
+WENT_ON = "The checkpoint of this run has gone on with a later one: name a savepoint of it."
+NEVER_RAN = "It has never run: it has no checkpoint."
+
+
+def differences(parts: Parts, a: str, b: str) -> Differences:
+    """Raises NotFound (`point.not_found`), and what reading a checkpoint raises (Corrupt, Unsupported, Unavailable)."""
+    return decided(point(parts, a), point(parts, b))
+
+
+def point(parts: Parts, named: str) -> Point:
+    """A job's present checkpoint, a run, a version, or a savepoint (by id, a unique beginning of it, or its path)."""
+    if _is_job(parts, named):
+        return _job(parts, JobName(named))
+    run = runs.find(parts, RunId(named)) if named.startswith(RUN) else None
+    if run is not None:
+        return _run(parts, run)
+    if named.startswith(VERSION):
+        version = versions.get(parts, named)
+        return Point(named, PointKind.VERSION, JobName(""), None, version, "", version.created_ms, None, note=NO_CHECKPOINT)
+    return _savepoint(parts, named)
+
+
+def _is_job(parts: Parts, named: str) -> bool:
+    try:
+        return bool(runs.known(parts, named))
+    except NotFound:
+        return False
+
+
+def _job(parts: Parts, job: JobName) -> Point:
+    newest = runs.newest(parts, job)
+    if newest is None:
+        raise NotFound("point.never_ran", f"Job {job} has never run", "Name a savepoint, or a job that ran.")
+    return replace(_run(parts, newest), named=job, kind=PointKind.JOB)
+
+
+def _run(parts: Parts, run: Run) -> Point:
+    """A run at the present checkpoint; only its code and confs where a later run works there, or it never came up."""
+    version = versions.get(parts, run.version)
+    bare = Point(run.id, PointKind.RUN, run.job, run.id, version, run.spark_version, parts.now_ms(), None)
+    newest = runs.newest(parts, run.job)
+    if newest is None or newest.id != run.id:
+        return replace(bare, at_ms=run.created_ms, note=WENT_ON)
+    try:
+        image = images.image(parts, run.job)
+        gathered = gather.gather(image, choosing.Newest())
+    except Conflict as error:
+        return replace(bare, note=error.message or NEVER_RAN)
+    return replace(bare, spark_version=image.spark_version or run.spark_version, queries=_present(parts, image, gathered, version.conf))
+
+
+def _present(parts: Parts, image: JobImage, gathered: Iterable[gather.Gathered], conf: Mapping[str, str]) -> tuple[QueryPoint, ...]:
+    """The queries of a live checkpoint at their newest committed batches."""
+    found = tuple(gathered)
+    said = progress.of_batches(parts, image.job, image.run, [one.image for one in found])
+    where = {place.query: open_storage(place.checkpoint) for place in image.queries}
+    return tuple(
+        QueryPoint(
+            one.image,
+            _operators(
+                one.image,
+                where[one.image.query],
+                "",
+                [file for part in one.parts for file in part.files],
+                proofs.told_rows(one.image, said.get(one.image.query), conf),
+            ),
+        )
+        for one in found
+    )
+
+
+def _savepoint(parts: Parts, named: str) -> Point:
+    try:
+        savepoint = savepoints.get(parts, named)
+    except NotFound as error:
+        message = f"There is no savepoint, job, run or version {named!r}"
+        raise NotFound("point.not_found", message, "`versions` lists jobs and savepoints; `show JOB` a job's runs.") from error
+    manifest = savepoints.manifest(parts, savepoint.id)
+    rows = _rows(parts, manifest)
+    queries = tuple(
+        QueryPoint(
+            image,
+            _operators(
+                image, parts.library, places.inside(manifest.id, places.checkpoint(image.query)), manifest.files, rows.get(image.query, {})
+            ),
+        )
+        for image in manifest.queries
+    )
+    return Point(
+        manifest.id,
+        PointKind.SAVEPOINT,
+        manifest.job,
+        manifest.run,
+        manifest.version,
+        manifest.spark_version,
+        manifest.created_ms,
+        queries,
+        manifest.label,
+    )
+
+
+def _rows(parts: Parts, manifest: Manifest) -> dict[QueryName, Mapping[int, int]]:
+    """Query -> operator -> rows: as the newest proof read them, else as the job's own progress said at that batch."""
+    verified = manifests.last_verification(parts.library, manifest.id)
+    if verified and verified.proof:
+        counted: dict[QueryName, dict[int, int]] = {}
+        for one in verified.proof.states:
+            counted.setdefault(one.query, {})[one.operator] = one.rows
+        return dict(counted)
+    said = progress_file.read(parts.library, manifest.id) or progress.find(parts, manifest)
+    conf = manifest.version.conf
+    return {image.query: proofs.told_rows(image, said.get(image.query), conf) for image in manifest.queries}
+
+
+def _operators(
+    image: QueryImage, storage: Storage, folder: str, files: Iterable[StoredFile], rows: Mapping[int, int]
+) -> tuple[StateOperator, ...]:
+    """`folder` is the checkpoint's place in `storage`; `files` are named as in a savepoint."""
+    prefix = places.checkpoint(image.query) + "/"
+    sizes = {file.path.removeprefix(prefix): file.bytes for file in files if file.path.startswith(prefix)}
+    return tuple(
+        StateOperator(
+            one.id,
+            one.name,
+            one.partitions,
+            _stores(one, storage, folder, sizes),
+            rows.get(one.id),
+            sum(size for path, size in sizes.items() if path.startswith(f"state/{one.id}/")),
+        )
+        for one in image.operators
+    )
+
+
+def _stores(operator: Operator, storage: Storage, folder: str, sizes: Mapping[str, int]) -> tuple[StateStore, ...]:
+    return tuple(store for name in operator.stores for store in _store(operator.id, name, storage, folder, sizes))
+
+
+def _store(operator: int, name: str, storage: Storage, folder: str, sizes: Mapping[str, int]) -> tuple[StateStore, ...]:
+    path = state_schema.path(sizes, operator, name)
+    if path is None:
+        return (StateStore(name, None, None),)
+    found = state_schema.parse(path, storage.read(paths.join(folder, path) if folder else path))
+    return tuple(StateStore(f"{name}/{one.family}" if one.family else name, one.key, one.value) for one in found)

@@ -1,0 +1,143 @@
+"""Promotions: the parent of a variant goes on with the variant's version.
+
+The order: (1) the parent is stopped with a savepoint, where it runs; (2) it is resumed with the variant's version, the same upgrade that
+people ask for by hand; (3) the experiment records the decision. A crash before (2) leaves the parent stopped with its savepoint; one before
+(3) leaves it upgraded, and promoting again only records.
+"""
+
+from __future__ import annotations
+
+from pipelines.domain.decisions import Choice, Decision, PromotePlan, StateFrom
+from pipelines.domain.differences import code_difference
+from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.ids import RunId, SavepointId
+from pipelines.domain.jobs import Run
+from pipelines.domain.operations import Operation
+from pipelines.domain.requests import PromoteRequest, ResumeRequest, StopRequest
+from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.versions import Version
+from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, versions
+from pipelines.workspace.decisions import Variant
+from pipelines.workspace.operations import Ticket
+from pipelines.workspace.parts import Parts
+
+
+def promote(parts: Parts, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+    """Raises what `decisions.variant` raises; Conflict (`promote.parent_gone`, `promote.never_started`, `promote.other`, `promote.sink`,
+    `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of."""
+    known = decisions.variant(parts, job)
+    plan = _plan(parts, known, request.state)
+    if request.dry_run:
+        return plan
+    return decisions.begin(parts, "promote", known.parent, known, lambda ticket: _promote(parts, known, plan, ticket))
+
+
+def _plan(parts: Parts, known: Variant, state: StateFrom) -> PromotePlan:
+    """What will happen; refuses what cannot."""
+    present = _parent(parts, known)
+    before = versions.get(parts, present.version)
+    wanted = versions.changed(before, _change(known.version), parts.now_ms())
+    code, has_it = code_difference(before, wanted), wanted.id == before.id
+    return PromotePlan(
+        known.job,
+        known.parent,
+        known.origin.experiment,
+        wanted.id,
+        before.id,
+        code.added,
+        code.removed,
+        stops=present.state.live and not has_it,
+        state=state,
+        steps=_steps(known, present, wanted, state, has_it=has_it),
+        warnings=tuple(_warnings(parts, known, before, wanted)),
+        restore=_restore(parts, known) if state is StateFrom.SAVEPOINT and not has_it else None,
+    )
+
+
+def _parent(parts: Parts, known: Variant) -> Run:
+    """The parent's newest run; refuses where there is no parent to go on, and a variant that never showed that it runs."""
+    other = next((one for one in known.others if one.choice is Choice.PROMOTED), None)
+    if other is not None:
+        hint = f"Resume {known.parent} with this code if that is meant."
+        raise Conflict("promote.other", f"{other.job} was promoted over {known.parent} already", hint)
+    try:
+        present = runs.newest(parts, runs.known(parts, known.parent))
+    except NotFound as error:
+        message = f"{known.parent}, which {known.job} was forked from, was forgotten"
+        raise Conflict("promote.parent_gone", message, f"{known.job} goes on as a job of its own.") from error
+    attachments.refuse(parts, known.parent, "promoted over")
+    if present is None or not jobs.has_begun(parts, known.job):
+        raise Conflict("promote.never_started", f"No query of {known.job} has ever started", "Wait until it runs: its code is untried.")
+    return present
+
+
+def _change(version: Version) -> versions.Change:
+    return versions.Change(version.code, version.script, version.args, version.conf, version.master)
+
+
+def _steps(known: Variant, present: Run, wanted: Version, state: StateFrom, *, has_it: bool) -> tuple[str, ...]:
+    """In the order in which `_promote` does them."""
+    parent = known.parent
+    kept = f"The decision is kept; {known.job} runs on until it is dropped or stopped."
+    if has_it:
+        return (f"{parent} has version {wanted.id} already: nothing is stopped.", kept)
+    stop = (f"{parent} stops at its next batch boundary, with a savepoint.",) if present.state.live else ()
+    if state is StateFrom.SAVEPOINT:
+        goes = f"{parent} goes back to savepoint {known.origin.savepoint} and does all since then again, with the code of {known.job}"
+    else:
+        goes = f"{parent} goes on from where it stands, with its own state, output and query ids, and the code of {known.job}"
+    return (*stop, f"{goes}: version {wanted.id}.", kept)
+
+
+def _warnings(parts: Parts, known: Variant, before: Version, wanted: Version) -> list[str]:
+    others = [name for name, same in (("arguments", before.args == wanted.args), ("confs", before.conf == wanted.conf)) if not same]
+    said = [f"Its {' and '.join(others)} become those of {known.job}, too."] if others else []
+    try:
+        began = savepoints.get(parts, known.origin.savepoint).version
+    except NotFound:
+        return said
+    if before.id not in (began, wanted.id):
+        said.append(f"{known.parent} was upgraded since they parted ({began} → {before.id}); that change goes.")
+    return said
+
+
+def _restore(parts: Parts, known: Variant) -> RestorePlan:
+    """Of going back to the savepoint; refuses where a sink of the parent cannot."""
+    manifest = savepoints.manifest(parts, known.origin.savepoint)
+    plan = restores.of_resume(parts, manifest, known.parent, RunId(parts.new_id("r"))).plan()
+    refused = next((sink for sink in plan.sinks if sink.action == "refuse"), None)
+    if refused is not None:
+        raise Conflict("promote.sink", refused.message, "Promote it on the parent's present state.")
+    return plan
+
+
+def _promote(parts: Parts, known: Variant, plan: PromotePlan, ticket: Ticket) -> str:
+    taken: SavepointId | None = None
+    present = _parent(parts, known)
+    if present.version != plan.version:
+        ticket.step(f"stopping {known.parent}")
+        taken = decisions.stopped(parts, known.parent, StopRequest(label=f"before {known.job} was promoted"), ticket)  # 1
+        ticket.step(f"starting {known.parent}")
+        present = _upgraded(parts, known, plan.state)  # 2
+    decision = Decision(known.job, Choice.PROMOTED, parts.now_ms(), known.parent, plan.version, present.id, taken)
+    decisions.record(parts, known, decision, f"{known.job} was promoted: {known.parent} goes on with version {plan.version}")  # 3
+    return present.id
+
+
+def _upgraded(parts: Parts, known: Variant, state: StateFrom) -> Run:
+    version, told = known.version, parts.files.spec(known.job, known.run.id)
+    begun = resumes.resume(
+        parts,
+        known.parent,
+        ResumeRequest(
+            from_savepoint=known.origin.savepoint if state is StateFrom.SAVEPOINT else "",
+            code=version.code,
+            args=version.args,
+            conf=version.conf,
+            master=version.master,
+            new_queries=told.new_queries,
+            script=version.script,
+        ),
+    )
+    assert isinstance(begun, Run)
+    return begun

@@ -1,0 +1,166 @@
+"""Promotions and drops: what they will do, what they do, what refuses them, and that the experiment keeps them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from pipelines.domain.decisions import Choice, DropPlan, PromotePlan, StateFrom
+from pipelines.domain.errors import Conflict
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.jobs import Job, Run
+from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.requests import DropRequest, ExperimentRequest, ForkRequest, PromoteRequest, ResumeRequest, TakeRequest
+from pipelines.domain.runs import QUERIES_FILE, RunState
+from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.workspace import operations, stops
+from tests.workspace.conftest import CODE, House, query_line
+
+CHANGED = CODE + "x = 1\n"
+
+
+def experiment(house: House, state: RunState = RunState.STOPPED, *, begun: bool = True) -> Experiment:
+    """Job a with a savepoint, and two variants of it: `same` and `split`, which has other code; the parent is in `state`."""
+    house.ran(state=state)
+    saved = house.face.take("a", TakeRequest())
+    assert isinstance(saved, Savepoint)
+    split = ForkRequest("split", CHANGED, "split.py")
+    made = house.face.start_experiment(ExperimentRequest("ads", saved.id, (ForkRequest("same"), split)))
+    for name in ("same", "split") if begun else ():
+        run = newest(house, name)
+        house.append(run, QUERIES_FILE, query_line(f"{run.checkpoints}/counts", str(house.face.layout.output(run.job) / "counts")))
+        house.see(run, RunState.STOPPED)
+    return made
+
+
+def newest(house: House, job: str) -> Run:
+    return house.face.job(job).runs[0]
+
+
+def done(house: House, begun: Operation | PromotePlan | DropPlan) -> Operation:
+    assert isinstance(begun, Operation)
+    return operations.wait(house.face.parts, begun.id)
+
+
+def stop_as_the_supervisor_would(house: House, job: str) -> None:
+    """Once the stop is wanted, the run ends and the stop is finished with its savepoint."""
+    end = time.monotonic() + 30
+    run = newest(house, job)
+    while (asked := house.face.parts.files.wanted(run.job).stop) is None:
+        assert time.monotonic() < end, "nobody asked for a stop"
+        time.sleep(0.02)
+    house.see(run, RunState.STOPPED)
+    stops.finish(house.face.parts, run.job, asked, with_savepoint=asked.savepoint)
+
+
+def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
+    made = experiment(house, RunState.RUNNING)
+    plan = house.face.promote("split", PromoteRequest(dry_run=True))
+    assert isinstance(plan, PromotePlan)
+    assert (plan.job, plan.parent, plan.experiment, plan.stops) == ("split", "a", made.id, True)
+    assert (plan.added, plan.removed, plan.warnings) == (1, 0, ())
+    assert plan.steps[0] == "a stops at its next batch boundary, with a savepoint."
+    assert plan.version == newest(house, "split").version and plan.replaces == newest(house, "a").version
+    dropped = house.face.drop("split", DropRequest(dry_run=True))
+    assert isinstance(dropped, DropPlan) and not dropped.stops and "marked as dropped" in dropped.steps[0]
+    assert house.face.experiment(made.id).decisions == ()
+    assert len(house.face.job("a").runs) == 1
+
+
+def test_a_running_parent_is_stopped_with_a_savepoint_and_goes_on_with_the_variants_version(house: House) -> None:
+    made = experiment(house, RunState.RUNNING)
+    begun = house.face.promote("split", PromoteRequest())
+    stop_as_the_supervisor_would(house, "a")
+    ended = done(house, begun)
+    assert (ended.state, ended.kind, ended.job, ended.subject) == (OperationState.DONE, "promote", "a", "split")
+    run = newest(house, "a")
+    assert (ended.result, run.state, run.version) == (run.id, RunState.WANTED, newest(house, "split").version)
+    assert run.checkpoints == house.face.job("a").runs[1].checkpoints
+    (decided,) = house.face.experiment(made.id).decisions
+    assert (decided.job, decided.choice, decided.parent, decided.run) == ("split", Choice.PROMOTED, "a", run.id)
+    saved = house.face.savepoint(decided.savepoint or "")
+    assert (saved.job, saved.reason, saved.label) == ("a", Reason.STOP, "before split was promoted")
+    assert "split was promoted" in house.face.events("a")[0].message
+    house.reopen().rebuild_catalog()
+    assert house.face.experiment(made.id).decisions == (decided,)
+
+
+def test_from_the_savepoint_all_since_is_done_again(house: House) -> None:
+    made = experiment(house)
+    plan = house.face.promote("split", PromoteRequest(StateFrom.SAVEPOINT, dry_run=True))
+    assert isinstance(plan, PromotePlan) and plan.restore is not None and plan.restore.savepoint == made.savepoint
+    assert "goes back to savepoint" in plan.steps[0]
+    done(house, house.face.promote("split", PromoteRequest(StateFrom.SAVEPOINT)))
+    run = newest(house, "a")
+    assert run.from_savepoint == made.savepoint and run.version == newest(house, "split").version
+
+
+def test_an_interrupted_promotion_is_only_recorded_when_asked_again(house: House) -> None:
+    made = experiment(house)
+    version = house.face.version(newest(house, "split").version)
+    house.face.resume("a", ResumeRequest(code=version.code, script=version.script))
+    plan = house.face.promote("split", PromoteRequest(dry_run=True))
+    assert isinstance(plan, PromotePlan) and not plan.stops and "already" in plan.steps[0]
+    done(house, house.face.promote("split", PromoteRequest()))
+    assert len(house.face.job("a").runs) == 2
+    assert house.face.experiment(made.id).decisions[0].choice is Choice.PROMOTED
+
+
+def test_a_dropped_variant_is_stopped_and_marked(house: House) -> None:
+    made = experiment(house)
+    house.see(newest(house, "same"), RunState.RUNNING)
+    begun = house.face.drop("same", DropRequest(savepoint=False))
+    stop_as_the_supervisor_would(house, "same")
+    assert done(house, begun).state is OperationState.DONE
+    (decided,) = house.face.experiment(made.id).decisions
+    assert (decided.job, decided.choice, decided.savepoint, decided.version) == ("same", Choice.DROPPED, None, None)
+    refused(house, "same", "decision.made")
+    with pytest.raises(Conflict) as twice:
+        house.face.drop("same", DropRequest())
+    assert twice.value.code == "decision.made"
+
+
+def refused(house: House, job: str, code: str) -> None:
+    for dry_run in (True, False):
+        with pytest.raises(Conflict) as found:
+            house.face.promote(job, PromoteRequest(dry_run=dry_run))
+        assert found.value.code == code
+
+
+def test_what_is_no_fork_has_nothing_to_be_promoted_over(house: House) -> None:
+    experiment(house)
+    refused(house, "a", "decision.no_fork")
+
+
+def test_a_variant_that_never_started_is_not_promoted(house: House) -> None:
+    experiment(house, begun=False)
+    refused(house, "split", "promote.never_started")
+
+
+def test_one_variant_is_promoted(house: House) -> None:
+    experiment(house)
+    done(house, house.face.promote("split", PromoteRequest()))
+    refused(house, "same", "promote.other")
+
+
+def test_a_parent_that_is_gone_or_elsewhere_does_not_go_on(house: House) -> None:
+    experiment(house)
+    files, layout = house.face.parts.files, house.face.layout
+    known = files.job(newest(house, "a").job)
+    assert isinstance(known, Job)
+    files.write(layout.job_file(known.name), replace(known, attached=True))
+    refused(house, "split", "job.attached")
+    layout.wanted_file(known.name).unlink()
+    refused(house, "split", "promote.parent_gone")
+
+
+def test_an_upgrade_of_the_parent_since_is_warned_of(house: House) -> None:
+    experiment(house)
+    house.face.resume("a", ResumeRequest(code=CODE + "y = 2\n", args=("--other",)))
+    house.see(newest(house, "a"), RunState.STOPPED)
+    plan = house.face.promote("split", PromoteRequest(dry_run=True))
+    assert isinstance(plan, PromotePlan)
+    assert any("was upgraded since they parted" in one for one in plan.warnings)
+    assert any("arguments become those of split" in one for one in plan.warnings)

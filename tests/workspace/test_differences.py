@@ -1,0 +1,118 @@
+"""What differs between two points: savepoints, jobs, runs, versions; decided from what they say, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.domain.differences import Differences, Entry, Fact, Outcome, PointKind, Unit, entries
+from pipelines.domain.errors import NotFound
+from pipelines.domain.offsets import positions
+from pipelines.domain.requests import ForkRequest, ResumeRequest, TakeRequest
+from pipelines.domain.runs import PROGRESS_FILE, RunState
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.versions import options
+from tests.workspace.conftest import CODE, NEWEST, House
+
+OFFSETS: dict[str, tuple[str, dict[str, str | int]]] = {
+    "a file log": ('{"logOffset":12}', {"entry of the file log": 12}),
+    "partitions": ('{"clicks":{"10":3,"2":7}}', {"clicks, partition 2": 7, "clicks, partition 10": 3}),
+    "a number": ("41", {"offset": 41}),
+    "before the first": ("null", {"offset": "nothing read yet"}),
+    "others": ('{"at":"x","n":[1]}', {"at": "x", "n": "[1]"}),
+    "none": ("not json", {"offset": "not json"}),
+}
+
+
+@pytest.mark.parametrize(("offset", "expected"), OFFSETS.values(), ids=OFFSETS)
+def test_offsets_are_read(offset: str, expected: dict[str, str | int]) -> None:
+    assert positions(offset) == expected
+    assert list(positions(offset)) == list(expected)
+
+
+def test_options_keep_their_values() -> None:
+    assert options(("--out", "{output}", "--fast", "--n", "1", "rest")) == {"--out": "{output}", "--fast": "", "--n": "1", "rest": ""}
+
+
+def test_facts_are_paired() -> None:
+    a = [Fact("q", "rows", 5, Unit.COUNT), Fact("q", "gone", "x"), Fact("q", "unsaid", None), Fact("q", "same", "1")]
+    b = [Fact("q", "rows", 3, Unit.COUNT), Fact("q", "unsaid", "y"), Fact("q", "same", "1"), Fact("q", "new", "z")]
+    assert entries(a, b) == (
+        Entry("q", "rows", Outcome.CHANGED, 5, 3, Unit.COUNT, -2),
+        Entry("q", "gone", Outcome.ONLY_A, "x", None),
+        Entry("q", "unsaid", Outcome.UNKNOWN, None, "y"),
+        Entry("q", "same", Outcome.SAME, "1", "1"),
+        Entry("q", "new", Outcome.ONLY_B, None, "z"),
+    )
+
+
+def taken(house: House, batch: int) -> Savepoint:
+    saved = house.face.take("a", TakeRequest(batch=batch))
+    assert isinstance(saved, Savepoint)
+    return saved
+
+
+def said(found: Differences, section: str) -> dict[str, tuple[Any, Any, str]]:
+    return {entry.name: (entry.a, entry.b, entry.outcome.value) for entry in found.section(section).entries}
+
+
+def test_two_savepoints_of_one_job(house: House) -> None:
+    house.ran()
+    first, second = taken(house, NEWEST - 2), taken(house, NEWEST)
+    found = house.face.differences(first.id, second.id)
+    assert (found.a.kind, found.a.batch, found.b.batch) == (PointKind.SAVEPOINT, NEWEST - 2, NEWEST)
+    assert (found.code.unified, found.code.added, found.code.removed) == ("", 0, 0)
+    assert said(found, "progress")["batch"] == (NEWEST - 2, NEWEST, "changed")
+    (source,) = found.section("sources").entries
+    assert (source.of, source.name, source.apart) == ("counts · source 0", "entry of the file log", 1)
+    state = said(found, "state")
+    assert state["key of default"][2] == state["partitions"][2] == "same"
+    assert "window struct" in str(state["key of default"][0])
+    assert state["rows"] == (None, None, "unknown")
+    assert isinstance(state["bytes"][0], int) and state["bytes"][0] > 0
+    for name in ("arguments", "confs", "runtime", "pinned confs", "sinks"):
+        assert found.section(name).compared and not found.section(name).differing
+
+
+def test_a_savepoint_and_its_job_with_rows_from_progress(house: House) -> None:
+    run = house.ran()
+    operator = '"stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 42}], '
+    house.append(run, PROGRESS_FILE, house.progress(run, NEWEST).replace('"eventTime"', f'{operator}"eventTime"'))
+    saved = taken(house, NEWEST - 1)
+    found = house.face.differences(saved.id, "a")
+    assert (found.b.kind, found.b.job, found.b.run, found.b.batch) == (PointKind.JOB, "a", run.id, NEWEST)
+    assert said(found, "state")["rows"] == (None, 42, "unknown")
+    assert house.face.differences(run.id, "a").section("state").differing == ()
+
+
+def test_an_upgrade_leaves_its_code_and_confs(house: House) -> None:
+    first = house.ran()
+    house.face.resume("a", ResumeRequest(code=CODE + "x = 1\n", args=("--output", "{output}", "--fast"), conf={"spark.x": "1"}))
+    found = house.face.differences(first.id, "a")
+    assert found.a.note and found.b.kind is PointKind.JOB
+    assert (found.code.added, found.code.removed) == (1, 0) and "+x = 1" in found.code.unified
+    assert said(found, "arguments")["--fast"] == (None, "", "only_b")
+    assert said(found, "confs") == {"spark.x": (None, "1", "only_b")}
+    assert not found.section("sources").compared
+
+
+def test_a_fork_that_has_not_begun_says_so(house: House) -> None:
+    house.ran()
+    saved = taken(house, NEWEST)
+    house.face.fork(saved.id, ForkRequest("b"))
+    found = house.face.differences(saved.id, "b")
+    assert "started" in found.b.note and not found.section("state").compared
+
+
+def test_versions_have_code_alone(house: House) -> None:
+    run = house.ran(state=RunState.STOPPED)
+    found = house.face.differences(run.version, run.version)
+    assert found.a.kind is PointKind.VERSION and not found.code.unified
+    assert [section.name for section in found.sections if section.compared] == ["arguments", "confs", "runtime"]
+
+
+def test_what_is_not_there_is_said(house: House) -> None:
+    with pytest.raises(NotFound) as refused:
+        house.face.differences("nobody", "nobody")
+    assert refused.value.code == "point.not_found"

@@ -1,0 +1,75 @@
+"""Intervals: what they say, and that they tell a difference where there is one and none where there is none."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from pipelines.domain.intervals import Interval, Measure, words
+from pipelines.domain.runs import PROGRESS_FILE
+from pipelines.workspace.intervals import measured
+from tests.workspace.conftest import House, progress_line
+
+WORDS = {
+    "more": (Interval(Measure.BATCH_MS, 80, 1.0, 1.1, 0.12, 0.05, 0.19), "B is 12 % slower, between 5 and 19 %"),
+    "less": (Interval(Measure.BATCH_MS, 80, 1.0, 0.8, -0.2, -0.3, -0.1), "B is 20 % faster, between 10 and 30 %"),
+    "rate": (Interval(Measure.PROCESSED_RATE, 80, 1.0, 3.0, 2.0, 1.5, 2.5), "B processes 200 % more rows a second, between 150 and 250 %"),
+    "untold": (
+        Interval(Measure.STATE_ROWS, 80, 1.0, 1.0, 0.0, -0.04, 0.06),
+        "No difference can be told: between −4 % and +6 %, 80 batches",
+    ),
+    "same": (Interval(Measure.STATE_ROWS, 80, 5.0, 5.0, 0.0, 0.0, 0.0), "The same"),
+    "few": (Interval(Measure.BATCH_MS, 7, 1.0, 2.0), "No difference can be told yet: 7 batches"),
+    "one": (Interval(Measure.BATCH_MS, 1, 1.0, 2.0), "No difference can be told yet: 1 batch"),
+    "zero": (Interval(Measure.STATE_BYTES, 80, 0.0, 2.0), "No difference can be told: A has 0"),
+    "unknown": (Interval(Measure.STATE_BYTES, 0, None, None), "Not known of both at the same event time yet"),
+}
+
+
+@pytest.mark.parametrize(("found", "said"), WORDS.values(), ids=WORDS)
+def test_words(found: Interval, said: str) -> None:
+    assert words(found) == said
+
+
+def pairs(share: float, count: int = 80, noise: float = 0.1) -> list[dict[str, float | None]]:
+    """Batches of about 100 ms, B's `share` longer; both are slow at the same times."""
+    chance = random.Random(7)
+    load = [100 * (1 + chance.random()) for _ in range(count)]
+    return [{"a_batch_ms": one * chance.gauss(1, noise), "b_batch_ms": one * (1 + share) * chance.gauss(1, noise)} for one in load]
+
+
+def test_a_difference_is_told_with_its_interval() -> None:
+    found = measured(Measure.BATCH_MS, pairs(0.2))
+    assert found.told and found.low is not None and found.high is not None and found.share is not None
+    assert 0.05 < found.low < found.share < found.high < 0.4
+    assert found.words.startswith("B is") and found.words == words(found)
+    assert measured(Measure.BATCH_MS, pairs(0.2)) == found
+
+
+def test_none_is_told_where_there_is_none() -> None:
+    assert not measured(Measure.BATCH_MS, pairs(0.0)).told
+
+
+def test_equal_values_are_the_same_and_few_or_unknown_ones_say_so() -> None:
+    same: list[dict[str, float | None]] = [{"a_state_rows": 5.0, "b_state_rows": 5.0}] * 30
+    assert measured(Measure.STATE_ROWS, same).words == "The same"
+    assert measured(Measure.BATCH_MS, pairs(0.5, count=7)).words == "No difference can be told yet: 7 batches"
+    unknown: list[dict[str, float | None]] = [{"a_state_bytes": None, "b_state_bytes": 5.0}] * 30
+    assert measured(Measure.STATE_BYTES, unknown).batches == 0
+
+
+def test_of_two_jobs(house: House) -> None:
+    for name, took in (("a", 100), ("b", 150)):
+        run = house.ran(name)
+        lines = []
+        for batch in range(12):
+            line = json.loads(progress_line(batch, "2026-11-20T09:00:00.000Z"))
+            line |= {"batchDuration": took, "eventTime": {"max": f"2026-11-20T09:{batch:02d}:00.000Z"}}
+            lines.append(json.dumps(line) + "\n")
+        house.append(run, PROGRESS_FILE, "".join(lines))
+    house.reopen()
+    found = {one.measure: one for one in house.face.intervals("a", "b")}
+    assert found[Measure.BATCH_MS].words == "B is 50 % slower, between 50 and 50 %"
+    assert found[Measure.STATE_ROWS].batches == 0
