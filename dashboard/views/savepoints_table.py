@@ -44,7 +44,7 @@ def savepoint_table(taken: Sequence[Savepoint], space: Space, chosen: Sequence[s
         placeholder="–",
         alt="Savepoints, newest first",
     )
-    save_buttons(rows, name="savepoints", key=key)
+    save_buttons(rows.assign(note=[one.note for one in taken]), name="savepoints", key=key)
     picked = _picked(event["selection"], ids)
     st.session_state[f"{key}_picked"] = picked
     return picked

@@ -117,7 +117,8 @@ def assert_clean(bench: Bench, url: str, allowed: set[str]) -> None:
         listed = {one.id for one in library.shelf(shelved).savepoints}
         assert set(folders.children(shelved)) == listed
         for one in listed:
-            expected = {file.path for file in library.manifest(shelved, one).files} | {"manifest.json", "checksums.json", "verified.json"}
+            beside = {"manifest.json", "checksums.json", "verified.json", "imported.json"}
+            expected = {file.path for file in library.manifest(shelved, one).files} | beside
             assert {entry.path.removeprefix(f"{one}/") for entry in shelved.list(one)} <= expected
 
 
