@@ -11,7 +11,7 @@ from pipelines.domain.about import About
 from pipelines.domain.annotations import annotated, changed, first
 from pipelines.domain.decisions import Choice, Decision, DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
-from pipelines.domain.differences import Differences, Point, PointKind, differences
+from pipelines.domain.differences import Differences, differences
 from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
 from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter
@@ -33,6 +33,7 @@ from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, O
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
+from pipelines.domain.points import Point, PointKind
 from pipelines.domain.requests import (
     AnnotateRequest,
     AttachRequest,

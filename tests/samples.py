@@ -8,13 +8,13 @@ from dataclasses import replace
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage
 from pipelines.domain.decisions import PromotePlan, StateFrom
 from pipelines.domain.diagnosis import Diagnosis, Finding
-from pipelines.domain.differences import QueryPoint, StateOperator, StateStore
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
+from pipelines.domain.points import QueryPoint, StateOperator, StateStore
 from pipelines.domain.requests import ExportRequest
 from pipelines.domain.savepoints import (
     ExportPlan,

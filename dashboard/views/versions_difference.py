@@ -12,7 +12,8 @@ from dashboard import equivalents, formats, navigation, session
 from dashboard.components.code_editor import code_editor
 from dashboard.views.commands import commands
 from dashboard.widgets import chip, errors_shown
-from pipelines.domain.differences import Differences, Entry, Outcome, PointHead, PointKind, Section, Unit, Value
+from pipelines.domain.differences import Differences, Entry, Outcome, Section, Unit, Value
+from pipelines.domain.points import PointHead, PointKind
 
 TITLES = {
     "arguments": "Arguments",

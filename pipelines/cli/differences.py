@@ -8,7 +8,8 @@ import typer
 
 from pipelines.cli import formats, options, output
 from pipelines.cli.session import opened
-from pipelines.domain.differences import Differences, Entry, Outcome, PointHead, Section, Unit, Value
+from pipelines.domain.differences import Differences, Entry, Outcome, Section, Unit, Value
+from pipelines.domain.points import PointHead
 
 Named = "A savepoint, a job (its present checkpoint), a run or a version."
 

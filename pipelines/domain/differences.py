@@ -10,22 +10,12 @@ import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.offsets import positions
-from pipelines.domain.savepoints import QueryImage
+from pipelines.domain.points import Point, PointHead, QueryPoint, StateOperator, head
 from pipelines.domain.versions import Version, options
 
 Value = str | int | None
 """What a side has; None where that is not known."""
-
-
-class PointKind(enum.StrEnum):
-    """What names a point: a savepoint, a job or run (its present checkpoint), or a version (no checkpoint)."""
-
-    SAVEPOINT = "savepoint"
-    JOB = "job"
-    RUN = "run"
-    VERSION = "version"
 
 
 class Unit(enum.StrEnum):
@@ -47,70 +37,6 @@ class Outcome(enum.StrEnum):
     ONLY_B = "only_b"
     UNKNOWN = "unknown"
     """Both have it, and at least one side's value is not known."""
-
-
-@dataclass(frozen=True)
-class StateStore:
-    """A store (or column family) of a stateful operator; schemas as `name type, …`, None where the checkpoint does not say."""
-
-    name: str
-    key: str | None
-    value: str | None
-
-
-@dataclass(frozen=True)
-class StateOperator:
-    """A stateful operator at a point."""
-
-    id: int
-    name: str
-    partitions: int
-    stores: tuple[StateStore, ...]
-    rows: int | None
-    """As a proof read them, else as the job's progress said at that batch; None where neither is known."""
-    bytes: int | None
-    """Of the files that a restart needs."""
-
-
-@dataclass(frozen=True)
-class QueryPoint:
-    """A query at a point."""
-
-    image: QueryImage
-    operators: tuple[StateOperator, ...]
-
-
-@dataclass(frozen=True)
-class Point:
-    """All that is known of one point. `queries` is None where no checkpoint is known, and `note` says why."""
-
-    named: str
-    kind: PointKind
-    job: JobName
-    run: RunId | None
-    version: Version
-    spark_version: str
-    at_ms: int
-    queries: tuple[QueryPoint, ...] | None
-    label: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class PointHead:
-    """A point as it is named in an answer."""
-
-    named: str
-    kind: PointKind
-    job: JobName
-    run: RunId | None
-    version: VersionId
-    script: str
-    batch: int | None
-    """Of its first query."""
-    at_ms: int
-    label: str
-    note: str
 
 
 @dataclass(frozen=True)
@@ -176,7 +102,7 @@ class Fact:
 
 def differences(a: Point, b: Point) -> Differences:
     """Everything that both points know, side by side."""
-    return Differences(_head(a), _head(b), code_difference(a.version, b.version), (*_settings(a, b), *_checkpoints(a, b)))
+    return Differences(head(a), head(b), code_difference(a.version, b.version), (*_settings(a, b), *_checkpoints(a, b)))
 
 
 def code_difference(a: Version, b: Version) -> CodeDifference:
@@ -185,12 +111,6 @@ def code_difference(a: Version, b: Version) -> CodeDifference:
     changed = lines[2:]
     added, removed = (sum(line.startswith(sign) for line in changed) for sign in "+-")
     return CodeDifference(a.code, b.code, "\n".join(lines) + "\n" if lines else "", added, removed)
-
-
-def _head(point: Point) -> PointHead:
-    batch = point.queries[0].image.batch if point.queries else None
-    version = point.version
-    return PointHead(point.named, point.kind, point.job, point.run, version.id, version.script, batch, point.at_ms, point.label, point.note)
 
 
 def _settings(a: Point, b: Point) -> Iterable[Section]:

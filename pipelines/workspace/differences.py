@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from pipelines.checkpoint import state_schema
 from pipelines.domain import proofs
-from pipelines.domain.differences import Differences, Point, PointKind, QueryPoint, StateOperator, StateStore
+from pipelines.domain.differences import Differences
 from pipelines.domain.differences import differences as decided
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run
+from pipelines.domain.points import Point, PointKind, QueryPoint, StateOperator, StateStore
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage, StoredFile
 from pipelines.savepoint import choosing, gather, manifests, places, progress_file
 from pipelines.savepoint.image import JobImage

@@ -72,7 +72,7 @@ def _parent(parts: Parts, known: Variant) -> Run:
 
 
 def _change(version: Version) -> versions.Change:
-    return versions.Change(version.code, version.script, version.args, version.conf, version.master)
+    return versions.Change(version.code, version.script, version.args, version.conf, version.master, version.python)
 
 
 def _steps(known: Variant, present: Run, wanted: Version, state: StateFrom, *, has_it: bool) -> tuple[str, ...]:
@@ -90,7 +90,8 @@ def _steps(known: Variant, present: Run, wanted: Version, state: StateFrom, *, h
 
 
 def _warnings(parts: Parts, known: Variant, before: Version, wanted: Version) -> list[str]:
-    others = [name for name, same in (("arguments", before.args == wanted.args), ("confs", before.conf == wanted.conf)) if not same]
+    pairs = (("arguments", before.args == wanted.args), ("confs", before.conf == wanted.conf), ("runtime", before.python == wanted.python))
+    others = [name for name, same in pairs if not same]
     said = [f"Its {' and '.join(others)} become those of {known.job}, too."] if others else []
     try:
         began = savepoints.get(parts, known.origin.savepoint).version
@@ -136,6 +137,7 @@ def _upgraded(parts: Parts, known: Variant, state: StateFrom) -> Run:
             conf=version.conf,
             master=version.master,
             new_queries=told.new_queries,
+            python=version.python,
             script=version.script,
         ),
     )

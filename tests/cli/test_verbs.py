@@ -365,7 +365,9 @@ def test_compare(tidemark: Door) -> None:
     for wanted in (["equal", "8"], ["changed", "1"], ["post", "a.views", "b.views"], ["2", "3", "5"]):
         assert wanted in lines
     asked = CompareRequest(JOB, "post_engagement_split", "", ("post",), 5)
-    assert tidemark.json("compare", JOB, "post_engagement_split", "--key", "post") == plain(tidemark.face.compare(asked))
+    found = tidemark.json("compare", JOB, "post_engagement_split", "--key", "post")
+    assert found.keys() - plain(tidemark.face.compare(asked)).keys() == {"metrics", "state"}
+    assert found | plain(tidemark.face.compare(asked)) == found
 
 
 def test_versions_is_a_tree(tidemark: Door) -> None:

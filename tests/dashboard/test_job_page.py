@@ -295,7 +295,6 @@ def test_the_whole_log_is_read_in_pieces(opened: Opener, monkeypatch: pytest.Mon
 
 def test_versions_count_and_mark_changes() -> None:
     assert versions.counted("a\nb\n", "a\nc\nd\n") == (2, 1)
-    assert versions.listed(["--out", "x", "--fast", "--n", "3", "rest"]) == {"--out": "x", "--fast": "", "--n": "3", "rest": ""}
     html = versions.changes({"a": "1", "b": "2"}, {"a": "0", "c": "3"}, "none")
     assert '<tr class="changed"><th>a</th>' in html
     assert '<tr class="new"><th>b</th>' in html

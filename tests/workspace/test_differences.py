@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.differences import Differences, Entry, Fact, Outcome, PointKind, Unit, entries
+from pipelines.domain.differences import Differences, Entry, Fact, Outcome, Unit, entries
 from pipelines.domain.errors import NotFound
 from pipelines.domain.offsets import positions
+from pipelines.domain.points import PointKind
 from pipelines.domain.requests import ForkRequest, ResumeRequest, TakeRequest
 from pipelines.domain.runs import PROGRESS_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
