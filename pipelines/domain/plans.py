@@ -116,14 +116,18 @@ class _Graph:
 def _node(at: int, info: Mapping[str, Any], values: Mapping[int, float]) -> PlanNode:
     detail = info["simpleString"]
     state = _STATE.search(detail)
-    metrics = sorted(_metrics(info["metrics"], values), key=lambda one: one.name)
-    return PlanNode(at, info["nodeName"].strip(), detail[:DETAIL_CHARS], int(state[1]) if state else None, tuple(metrics))
+    metrics = _metrics(info["metrics"], values)
+    return PlanNode(at, info["nodeName"].strip(), detail[:DETAIL_CHARS], int(state[1]) if state else None, metrics)
 
 
-def _metrics(said: Sequence[Mapping[str, Any]], values: Mapping[int, float]) -> Iterator[Metric]:
+def _metrics(said: Sequence[Mapping[str, Any]], values: Mapping[int, float]) -> tuple[Metric, ...]:
+    """By name. Of two of one name (a stateful operator has rows given on by itself, and by Python) the one that counted."""
+    found: dict[str, Metric] = {}
     for one in said:
         if one["accumulatorId"] in values:
-            yield _metric(one["name"], one["metricType"], values[one["accumulatorId"]])
+            metric = _metric(one["name"], one["metricType"], values[one["accumulatorId"]])
+            found[metric.name] = max(metric, found.get(metric.name, metric), key=lambda known: known.value)
+    return tuple(sorted(found.values(), key=lambda metric: metric.name))
 
 
 def _metric(name: str, kind: str, value: float) -> Metric:

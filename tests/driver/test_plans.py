@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.plans import PlanNode, QueryPlan, accumulators, read_plan
+from pipelines.domain.plans import Metric, PlanNode, QueryPlan, accumulators, read_plan
 from pipelines.driver import plans
 from pipelines.driver.plans import Plans
 from pipelines.driver.records import Records
@@ -106,6 +106,14 @@ def test_wrappers_are_left_out_and_a_part_used_twice_is_one_node() -> None:
         ("size of files read", 2048.0, "bytes"),
     ]
     assert set(accumulators(whole)) == {1, 2, 3, 4, 5}, "what nobody looks at is not asked for"
+
+
+def test_of_two_metrics_of_one_name_the_one_that_counted_is_kept() -> None:
+    save = info("StateStoreSave", number_of_output_rows=(1, "sum"))
+    save["metrics"] += [{**save["metrics"][0], "accumulatorId": 2}]
+    for values in ({1: 24.0, 2: 0.0}, {1: 0.0, 2: 24.0}):
+        (node,) = read_plan("q", 1, 1, save, values).nodes
+        assert node.metrics == (Metric("number of output rows", 24.0, "rows"),)
 
 
 class Query:
