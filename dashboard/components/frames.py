@@ -1,18 +1,15 @@
-"""Rows of a data frame as files to take along, made when somebody asks for them."""
+"""Rows of a data frame as files to take along."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
+import pandas as pd
 import streamlit as st
 
 from dashboard import downloads
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 NAMES = {"csv": "CSV", "parquet": "Parquet"}
+KEPT = 32
+"""Files that are kept for the next refresh, of all browsers together."""
 
 
 def save_buttons(frame: pd.DataFrame, *, name: str, key: str) -> None:
@@ -21,7 +18,7 @@ def save_buttons(frame: pd.DataFrame, *, name: str, key: str) -> None:
         for kind, (_, media_type) in downloads.WRITERS.items():
             st.download_button(
                 NAMES[kind],
-                partial(_written, frame, kind),
+                _written(frame, kind),
                 file_name=f"{name}.{kind}",
                 mime=media_type,
                 type="tertiary",
@@ -31,5 +28,7 @@ def save_buttons(frame: pd.DataFrame, *, name: str, key: str) -> None:
             )
 
 
+@st.cache_data(max_entries=KEPT, show_spinner=False)
 def _written(frame: pd.DataFrame, kind: str) -> bytes:
+    """Made once for the same rows. Streamlit would make it at the click too, but then a refresh meanwhile makes the click do nothing."""
     return downloads.WRITERS[kind][0](downloads.columns_of_frame(frame))

@@ -9,7 +9,7 @@ from pipelines.checkpoint import state_schema
 from pipelines.domain import proofs
 from pipelines.domain.differences import Differences
 from pipelines.domain.differences import differences as decided
-from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unsupported
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run
 from pipelines.domain.points import Point, PointKind, QueryPoint, StateOperator, StateStore
@@ -30,7 +30,10 @@ NEVER_RAN = "It has never run: it has no checkpoint."
 
 
 def differences(parts: Parts, a: str, b: str) -> Differences:
-    """Raises NotFound (`point.not_found`), and what reading a checkpoint raises (Corrupt, Unsupported, Unavailable)."""
+    """Raises NotFound (`point.not_found`), and what reading a savepoint raises (Corrupt, Unsupported, Unavailable).
+
+    Of a job whose live checkpoint cannot be read its code is compared, and the point's note says what is wrong.
+    """
     return decided(point(parts, a), point(parts, b))
 
 
@@ -62,7 +65,7 @@ def _job(parts: Parts, job: JobName) -> Point:
 
 
 def _run(parts: Parts, run: Run) -> Point:
-    """A run at the present checkpoint; only its code and confs where a later run works there, or it never came up."""
+    """A run at the present checkpoint; only its code and confs where a later run works there, it never came up, or it is damaged."""
     version = versions.get(parts, run.version)
     bare = Point(run.id, PointKind.RUN, run.job, run.id, version, run.spark_version, parts.now_ms(), None)
     newest = runs.newest(parts, run.job)
@@ -70,10 +73,10 @@ def _run(parts: Parts, run: Run) -> Point:
         return replace(bare, at_ms=run.created_ms, note=WENT_ON)
     try:
         image = images.image(parts, run.job)
-        gathered = gather.gather(image, choosing.Newest())
-    except Conflict as error:
+        queries = _present(parts, image, gather.gather(image, choosing.Newest()), version.conf)
+    except (Conflict, NotFound, Corrupt, Unsupported) as error:
         return replace(bare, note=error.message or NEVER_RAN)
-    return replace(bare, spark_version=image.spark_version or run.spark_version, queries=_present(parts, image, gathered, version.conf))
+    return replace(bare, spark_version=image.spark_version or run.spark_version, queries=queries)
 
 
 def _present(parts: Parts, image: JobImage, gathered: Iterable[gather.Gathered], conf: Mapping[str, str]) -> tuple[QueryPoint, ...]:

@@ -163,8 +163,8 @@ def test_a_chart_leaves_as_a_picture(watched: Watched, fakes: str, artifacts: Pa
 
 
 def test_the_catalog_leaves_as_a_file(watched: Watched, fakes: str, tmp_path: Path) -> None:
-    watched.page.goto(f"{fakes}/savepoints?live=false")
-    expect(watched.page.get_by_test_id("paused")).to_be_visible()
+    """Also while the page refreshes itself."""
+    watched.page.goto(f"{fakes}/savepoints")
     watched.rest()
     with watched.page.expect_download() as download:
         watched.page.locator(".st-key-save_savepoint_table").get_by_role("button", name="CSV").click()

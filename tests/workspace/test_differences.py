@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,6 +97,15 @@ def test_an_upgrade_leaves_its_code_and_confs(house: House) -> None:
     assert said(found, "arguments")["--fast"] == (None, "", "only_b")
     assert said(found, "confs") == {"spark.x": (None, "1", "only_b")}
     assert not found.section("sources").compared
+
+
+def test_a_job_whose_checkpoint_is_damaged_still_has_its_code(house: House) -> None:
+    run = house.ran()
+    saved = taken(house, NEWEST)
+    (Path(run.checkpoints) / "counts" / "metadata").unlink()
+    found = house.face.differences(saved.id, "a")
+    assert "metadata" in found.b.note and not found.section("state").compared
+    assert found.a.version == found.b.version
 
 
 def test_a_fork_that_has_not_begun_says_so(house: House) -> None:
