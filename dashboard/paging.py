@@ -46,8 +46,12 @@ class Cut(Generic[T]):
 def chosen(items: Sequence[T], keys: Mapping[str, Key[T]]) -> Cut[T]:
     """The page of `items` that the address names (`sort`, `page`), ordered by the key of the column that it names."""
     order = read_order(session.selected("sort"), keys)
-    there = ordered(items, keys[order.column], down=order.down) if order else items
-    return cut(there, session.selected("page"), order)
+    return cut(arranged(items, keys, order), session.selected("page"), order)
+
+
+def arranged(items: Sequence[T], keys: Mapping[str, Key[T]], order: Order | None) -> Sequence[T]:
+    """All of `items` in that order; as they came where it is None."""
+    return ordered(items, keys[order.column], down=order.down) if order else items
 
 
 def read_order(text: str, columns: Mapping[str, object]) -> Order | None:

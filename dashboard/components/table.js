@@ -65,7 +65,7 @@ class Table {
     this.frame = element("div", "tm-table-frame", host);
     this.root = element("div", "tm-table", this.frame);
     this.corner = element("div", "tm-table-corner", this.root);
-    this.save = saveMenu(this.corner, "Save these rows", (kind) => saveRows(this.data.label, this.data.columns, this.ordered(), kind));
+    this.save = saveMenu(this.corner, "Save all rows", (kind) => this.saved(kind));
     this.table = element("table", "", this.root);
     this.head = element("tr", "", element("thead", "", this.table));
     this.body = element("tbody", "", this.table);
@@ -77,10 +77,10 @@ class Table {
     this.body.addEventListener("keydown", (event) => this.pressed(event));
   }
 
-  show(data, onRow, onTurn) {
+  show(data, onRow, onAsk) {
     this.data = data;
     this.onRow = onRow;
-    this.onTurn = onTurn;
+    this.onAsk = onAsk;
     if (data.cut) this.order = this.orderOf(data.cut);
     this.root.dataset.testid = `table-${data.name}`;
     this.root.style.maxHeight = data.maxHeight ? `${data.maxHeight}px` : "";
@@ -92,6 +92,20 @@ class Table {
     this.showHead();
     this.showRows();
     this.showPager();
+    this.saveWhole();
+  }
+
+  /** Of a longer list only a page is here: the rest is asked for, and comes with the next data. */
+  saved(kind) {
+    if (this.data.cut?.pages > 1) this.onAsk("save", kind);
+    else saveRows(this.data.label, this.data.columns, this.ordered(), kind);
+  }
+
+  saveWhole() {
+    const whole = this.data.whole;
+    if (!whole || whole.turn === this.wholeTurn) return;
+    this.wholeTurn = whole.turn;
+    saveRows(this.data.label, whole.columns, whole.rows, whole.kind);
   }
 
   /** The order of a page cut elsewhere, as this table's own. */
@@ -116,7 +130,7 @@ class Table {
       button.title = title;
       button.setAttribute("aria-label", title);
       button.disabled = page < 1 || page > cut.pages;
-      button.onclick = () => this.onTurn("page", page);
+      button.onclick = () => this.onAsk("page", page);
     }
   }
 
@@ -146,7 +160,7 @@ class Table {
     else this.order = undefined;
     this.showHead();
     if (this.data.cut) {
-      this.onTurn("order", this.order ? `${this.data.columns[index].name}.${this.order.down ? "down" : "up"}` : "");
+      this.onAsk("order", this.order ? `${this.data.columns[index].name}.${this.order.down ? "down" : "up"}` : "");
       return;
     }
     this.showRows();

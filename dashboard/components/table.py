@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from functools import partial
 from typing import Any, Literal
 
 import streamlit as st
@@ -85,10 +86,12 @@ def table(
     empty: str = "Nothing here",
     on_click: Callable[[], None] | None = None,
     cut: Cut[Any] | None = None,
+    whole: Callable[[], Sequence[Row]] | None = None,
 ) -> str | None:
     """Draws the rows and returns a row's id once, when it was clicked. Rows stand as given until somebody sorts a column.
 
-    With `cut` the rows are that page of a longer list, and sorting a column or turning the page changes the address.
+    With `cut` the rows are that page of a longer list, and sorting a column or turning the page changes the address; `whole` makes
+    all of its rows, for who saves them.
     """
     data = {
         **table_data(columns, rows),
@@ -99,8 +102,10 @@ def table(
         "label": label,
         "name": key,
         "cut": _cut(cut) if cut else None,
+        "whole": _whole(columns, whole, key) if whole else None,
     }
-    turned = {"on_order_change": lambda: _turn(key), "on_page_change": lambda: _turn(key)} if cut else {}
+    asked = {"order": _turn, "page": _turn, "save": _save} if cut else {}
+    turned = {f"on_{name}_change": partial(heard, key) for name, heard in asked.items()}
     result = _mount(data=data, key=key, on_row_change=on_click or _ignore, **turned)
     return getattr(result, "row", None)
 
@@ -128,6 +133,19 @@ def _cut(cut: Cut[Any]) -> dict[str, Any]:
 def _turn(key: str) -> None:
     state = st.session_state[key]
     turn(getattr(state, "order", None), getattr(state, "page", None))
+
+
+def _save(key: str) -> None:
+    kind = getattr(st.session_state[key], "save", None)
+    if kind is not None:
+        st.session_state[f"{key}_saving"] = kind
+        st.session_state[f"{key}_saves"] = st.session_state.get(f"{key}_saves", 0) + 1
+
+
+def _whole(columns: Sequence[Column], rows: Callable[[], Sequence[Row]], key: str) -> dict[str, Any] | None:
+    """All rows, once for each time that somebody saves them; `turn` tells one time from the next."""
+    kind = st.session_state.pop(f"{key}_saving", None)
+    return {**table_data(columns, rows()), "kind": kind, "turn": st.session_state[f"{key}_saves"]} if kind else None
 
 
 def _drawn(line: Sequence[float]) -> list[int]:

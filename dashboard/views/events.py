@@ -51,7 +51,11 @@ def _draw() -> None:
         cut = paging.cut(happened, session.selected("page"))
         rows = [row(event, place, now, with_job=True) for place, event in enumerate(cut.items)]
         empty = "No event fits. Choose another kind, job or time, or clear the filter."
-        opened = table(columns(with_job=True), rows, key="events", label="Events", empty=empty, cut=cut)
+
+        def whole() -> list[Row]:
+            return [row(event, place, now, with_job=True) for place, event in enumerate(happened)]
+
+        opened = table(columns(with_job=True), rows, key="events", label="Events", empty=empty, cut=cut, whole=whole)
         if len(happened) == LIMIT:
             st.caption(f"The newest {LIMIT:,} of those that fit. A shorter time, a job or a word finds older ones.")
         if opened:

@@ -46,10 +46,17 @@ def draw(jobs: Sequence[JobSummary], found: Sequence[Finding], now: float) -> st
     attention = frozenset(one.job for one in found)
     by_job = {one.job: one for one in reversed(found) if not one.subject}
     keys = _keys(by_job, now)
-    cut = paging.chosen(_chosen(jobs, attention, now), keys)
+    fitting = _chosen(jobs, attention, now)
+    cut = paging.chosen(fitting, keys)
     empty = "No job fits. Choose another state, or clear the filter."
-    rows = [_row(job, _lagging(job, by_job), now) for job in cut.items]
-    return table(COLUMNS, rows, key="jobs", label="Jobs", empty=empty, cut=cut)
+
+    def rows(some: Sequence[JobSummary]) -> list[Row]:
+        return [_row(job, _lagging(job, by_job), now) for job in some]
+
+    def whole() -> list[Row]:
+        return rows(paging.arranged(fitting, keys, cut.order))
+
+    return table(COLUMNS, rows(cut.items), key="jobs", label="Jobs", empty=empty, cut=cut, whole=whole)
 
 
 def _keys(found: Mapping[str, Finding], now: float) -> dict[str, paging.Key[JobSummary]]:

@@ -9,6 +9,7 @@ import uvicorn
 
 from dashboard import server, session
 from pipelines.api.app import create_api
+from pipelines.domain.requests import RunRequest
 from tests import faces, samples
 from tests.browser import waves
 from tests.faces import FakeFace
@@ -24,10 +25,13 @@ def main() -> None:
     asked.add_argument("--busy", action="store_true", help="with jobs run elsewhere and operations under way")
     asked.add_argument("--damaged", action="store_true", help="with a savepoint and a failed job that are damaged")
     asked.add_argument("--memory", action="store_true", help="with much state of several kinds")
+    asked.add_argument("--jobs", type=int, default=0, help="with so many jobs more")
     given = asked.parse_args()
     faces.NOW_MS = samples.NOW_MS = int(time.time() * 1_000)
     face = FakeFace.busy() if given.busy else FakeFace.sample()
     vars(face)["series"] = waves.series
+    for number in range(given.jobs):
+        face.run(RunRequest(f"job_{number}", "job.py", "print('a')\n"))
     if given.memory:
         face.memory = Memory(rows=25_000, several=True)
     if given.damaged:

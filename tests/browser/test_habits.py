@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+from tests.browser.faked import faked
 from tests.browser.test_pages import barriers, opened
 from tests.browser.watching import Watched
 
@@ -23,6 +25,8 @@ NEWEST = f"document.querySelector('{THROUGHPUT} .js-plotly-plot').data[0].x.at(-
 RANGE = f"document.querySelector('{THROUGHPUT} .js-plotly-plot')._fullLayout.xaxis.range.map(String)"
 
 
+MANY = 150
+"""Jobs: more than a page of the table shows."""
 LETTERS = {"t": "/settings", "s": "/savepoints", "v": "/versions", "x": "/experiments", "e": "/events", "o": "/"}
 REFRESHED = ("Overview", "Savepoints", "Versions", "Events")
 """Pages that draw themselves anew; the list of experiments does not."""
@@ -119,12 +123,28 @@ def test_zoom_and_hover_survive_a_refresh(watched: Watched, fakes: str) -> None:
 
 def saved(page: Page, kind: str, folder: Path) -> Path:
     """The rows of the page's table as a file of this kind."""
-    page.get_by_role("button", name="Save these rows").click()
+    page.get_by_role("button", name="Save all rows").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=kind, exact=True).click()
     assert re.fullmatch(rf"Jobs-\d{{8}}T\d{{6}}Z\.{kind.lower()}", download.value.suggested_filename)
     download.value.save_as(folder / kind)
     return folder / kind
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Iterator[str]:
+    with faked(tmp_path / "server.log", "--jobs", str(MANY)) as url:
+        yield url
+
+
+def test_all_pages_of_a_long_table_leave_in_their_order(watched: Watched, many: str, tmp_path: Path) -> None:
+    page = watched.page
+    page.goto(f"{many}/?sort=Job.down")
+    expect(page.locator("[data-testid=table-jobs] tbody tr")).to_have_count(100)
+    rows = list(csv.DictReader(saved(page, "CSV", tmp_path).read_text().splitlines()))
+    names = [row["Job"] for row in rows]
+    assert len(names) > MANY and names == sorted(names, key=str.casefold, reverse=True)
+    assert watched.errors == []
 
 
 def test_rows_leave_as_they_are_filtered_with_plain_values(watched: Watched, fakes: str, tmp_path: Path) -> None:
