@@ -45,7 +45,8 @@ def intervals_table(found: Sequence[Interval]) -> str:
     reach = max([abs(end) for one in found for end in (one.low, one.high) if end is not None], default=0.0) or 1.0
     rows = "".join(_row(one, min(reach, 2.0)) for one in found)
     heads = "<th></th><th>A</th><th>B</th><th>B against A</th><th></th>"
-    return f'<table class="tm-intervals"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    drawn = f'<table class="tm-intervals"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<div class="tm-wide" tabindex="0" role="region" aria-label="Metrics with intervals">{drawn}</div>'
 
 
 def _row(one: Interval, reach: float) -> str:

@@ -95,6 +95,7 @@ def test_a_pause_goes_along(watched: Watched, fakes: str) -> None:
             expect(paused).to_be_visible()
             expect(page).to_have_url(re.compile("live=false"))
     said = paused.inner_text()
+    page.wait_for_function("(said) => !said.includes(new Date().toTimeString().slice(0, 8))", arg=said)
     page.reload()
     expect(paused).not_to_have_text(said)
     page.get_by_text("Live", exact=True).click()

@@ -60,8 +60,16 @@ def kill_when(driver: Driver, folder: Path, name: re.Pattern[str], seconds: floa
 def session(driver: Driver) -> list[int]:
     """The pids to kill, the JVM's first: it is what writes."""
     own = psutil.Process(driver.process.pid)
-    children = sorted(own.children(recursive=True), key=lambda child: "java" not in child.name())
+    children = sorted(own.children(recursive=True), key=lambda child: "java" not in _name(child))
     return [*(child.pid for child in children), own.pid]
+
+
+def _name(process: psutil.Process) -> str:
+    """Empty for one that has ended meanwhile (a script's own `chmod`, say)."""
+    try:
+        return process.name()
+    except psutil.NoSuchProcess:
+        return ""
 
 
 def _kill(pids: list[int]) -> None:

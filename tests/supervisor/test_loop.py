@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import psutil
@@ -76,8 +77,11 @@ def test_a_killed_driver_is_failed_and_reaped(house: House) -> None:
     assert not psutil.pid_exists(pid)
 
 
-def test_an_interpreter_that_is_not_there_is_a_failed_run(house: House) -> None:
-    house.begin("wait", python="/nowhere/python")
+def test_an_interpreter_that_is_gone_when_the_run_starts_is_a_failed_run(house: House, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.symlink_to(sys.executable)
+    house.begin("wait", python=str(python))
+    python.unlink()
     assert house.run().state is RunState.FAILED
     exit_ = house.run().exit
     assert exit_ is not None and exit_.error_class == "FileNotFoundError"
