@@ -14,7 +14,7 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, differences
 from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
-from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter
+from pipelines.domain.events import COMMAND, EVERY, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter
 from pipelines.domain.experiments import (
     BatchRow,
     Comparison,
@@ -261,18 +261,8 @@ class FakeFace:
         self._runs(job)
         return Series(JobName(job), {"t": [1.0, 2.0][:points], "input_rows": [40.0, 41.0][:points]})
 
-    def events(
-        self,
-        job: str = "",
-        *,
-        limit: int = 200,
-        kind: str = "",
-        text: str = "",
-        actor: str = "",
-        from_ms: int | None = None,
-        to_ms: int | None = None,
-    ) -> Sequence[Event]:
-        fits = EventFilter(job, kind, text, actor, from_ms, to_ms)
+    def events(self, job: str = "", *, limit: int = 200, wanted: EventFilter = EVERY) -> Sequence[Event]:
+        fits = replace(wanted, job=job or wanted.job)
         return tuple(event for event in self._events() if _fits(event, fits))[:limit]
 
     def _events(self) -> Sequence[Event]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -46,7 +46,7 @@ def _draw() -> None:
             return
         wanted = _wanted(now)
         happened = session.shared(
-            "events", lambda: workspace.events(limit=LIMIT, **asdict(wanted)), replace(wanted, from_ms=None), now // 1_000
+            "events", lambda: workspace.events(limit=LIMIT, wanted=wanted), replace(wanted, from_ms=None), now // 1_000
         )
         cut = paging.cut(happened, session.selected("page"))
         rows = [row(event, place, now, with_job=True) for place, event in enumerate(cut.items)]

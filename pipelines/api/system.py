@@ -13,7 +13,7 @@ from pipelines import __version__
 from pipelines.api.bodies import FaceNow, refusals
 from pipelines.domain.about import About
 from pipelines.domain.errors import AlreadyExists, Corrupt, Unavailable
-from pipelines.domain.events import GROUPS
+from pipelines.domain.events import GROUPS, EventFilter
 from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import Event, Run
 from pipelines.storage.layout import Layout
@@ -60,7 +60,7 @@ def events(
     to_ms: Annotated[int | None, Query(description="Not after, epoch ms.")] = None,
 ) -> Sequence[Event]:
     """What happened in the workspace and who did it, newest first. Who calls says who it is in the header `X-Tidemark-Actor`."""
-    return face.events(job, limit=limit, kind=kind, text=text, actor=actor, from_ms=from_ms, to_ms=to_ms)
+    return face.events(limit=limit, wanted=EventFilter(job, kind, text, actor, from_ms, to_ms))
 
 
 @router.post("/example", status_code=201, summary="Start the example", responses=refusals(AlreadyExists, Unavailable))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import asdict, replace
 
 from pipelines.cli.wire import Wire, path
 from pipelines.domain.about import About
@@ -11,6 +12,7 @@ from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences
 from pipelines.domain.disposals import Disposal
+from pipelines.domain.events import EVERY, EventFilter
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
@@ -95,19 +97,9 @@ class RemoteFace(Wire):
     def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
         return self.get(tuple[QueryPlan, ...], path("jobs", job, "plan"), query=query)
 
-    def events(
-        self,
-        job: str = "",
-        *,
-        limit: int = 200,
-        kind: str = "",
-        text: str = "",
-        actor: str = "",
-        from_ms: int | None = None,
-        to_ms: int | None = None,
-    ) -> Sequence[Event]:
-        times = {name: at for name, at in (("from_ms", from_ms), ("to_ms", to_ms)) if at is not None}
-        return self.get(tuple[Event, ...], "/events", job=job, limit=limit, kind=kind, text=text, actor=actor, **times)
+    def events(self, job: str = "", *, limit: int = 200, wanted: EventFilter = EVERY) -> Sequence[Event]:
+        said = {name: value for name, value in asdict(replace(wanted, job=job or wanted.job)).items() if value not in ("", None)}
+        return self.get(tuple[Event, ...], "/events", limit=limit, **said)
 
     def operation(self, operation: str) -> Operation:
         return self.get(Operation, path("operations", operation))

@@ -8,6 +8,7 @@ import typer
 
 from pipelines.cli import formats, options, output
 from pipelines.cli.session import opened
+from pipelines.domain.events import EventFilter
 from pipelines.domain.jobs import Event
 from pipelines.domain.moments import moment_ms
 
@@ -37,7 +38,7 @@ def events(
     with opened(ctx, workspace, as_json) as here:
         now, now_ms = here.session.now(), here.session.now_ms
         from_ms, to_ms = (moment_ms(one, now) if one else None for one in (since, until))
-        known = here.face.events(job, limit=limit, kind=kind, text=text, actor=by, from_ms=from_ms, to_ms=to_ms)
+        known = here.face.events(limit=limit, wanted=EventFilter(job, kind, text, by, from_ms, to_ms))
         rows = [_event_row(one, now_ms) for one in known]
         here.show(known, output.Table(("AT", "KIND", "JOB", "SUBJECT", "BY", "MESSAGE"), rows) if rows else "")
 

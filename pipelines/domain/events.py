@@ -34,6 +34,9 @@ class EventFilter:
     to_ms: int | None = None
 
 
+EVERY = EventFilter()
+
+
 def actor_of(said: str | None) -> str:
     """Who a REST call says it is by; Invalid (`actor.invalid`) for what does not fit in a line."""
     actor = (said or "").strip() or REST

@@ -14,6 +14,7 @@ from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences
 from pipelines.domain.disposals import Disposal
+from pipelines.domain.events import EVERY, EventFilter
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
@@ -110,17 +111,7 @@ class Face(Protocol):
         """
         ...
 
-    def events(
-        self,
-        job: str = "",
-        *,
-        limit: int = 200,
-        kind: str = "",
-        text: str = "",
-        actor: str = "",
-        from_ms: int | None = None,
-        to_ms: int | None = None,
-    ) -> Sequence[Event]:
+    def events(self, job: str = "", *, limit: int = 200, wanted: EventFilter = EVERY) -> Sequence[Event]:
         """What happened, newest first; `pipelines.domain.events.EventFilter` says what fits."""
         ...
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pipelines.domain.about import About
 from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.differences import Differences
-from pipelines.domain.events import EventFilter
+from pipelines.domain.events import EVERY, EventFilter
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
 from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
@@ -145,18 +145,8 @@ class Workspace(SavepointVerbs):
     def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
         return operators.plans(self.parts, job, query)
 
-    def events(
-        self,
-        job: str = "",
-        *,
-        limit: int = 200,
-        kind: str = "",
-        text: str = "",
-        actor: str = "",
-        from_ms: int | None = None,
-        to_ms: int | None = None,
-    ) -> Sequence[Event]:
-        return events.newest(self.parts, EventFilter(job, kind, text, actor, from_ms, to_ms), limit)
+    def events(self, job: str = "", *, limit: int = 200, wanted: EventFilter = EVERY) -> Sequence[Event]:
+        return events.newest(self.parts, replace(wanted, job=job or wanted.job), limit)
 
     def operation(self, operation: str) -> Operation:
         return operations.get(self.parts, operation)

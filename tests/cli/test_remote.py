@@ -14,6 +14,7 @@ from pipelines.api.app import create_api
 from pipelines.cli.remote import RemoteFace
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import FACES, GROUPS, TidemarkError, Unavailable
+from pipelines.domain.events import EventFilter
 from pipelines.domain.operations import OperationState
 from pipelines.domain.requests import (
     AnnotateRequest,
@@ -77,7 +78,7 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "events": [
         lambda f: f.events(),
         lambda f: f.events(JOB, limit=1),
-        lambda f: f.events(kind="runs", text="split", actor="command", from_ms=1, to_ms=10**13),
+        lambda f: f.events(wanted=EventFilter("", "runs", "split", "command", 1, 10**13)),
     ],
     "operation": [lambda f: f.operation(f.stop(JOB, StopRequest()).id)],
     "operations": [lambda f: f.operations(), lambda f: f.operations(running=True)],

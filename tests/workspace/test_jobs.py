@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
+from pipelines.domain.events import EventFilter
 from pipelines.domain.jobs import Run
 from pipelines.domain.requests import (
     CompareRequest,
@@ -106,18 +107,18 @@ def test_who_did_it_stays_with_the_event_through_a_rebuild(house: House) -> None
     house.face.acting("page").take("a", TakeRequest())
     house.face.acting("nightly-ci").take("a", TakeRequest())
     house.face.take("a", TakeRequest())
-    said = [one.actor for one in house.face.events("a", kind="savepoint.taken")]
+    said = [one.actor for one in house.face.events("a", wanted=EventFilter(kind="savepoint.taken"))]
     assert said == ["", "nightly-ci", "page"]
     house.face.rebuild_catalog()
-    assert [one.actor for one in house.face.events("a", kind="savepoint.taken")] == said
-    assert [one.actor for one in house.face.events(actor="page")] == ["page"]
+    assert [one.actor for one in house.face.events("a", wanted=EventFilter(kind="savepoint.taken"))] == said
+    assert [one.actor for one in house.face.events(wanted=EventFilter(actor="page"))] == ["page"]
 
 
 def test_events_from_before_actors_were_noted_are_read(house: House) -> None:
     old = {"at_ms": 5, "kind": "run.started", "job": None, "subject": "r-1", "message": "up"}
     with house.face.layout.events_file.open("a") as file:
         file.write(json.dumps(old) + "\n")
-    assert [one.actor for one in house.reopen().events(kind="run.started")] == [""]
+    assert [one.actor for one in house.reopen().events(wanted=EventFilter(kind="run.started"))] == [""]
 
 
 def test_any_retained_batch_can_be_taken(house: House) -> None:
