@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard import formats, session
 from dashboard.comparison_charts import outputs_over_time
+from dashboard.components.frames import save_buttons
 from dashboard.components.panel import panel
 from dashboard.views.experiments_reading import PARTS, Pair, bar, examples_frame, parting_table, share, tinted, whole
 from dashboard.widgets import KeyFigure, chip, error_box, key_figures, section, when
@@ -143,3 +144,4 @@ def _examples(found: Comparison) -> None:
             shown = tinted(frame) if kind == "changed" else frame
             height = "content" if len(frame) <= MOST_ROWS else 322
             st.dataframe(shown, hide_index=True, key=f"examples_{kind}", height=height, placeholder="=", alt=f"Examples: {kind}")
+            save_buttons(frame, name=f"examples_{kind}", key=f"examples_{kind}")

@@ -186,16 +186,21 @@ def _of_a_job(savepoint: Savepoint) -> bool:
     return any(one.job.name == savepoint.job for one in session.workspace().jobs())
 
 
-def _take(job: str) -> None:
-    """The state of the job's newest committed batch, by way of a savepoint."""
+def take(job: str) -> str:
+    """A savepoint of the job's newest committed batch, by way of which its state is read; its id, empty where it was refused."""
     try:
         taken = session.workspace().take(job, TakeRequest())
     except TidemarkError as error:
         error_box(error)
-        return
+        return ""
     assert isinstance(taken, Savepoint)
-    session.select(savepoint=taken.id, job="")
-    st.rerun()
+    return taken.id
+
+
+def _take(job: str) -> None:
+    if taken := take(job):
+        session.select(savepoint=taken, job="")
+        st.rerun()
 
 
 def _choose(job: str) -> None:

@@ -109,7 +109,7 @@ def test_it_is_watched_and_neither_stopped_nor_started(opened: Opener) -> None:
     keys = {one.key for one in app.button}
     assert {"take", "fork", "forget"} <= keys
     assert not {"stop", "resume", "upgrade", "cancel"} & keys
-    assert [tab.label for tab in app.tabs] == ["Metrics", "Operators", "Batches", "Savepoints", "Configuration", "Events"]
+    assert [tab.label for tab in app.tabs] == ["Metrics", "Operators", "State", "Batches", "Savepoints", "Configuration", "Events"]
 
 
 def test_only_what_a_checkpoint_says_is_shown_of_it(opened: Opener) -> None:

@@ -18,7 +18,7 @@ from tests import samples
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
-TABS = ("Metrics", "Operators", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
+TABS = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
 JOB = "post_engagement"
 
 
@@ -332,3 +332,16 @@ def test_a_starting_job_may_still_stream() -> None:
 def test_the_tab_stands_in_the_address(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "job", job=JOB, tab="Logs")
     assert selected(app, "tab") == "Logs"
+
+
+def test_its_state_is_a_click_away(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB, tab="State")
+    [(name, rows)] = tables(app).items()
+    assert (name, rows) == ("states", [one.title for one in face.states(face.savepoints(JOB)[0].id)])
+    clicked(app, "state_newest")
+    assert len(face.savepoints(JOB)) == 3
+
+
+def test_without_a_savepoint_the_way_to_state_is_one(opened: Opener) -> None:
+    assert "No savepoint to look into" in said(opened(FakeFace.sample(), "job", job="post_events", tab="State"))

@@ -19,6 +19,7 @@ from dashboard.views.job import (
     operators,
     savepoints,
     script,
+    state,
     versions,
     watched,
 )
@@ -27,9 +28,9 @@ from dashboard.widgets import command, empty_state, error_box, errors_shown, pag
 from pipelines.domain.errors import NotFound
 from pipelines.domain.jobs import JobDetail
 
-STREAMING = ("Metrics", "Operators", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
+STREAMING = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
 SCRIPT = ("Run", "Versions", "Logs", "Configuration", "Events")
-WATCHED = ("Metrics", "Operators", "Batches", "Savepoints", "Configuration", "Events")
+WATCHED = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Configuration", "Events")
 """Of a job that runs elsewhere there is no log, and no run of ours."""
 
 
@@ -74,6 +75,7 @@ def _tabs(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
     drawn = {
         "Metrics": lambda: metrics.draw(name, detail, span_ms, now),
         "Operators": lambda: operators.draw(name, detail, now),
+        "State": lambda: state.draw(name, now),
         "Run": lambda: script.draw(name, detail, now),
         "Batches": lambda: batches.draw(name, now),
         "Savepoints": lambda: savepoints.draw(name, detail, now),
