@@ -256,10 +256,10 @@ def failed(operation: Operation, error: TidemarkError) -> Operation:
 
 def about(savepoints: int, rows: dict[str, int]) -> About:
     """A server on a laptop, with one job on a Python of its own."""
-    own = Runtime("/work/.venv/bin/python", "3.11.7", "4.3.0", "/usr/lib/jvm/java-17", "17.0.9", False, 2)
+    own = Runtime("/srv/tidemark/.venv/bin/python", "3.11.7", "4.3.0", "/usr/lib/jvm/java-17", "17.0.9", False, 2)
     other = Runtime("/opt/python3.12/bin/python", "", "", "", "", False, 1)
     disk = Disk("ext4", 500_000_000_000, 120_000_000_000, True, False)
     s3 = {"AWS_ACCESS_KEY_ID": True, "AWS_SECRET_ACCESS_KEY": True, "AWS_ENDPOINT_URL": False}
-    storage = Storage("/work/data/workspace", "w-1a2b3c", 1, 5, 78_900_000, rows, savepoints, 4_000_000, disk, s3)
-    server = Server("http://127.0.0.1:8501", True, "0.1.0", "87de04a0c1d2", 4711, "jobs/JOB/runs/RUN/driver.log")
+    storage = Storage("/srv/tidemark/data/workspace", "w-1a2b3c", 1, 5, 78_900_000, rows, savepoints, 4_000_000, disk, s3)
+    server = Server("http://127.0.0.1:8501", True, "0.1.0", "1a2b3c4d5e6f", 4711, "jobs/JOB/runs/RUN/driver.log")
     return About((own, other), "local[2]", storage, server)

@@ -14,18 +14,18 @@ def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "settings")
     words = said(app)
     for part in (
-        "/work/data/workspace",
+        "/srv/tidemark/data/workspace",
         "ext4",
         "120 GB",
         "works",
         "not here",
         "http://127.0.0.1:8501",
-        "87de04a0c1d2",
+        "1a2b3c4d5e6f",
         "this machine alone",
     ):
         assert part in words
     assert tables(app) == {
-        "runtimes": ["/work/.venv/bin/python", "/opt/python3.12/bin/python"],
+        "runtimes": ["/srv/tidemark/.venv/bin/python", "/opt/python3.12/bin/python"],
         "catalog_rows": ["jobs", "savepoints"],
     }
 
