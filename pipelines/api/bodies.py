@@ -83,6 +83,11 @@ def refusals(*kinds: type[TidemarkError]) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorBody, "description": "Refused: " + " or ".join(said)} for status, said in by_status.items()}
 
 
+def planned(plan: type) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route whose dry run answers with a `plan`, and with 200."""
+    return {200: {"model": plan, "description": "The plan that a dry run asked for"}}
+
+
 FaceNow = Annotated[Face, Depends(face_of)]
 JobNamed = Annotated[str, Path(description="Name of a job.", examples=["post_engagement"])]
 SavepointNamed = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from pipelines.api.bodies import FaceNow, JobNamed, refusals
+from pipelines.api.bodies import FaceNow, JobNamed, planned, refusals
 from pipelines.domain.decisions import DropPlan, PromotePlan
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
@@ -19,7 +19,7 @@ REFUSALS = refusals(NotFound, Conflict, Corrupt, Unsupported, Unavailable)
     "/{job}/promote",
     status_code=202,
     summary="Promote a variant",
-    responses={**REFUSALS, 200: {"model": PromotePlan, "description": "The plan that a dry run asked for"}},
+    responses={**REFUSALS, **planned(PromotePlan)},
 )
 def promote(face: FaceNow, job: JobNamed, request: PromoteRequest, response: Response) -> Operation | PromotePlan:
     """The job that this one was forked from is stopped with a savepoint and goes on with this one's version, on its own present state or
@@ -33,7 +33,7 @@ def promote(face: FaceNow, job: JobNamed, request: PromoteRequest, response: Res
     "/{job}/drop",
     status_code=202,
     summary="Drop a variant",
-    responses={**REFUSALS, 200: {"model": DropPlan, "description": "The plan that a dry run asked for"}},
+    responses={**REFUSALS, **planned(DropPlan)},
 )
 def drop(face: FaceNow, job: JobNamed, request: DropRequest, response: Response) -> Operation | DropPlan:
     """Ends a fork and marks it as dropped in its experiment. Its savepoints and its output stay."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from pipelines.api.bodies import FaceNow, JobNamed, Points, refusals
+from pipelines.api.bodies import FaceNow, JobNamed, Points, planned, refusals
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
@@ -67,7 +67,7 @@ def stop(face: FaceNow, job: JobNamed, request: StopRequest) -> Operation:
     "/{job}/resume",
     status_code=201,
     summary="Resume a job",
-    responses={**BEGINS, 200: {"model": RestorePlan, "description": "The plan that a dry run asked for"}},
+    responses={**BEGINS, **planned(RestorePlan)},
 )
 def resume(face: FaceNow, job: JobNamed, request: ResumeRequest, response: Response) -> Run | RestorePlan:
     """Begins a new run of a job that does not run: from its checkpoint, a retained `batch` of it, or a savepoint. What is given besides
@@ -83,7 +83,7 @@ def resume(face: FaceNow, job: JobNamed, request: ResumeRequest, response: Respo
     summary="Take a savepoint",
     responses={
         **refusals(NotFound, AlreadyExists, Conflict, Corrupt, Unsupported, Unavailable),
-        200: {"model": TakePlan, "description": "The plan that a dry run asked for"},
+        **planned(TakePlan),
     },
 )
 def take(face: FaceNow, job: JobNamed, request: TakeRequest, response: Response) -> Savepoint | TakePlan:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from pipelines.api.bodies import FaceNow, Level, SavepointNamed, refusals
+from pipelines.api.bodies import FaceNow, Level, SavepointNamed, planned, refusals
 from pipelines.domain.disposals import Disposal
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.jobs import Run
@@ -79,7 +79,7 @@ def verification(face: FaceNow, savepoint: SavepointNamed) -> Verification | Non
     summary="Export a savepoint",
     responses={
         **refusals(NotFound, AlreadyExists, Conflict, Corrupt, Unsupported, Unavailable),
-        200: {"model": ExportPlan, "description": "The plan that a dry run asked for"},
+        **planned(ExportPlan),
     },
 )
 def export(face: FaceNow, savepoint: SavepointNamed, request: ExportRequest, response: Response) -> Operation | ExportPlan:
@@ -95,7 +95,7 @@ def export(face: FaceNow, savepoint: SavepointNamed, request: ExportRequest, res
     summary="Fork a savepoint",
     responses={
         **refusals(NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable),
-        200: {"model": RestorePlan, "description": "The plan that a dry run asked for"},
+        **planned(RestorePlan),
     },
 )
 def fork(face: FaceNow, savepoint: SavepointNamed, request: ForkRequest, response: Response) -> Run | RestorePlan:

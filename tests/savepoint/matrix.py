@@ -6,11 +6,11 @@ The engine works on checkpoint directories, so no driver is needed: one Spark se
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from pipelines.savepoint import restore, take
 from pipelines.savepoint.choosing import Newest, Point
 from pipelines.savepoint.image import JobImage, QueryPlace
 from pipelines.storage.local import LocalStorage
+from tests import waiting
 from tests.driver.process import batches
 from tests.savepoint import matrix_sinks, queries
 
@@ -184,11 +185,7 @@ def await_commit(bench: Bench, query: Any, job: str, batch: int) -> None:
     assert bench.committed(job) >= batch, f"{job} ended after batch {bench.committed(job)}"
 
 
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.005)
+until = partial(waiting.until, seconds=PATIENCE_S, what="waited too long", every=0.005)
 
 
 def write_inputs(line: Line, folder: Path, first: int = 0, files: int = queries.FILES) -> None:

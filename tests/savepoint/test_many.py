@@ -15,7 +15,7 @@ import pytest
 from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
-from pipelines.domain.requests import RunRequest, StopRequest, TakeRequest
+from pipelines.domain.requests import RunRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
@@ -23,7 +23,8 @@ from pipelines.savepoint import library
 from pipelines.storage.local import LocalStorage
 from tests.driver.process import CONF, batches
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, STORES, differences, rows, write_events
-from tests.workspace.test_walk import Server, until
+from tests.waiting import until
+from tests.workspace.serving import Server, serving
 
 FILES = 40
 """One a batch."""
@@ -127,13 +128,8 @@ def output(server: Server, job: JobName) -> list[str]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path / "ws")
-    yield running
-    for summary in running.face.jobs():
-        if summary.state is not None and summary.state.live:
-            running.face.stop(summary.job.name, StopRequest(at_once=True))
-    until(lambda: not any(one.state is not None and one.state.live for one in running.face.jobs()))
-    running.end()
+    with serving(tmp_path / "ws") as running:
+        yield running
 
 
 @pytest.mark.spark

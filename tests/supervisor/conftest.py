@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -20,17 +20,13 @@ from pipelines.supervisor.loop import Supervisor
 from pipelines.supervisor.starting import Driver
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
+from tests import waiting
 
 TINY = str(Path(__file__).with_name("tiny_driver.py"))
 DRIVER = Driver(lambda version: [version.python or sys.executable, TINY], lambda version: dict(os.environ))
 
 
-def until(true: Callable[[], object], seconds: float = 8.0) -> None:
-    """Waits for a condition; fails when it does not come true."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.01)
+until = partial(waiting.until, seconds=8.0, every=0.01)
 
 
 class House:

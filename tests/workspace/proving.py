@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -15,6 +15,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox.processes import MARK
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.workspace.opening import open_workspace
+from tests import waiting
 
 PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 CONF = {
@@ -86,11 +87,7 @@ for query in started:
 """
 
 
-def until(true: Callable[[], object], seconds: float = 300.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.05)
+until = partial(waiting.until, seconds=300.0)
 
 
 def write_events(folder: Path, first: int, files: int) -> None:

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,7 +24,9 @@ from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 from tests.driver.process import CONF, batches
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, FILES, STORES, differences, rows, write_events
+from tests.waiting import until
 from tests.workspace.conftest import CODE, GOLDEN, NEWEST, House
+from tests.workspace.serving import end_jobs
 
 FRESH = {"*": "fresh"}
 
@@ -258,19 +259,9 @@ def supervised(tmp_path: Path) -> Iterator[Workspace]:
     loop = SupervisorLoop(workspace)
     loop.start()
     yield workspace
-    for job in workspace.jobs():
-        if job.state is not None and job.state.live:
-            workspace.stop(job.job.name, StopRequest(at_once=True))
-    await_that(lambda: not any(job.state is not None and job.state.live for job in workspace.jobs()), 60)
+    end_jobs(workspace, 60)
     loop.stop()
     workspace.close()
-
-
-def await_that(true: Callable[[], object], seconds: float = 400) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.05)
 
 
 def plain_spark(folder: Path, conf: dict[str, str], *args: str) -> subprocess.Popen[bytes]:
@@ -295,10 +286,10 @@ def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Works
         elsewhere, {**conf, "spark.sql.streaming.checkpointLocation": str(checkpoint.parent)}, *args, str(elsewhere / "out")
     )
     try:
-        await_that(lambda: theirs.poll() is not None or ((checkpoint / "commits" / "3").exists()))
+        until(lambda: theirs.poll() is not None or ((checkpoint / "commits" / "3").exists()))
         sink = str(elsewhere / "out" / "engagement")
         supervised.attach(AttachRequest("theirs", {"engagement": str(checkpoint)}, "parquet", sink))
-        await_that(lambda: theirs.poll() is not None or (checkpoint / "commits" / "9").exists())
+        until(lambda: theirs.poll() is not None or (checkpoint / "commits" / "9").exists())
         savepoint = supervised.take("theirs", TakeRequest())
         assert theirs.poll() is None, (elsewhere / "spark.log").read_text()
         assert isinstance(savepoint, Savepoint) and 9 <= savepoint.batch < FILES - 1
@@ -308,7 +299,7 @@ def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Works
         theirs.wait()
     code = ENGAGEMENT.read_text()
     supervised.fork(savepoint.id, ForkRequest("ours", code, "job.py", (*args, "{output}"), conf))
-    await_that(lambda: supervised.job("ours").summary.state in (RunState.FINISHED, RunState.FAILED))
+    until(lambda: supervised.job("ours").summary.state in (RunState.FINISHED, RunState.FAILED))
     summary = supervised.job("ours").summary
     assert summary.state is RunState.FINISHED, supervised.logs("ours").text
     ours, reference = (listed(folder) for folder in (supervised.layout.output(summary.job.name) / "engagement", Path(sink)))
@@ -316,7 +307,7 @@ def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Works
     assert differences(ours, reference) == []
 
     committed = batches(checkpoint, "commits")
-    await_that(lambda: supervised.job("theirs").summary.batch == committed[-1])
+    until(lambda: supervised.job("theirs").summary.batch == committed[-1])
     watched = supervised.batches("theirs")
     assert sorted(batch.batch for batch in watched) == list(range(committed[-1] + 1)), "each batch once, from the first"
     assert all(batch.batch_ms > 0 for batch in watched)

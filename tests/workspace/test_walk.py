@@ -5,82 +5,29 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import CompareRequest, ForkRequest, PromoteRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
+from pipelines.domain.requests import CompareRequest, ForkRequest, PromoteRequest, ResumeRequest, RunRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.supervisor import processes
-from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.workspace import example
-from pipelines.workspace.opening import open_workspace
+from tests.waiting import until
+from tests.workspace.serving import Server, serving
 
 CONF = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "512m"}
 
 
-def until(true: Callable[[], object], seconds: float = 400.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.2)
-
-
-class Server:
-    """A workspace with its supervisor's thread, as a server has it; it can be restarted."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.start()
-
-    def start(self) -> None:
-        self.face = open_workspace(self.root)
-        self.face.background = True
-        self.loop = SupervisorLoop(self.face, interval=0.2)
-        self.loop.start()
-
-    def end(self) -> None:
-        self.loop.stop()
-        self.face.close()
-
-    def newest(self, job: str) -> Run:
-        return self.face.job(job).runs[0]
-
-    def batch(self, job: str) -> int:
-        return max((row.batch for row in self.face.batches(job)), default=-1)
-
-    def await_batches(self, job: str, more: int) -> None:
-        """Waits for batches past the present one; a run that fails meanwhile fails the test with its log."""
-        target = self.batch(job) + more
-        until(lambda: self.batch(job) >= target or self._fail_if_failed(job))
-
-    def _fail_if_failed(self, job: str) -> bool:
-        assert self.newest(job).state is not RunState.FAILED, self.face.logs(job).text
-        return False
-
-    def stop(self, job: str, *, savepoint: bool) -> str:
-        operation = self.face.stop(job, StopRequest(savepoint=savepoint))
-        until(lambda: self.face.operation(operation.id).state != OperationState.RUNNING)
-        done = self.face.operation(operation.id)
-        assert done.state == OperationState.DONE, done
-        assert self.newest(job).state is RunState.STOPPED, self.newest(job)
-        return done.result
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path / "ws")
-    yield running
-    for summary in running.face.jobs():
-        if summary.state is not None and summary.state.live:
-            running.face.stop(summary.job.name, StopRequest(at_once=True))
-    until(lambda: not any(one.state is not None and one.state.live for one in running.face.jobs()))
-    running.end()
+    with serving(tmp_path / "ws") as running:
+        yield running
 
 
 def begin(server: Server) -> None:

@@ -1,0 +1,74 @@
+"""A workspace with its supervisor's thread, as a server has it, and the end of every job that it started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipelines.domain.jobs import Run
+from pipelines.domain.operations import OperationState
+from pipelines.domain.requests import StopRequest
+from pipelines.domain.runs import RunState
+from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.workspace.opening import open_workspace
+from pipelines.workspace.workspace import Workspace
+from tests.waiting import until
+
+
+def end_jobs(face: Workspace, seconds: float = 400.0) -> None:
+    """Ends every job that runs, at once, and waits until none does."""
+    for summary in face.jobs():
+        if summary.state is not None and summary.state.live:
+            face.stop(summary.job.name, StopRequest(at_once=True))
+    until(lambda: not any(one.state is not None and one.state.live for one in face.jobs()), seconds)
+
+
+class Server:
+    """A workspace with its supervisor's thread, as a server has it; it can be restarted."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.start()
+
+    def start(self) -> None:
+        self.face = open_workspace(self.root)
+        self.face.background = True
+        self.loop = SupervisorLoop(self.face, interval=0.2)
+        self.loop.start()
+
+    def end(self) -> None:
+        self.loop.stop()
+        self.face.close()
+
+    def newest(self, job: str) -> Run:
+        return self.face.job(job).runs[0]
+
+    def batch(self, job: str) -> int:
+        return max((row.batch for row in self.face.batches(job)), default=-1)
+
+    def await_batches(self, job: str, more: int) -> None:
+        """Waits for batches past the present one; a run that fails meanwhile fails the test with its log."""
+        target = self.batch(job) + more
+        until(lambda: self.batch(job) >= target or self._fail_if_failed(job))
+
+    def _fail_if_failed(self, job: str) -> bool:
+        assert self.newest(job).state is not RunState.FAILED, self.face.logs(job).text
+        return False
+
+    def stop(self, job: str, *, savepoint: bool) -> str:
+        operation = self.face.stop(job, StopRequest(savepoint=savepoint))
+        until(lambda: self.face.operation(operation.id).state != OperationState.RUNNING)
+        done = self.face.operation(operation.id)
+        assert done.state == OperationState.DONE, done
+        assert self.newest(job).state is RunState.STOPPED, self.newest(job)
+        return done.result
+
+
+@contextmanager
+def serving(root: Path) -> Iterator[Server]:
+    """A server over `root`; its jobs end with the block."""
+    running = Server(root)
+    yield running
+    end_jobs(running.face)
+    running.end()
