@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipelines.checkpoint import damage, logs
 from pipelines.checkpoint.compression import Truncated, head
@@ -35,8 +35,10 @@ class Kind(enum.StrEnum):
         return self in (Kind.SNAPSHOT, Kind.ZIP)
 
 
-@dataclass(frozen=True)
-class StateFile:
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+class StateFile(NamedTuple):
     """One file of one store. `unique_id` is empty in format 1."""
 
     entry: Entry
@@ -64,13 +66,13 @@ class Immutable:
 def parse_name(entry: Entry) -> StateFile | None:
     """The state file that `entry` is, None for any other file (checksums, unfinished writes)."""
     match = _NAME.fullmatch(entry.path.rpartition("/")[2])
-    return StateFile(entry, int(match[1]), match[2] or "", Kind(match[3])) if match else None
+    return StateFile(entry, int(match[1]), match[2] or "", _KINDS[match[3]]) if match else None
 
 
 def parse_path(path: str) -> Kind | None:
     """What kind of state file a path names, None for any other file."""
     match = _NAME.fullmatch(path.rpartition("/")[2])
-    return Kind(match[3]) if match else None
+    return _KINDS[match[3]] if match else None
 
 
 def parse_all(entries: Iterable[Entry]) -> tuple[StateFile, ...]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pipelines.checkpoint import damage
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
@@ -17,7 +18,8 @@ from pipelines.savepoint.choosing import OfBatch, Point
 from pipelines.savepoint.discarding import discard
 from pipelines.savepoint.gather import Gathered, Part, gather
 from pipelines.savepoint.image import JobImage
-from pipelines.storage import documents, folders
+from pipelines.savepoint.uncollected import uncollected
+from pipelines.storage import documents, folders, parallel
 from pipelines.storage.protocol import Clone, How, Storage
 from pipelines.storage.undoing import undone
 
@@ -66,7 +68,8 @@ def take(job: JobImage, wanted: Point, library: Storage, naming: Naming, clock: 
     vanished: TidemarkError | None = None
     for _ in range(TRIES):
         try:
-            return _make(job, gather(job, wanted), library, naming, lambda: (clock() - began) * 1000)
+            with uncollected():
+                return _make(job, gather(job, wanted), library, naming, lambda: (clock() - began) * 1000)
         except (NotFound, Corrupt) as error:
             if error.code not in VANISHED:
                 raise
@@ -80,7 +83,7 @@ def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming:
     1. say who makes it, so that cleaners leave it alone;
     2. clone Spark's files;
     3. write what differs from Spark's files, and the code;
-    4. flush the names to disk;
+    4. flush the names to disk, and meanwhile
     5. check that everything is there with its size;
     6. write the manifest, which publishes;
     7. take the maker's mark away.
@@ -93,8 +96,9 @@ def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming:
         written = {places.inside(naming.id, path): data for path, data in _written(job, parts).items()}
         folders.put(library, written)  # 3
         files = _files(job, parts)
-        folders.flush(library, [f"{naming.id}/{file.path}" for file in files], written)  # 4
-        completeness.require(library, naming.id, files)  # 5
+        flushed = partial(folders.flush, library, [f"{naming.id}/{file.path}" for file in files], written)  # 4
+        complete = partial(completeness.require, library, naming.id, files)  # 5
+        parallel.each(lambda step: step(), (flushed, complete), 2)
         manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms())
         library.write(places.inside(naming.id, places.MANIFEST), documents.encode(manifest))  # 6
     with suppress(TidemarkError):  # 7: published all the same; a mark that stays is taken away by `library.clean`
