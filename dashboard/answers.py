@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -18,6 +19,8 @@ class _Slot:
     turn: threading.Lock = field(default_factory=threading.Lock)
     at_ms: float = float("-inf")
     answer: Any = None
+    asking: Future[Any] | None = None
+    """An answer that is being found beside the pages."""
 
 
 class Answers:
@@ -35,6 +38,22 @@ class Answers:
                 slot.answer, slot.at_ms = ask(), now_ms
             return cast(T, slot.answer)
 
+    def soon(self, question: Hashable, ask: Callable[[], T], now_ms: float, age_ms: float, wait_s: float) -> T | None:
+        """As `given`, but for what may take long: who asks first waits `wait_s` for it, nobody else at all. Until it is there the former
+        answer stands, None where there was none. Raises what `ask` raised, to one of those who look."""
+        slot = self._slot(question)
+        with slot.turn:
+            first = slot.asking is None and now_ms - slot.at_ms > age_ms
+            if first:
+                slot.asking, slot.at_ms = _asked(ask), now_ms
+            asking = slot.asking
+            if asking is not None and first and slot.answer is None:
+                wait((asking,), wait_s)
+            if asking is not None and asking.done():
+                slot.asking = None
+                slot.answer = _result(asking, slot)
+            return cast("T | None", slot.answer)
+
     def _slot(self, question: Hashable) -> _Slot:
         with self._turn:
             slot = self._slots.pop(question, None) or _Slot()
@@ -42,3 +61,26 @@ class Answers:
             while len(self._slots) > MOST:
                 del self._slots[next(iter(self._slots))]
             return slot
+
+
+def _result(answer: Future[T], slot: _Slot) -> T:
+    """An error is nobody's answer: whoever comes next asks again."""
+    try:
+        return answer.result()
+    except BaseException:
+        slot.at_ms = float("-inf")
+        raise
+
+
+def _asked(ask: Callable[[], T]) -> Future[T]:
+    """What `ask` will have said, in a thread of its own that nobody waits for when the server ends."""
+    answer: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:  # noqa: BLE001  whoever looks at the answer gets it
+            answer.set_exception(error)
+
+    threading.Thread(target=work, name="tidemark-asking", daemon=True).start()
+    return answer

@@ -7,7 +7,7 @@ into this module when it starts. The page scripts themselves live elsewhere, so 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, tzinfo
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -17,10 +17,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dashboard.answers import Answers
 from pipelines.domain.errors import Unavailable
-from pipelines.domain.space import Space
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.space import SavepointSpace, Space
 from pipelines.workspace.face import Face
 
 SPACE_AGE_MS = 15_000
+SPACE_WAIT_S = 0.4
+"""Longer than almost all workspaces need, shorter than what looks like a stop."""
 SHARED_AGE_MS = 1_000
 T = TypeVar("T")
 _BEGAN = "page_began_ms"
@@ -46,11 +49,17 @@ def workspace() -> Face:
     return _workspace
 
 
-def space() -> Space:
-    """What the savepoints take on disk, as of the last seconds: every file is looked at for it, so all browsers share one answer.
-    Asked anew where a savepoint came or went."""
+def space() -> Space | None:
+    """What the savepoints take on disk, as of the last seconds; None while that is measured: every file is looked at for it, so all
+    browsers share one answer, and none waits for long. Asked anew where a savepoint came or went."""
     known = frozenset(one.id for one in shared("savepoints", workspace().savepoints))
-    return _answers.given(("space", known), workspace().space, now_ms(), SPACE_AGE_MS)
+    return _answers.soon(("space", known), workspace().space, now_ms(), SPACE_AGE_MS, SPACE_WAIT_S)
+
+
+def spaces() -> Mapping[SavepointId, SavepointSpace]:
+    """What each of the savepoints takes; empty while that is measured."""
+    found = space()
+    return {one.savepoint: one for one in found.savepoints} if found else {}
 
 
 def shared(name: str, ask: Callable[[], T], *about: Hashable, age_ms: float = 0) -> T:

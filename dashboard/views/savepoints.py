@@ -82,13 +82,12 @@ def _catalog() -> None:
         every, now = session.shared("savepoints", session.workspace().savepoints), session.now_ms()
         if _changed(every):
             redraw()
-        space = session.space()
-        key_figures(_figures(every, space, now), min_width=150)
+        key_figures(_figures(every, session.space(), now), min_width=150)
         shown = savepoints_filters.filtered(every, now)
         if not shown:
             st.caption("No savepoint is like this. Clear the filter to see all of them.")
             return
-        picked = savepoint_table(shown, space, _chosen(), now, key="savepoint_table")
+        picked = savepoint_table(shown, session.spaces(), _chosen(), now, key="savepoint_table")
         if picked != [one for one in _chosen() if one in {s.id for s in shown}]:
             session.select(savepoint=",".join(picked))
             st.rerun()
@@ -101,18 +100,30 @@ def _changed(every: Sequence[Savepoint]) -> bool:
     return now != before
 
 
-def _figures(every: Sequence[Savepoint], space: Space, now_ms: float) -> list[KeyFigure]:
+def _figures(every: Sequence[Savepoint], space: Space | None, now_ms: float) -> list[KeyFigure]:
     newest, jobs = every[0], len({one.job for one in every})
     return [
         KeyFigure("Savepoints", formats.count(len(every)), note=f"of {formats.plural(jobs, 'job')}"),
         KeyFigure("Newest", formats.ago(newest.created_ms, now_ms), note=newest.job, hint=formats.exact(newest.created_ms)),
+        *(_sizes(space) if space else (_measured(every),)),
+        _trusted(every),
+    ]
+
+
+def _measured(every: Sequence[Savepoint]) -> KeyFigure:
+    """What stands there while the disk is asked."""
+    files = formats.plural(sum(one.files for one in every), "file")
+    return KeyFigure("On disk", "measuring …", note=f"{files} are looked at", hint="What is shared is told by the links of each file")
+
+
+def _sizes(space: Space) -> list[KeyFigure]:
+    return [
         KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte once", hint="Hard links share their bytes"),
         KeyFigure("Shared", formats.size(space.shared_bytes), note="by several of them", hint="What more than one savepoint holds"),
         KeyFigure("As separate copies", formats.size(space.full_bytes), note=_times(space), hint="The sum of their full sizes"),
         KeyFigure(
             "Disposing of all", formats.size(space.frees_bytes), note="would free so much", hint="The rest is in live checkpoints too"
         ),
-        _trusted(every),
     ]
 
 

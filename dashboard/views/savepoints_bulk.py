@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import streamlit as st
@@ -13,9 +13,10 @@ from dashboard.views import savepoints_actions, savepoints_annotation, savepoint
 from dashboard.views.commands import listed
 from dashboard.widgets import chip
 from pipelines.domain.annotations import MOST_LABEL
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.requests import AnnotateRequest
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.space import Space
+from pipelines.domain.space import SavepointSpace
 from pipelines.domain.trust import Trust
 
 LEVELS = {**savepoints_actions.LEVELS, Trust.PROVED: "Proof by Spark, one after the other"}
@@ -46,13 +47,14 @@ def bulk(chosen: Sequence[Savepoint]) -> None:
 def _head(chosen: Sequence[Savepoint]) -> str:
     named = "".join(chip(formats.short_id(one.id), mono=True, hint=f"{one.job}, batch {one.batch:,}") for one in chosen[:NAMED])
     more = f'<span class="tm-caption">and {len(chosen) - NAMED:,} more</span>' if len(chosen) > NAMED else ""
-    words = escape(_held(chosen, session.space()))
+    words = escape(_held(chosen, session.spaces()))
     return f'<div class="tm-head"><strong>{len(chosen):,} savepoints</strong>{named}{more}<span class="tm-caption">{words}</span></div>'
 
 
-def _held(chosen: Sequence[Savepoint], space: Space) -> str:
-    ids = {one.id for one in chosen}
-    return f"{formats.size(sum(one.bytes for one in space.savepoints if one.savepoint in ids))} in all"
+def _held(chosen: Sequence[Savepoint], spaces: Mapping[SavepointId, SavepointSpace]) -> str:
+    """With what lies beside Spark's files, where that is measured already."""
+    sizes = [spaces[one.id].bytes if one.id in spaces else one.bytes for one in chosen]
+    return f"{formats.size(sum(sizes))} in all"
 
 
 def ask_label(chosen: Sequence[Savepoint]) -> None:

@@ -36,7 +36,7 @@ def detail(savepoint: Savepoint, *, key: str) -> None:
 def _facts(one: Savepoint, now_ms: float) -> list[tuple[str, str]]:
     first = one.queries[0]
     job = f'<a href="{navigation.href("job", job=one.job)}" target="_self">{escape(one.job)}</a>'
-    own = next((part for part in session.space().savepoints if part.savepoint == one.id), None)
+    own = session.spaces().get(one.id)
     frees = f"{formats.size(own.frees_bytes)} ({_share(own.frees_bytes, own.bytes)})" if own else formats.MISSING
     return [
         ("Job", job),

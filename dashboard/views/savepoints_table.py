@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from dashboard import session
 from dashboard.components.frames import save_buttons
 from dashboard.trust import LEVELS, ORIGINS, level_of
 from dashboard.views.savepoints_filters import past
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.space import Space
+from pipelines.domain.space import SavepointSpace
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -26,10 +27,12 @@ PAST_STYLE = "color: #c2740a"
 """Readable on light and on dark: the table is drawn on a canvas, which no style sheet reaches."""
 
 
-def savepoint_table(taken: Sequence[Savepoint], space: Space, chosen: Sequence[str], now_ms: float, *, key: str) -> list[str]:
+def savepoint_table(
+    taken: Sequence[Savepoint], spaces: Mapping[SavepointId, SavepointSpace], chosen: Sequence[str], now_ms: float, *, key: str
+) -> list[str]:
     """Draws the table and returns the ids that are selected in it: by their boxes, or by a click on any cell of one row."""
     ids = [one.id for one in taken]
-    rows = frame(taken, space)
+    rows = frame(taken, spaces)
     event = st.dataframe(
         _toned(rows, [past(one, now_ms) for one in taken]),
         key=f"{key}_{_revision(key, ids, chosen)}",
@@ -64,9 +67,8 @@ def _revision(key: str, ids: Sequence[str], chosen: Sequence[str]) -> str:
     return hashlib.sha256("\n".join([*ids, "", *seed]).encode()).hexdigest()[:10]
 
 
-def frame(taken: Sequence[Savepoint], space: Space) -> pd.DataFrame:
+def frame(taken: Sequence[Savepoint], own: Mapping[SavepointId, SavepointSpace]) -> pd.DataFrame:
     """One row for each savepoint; numbers stay numbers, times stay times."""
-    own = {one.savepoint: one for one in space.savepoints}
     return pd.DataFrame(
         {
             "id": [one.id for one in taken],
@@ -76,8 +78,8 @@ def frame(taken: Sequence[Savepoint], space: Space) -> pd.DataFrame:
             "watermark": [moment(one.queries[0].watermark_ms) for one in taken],
             "taken": [moment(one.created_ms) for one in taken],
             "size": [own[one.id].bytes if one.id in own else one.bytes for one in taken],
-            "frees": [own[one.id].frees_bytes if one.id in own else None for one in taken],
-            "shared": [own[one.id].shared_bytes if one.id in own else None for one in taken],
+            "frees": pd.array([own[one.id].frees_bytes if one.id in own else None for one in taken], dtype="Int64"),
+            "shared": pd.array([own[one.id].shared_bytes if one.id in own else None for one in taken], dtype="Int64"),
             "trust": [[level_of(one)] for one in taken],
             "origin": [ORIGINS[one.reason] for one in taken],
             "until": pd.Series([moment(one.best_before_ms) for one in taken], dtype="datetime64[ns, UTC]"),

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dashboard.answers import MOST, Answers
+from tests.waiting import until
 
 
 def test_an_answer_is_given_again_while_it_is_fresh() -> None:
@@ -51,3 +52,30 @@ def test_old_questions_are_forgotten() -> None:
         answers.given(number, lambda: "first", 0, 1_000)
     assert answers.given(0, lambda: "again", 0, 1_000) == "again"
     assert answers.given(MOST, lambda: "again", 0, 1_000) == "first"
+
+
+def test_what_takes_long_is_answered_later() -> None:
+    answers, go = Answers(), threading.Event()
+
+    def slow() -> int:
+        go.wait(10)
+        return 7
+
+    assert answers.soon("space", slow, 0, 1_000, 0.01) is None
+    go.set()
+    until(lambda: answers.soon("space", slow, 0, 1_000, 0.01) == 7, 10)
+
+
+def test_meanwhile_the_former_answer_stands() -> None:
+    answers, go = Answers(), threading.Event()
+    assert answers.soon("space", lambda: 1, 0, 1_000, 10) == 1
+    assert answers.soon("space", lambda: 2 if go.wait(10) else 0, 2_000, 1_000, 10) == 1
+    go.set()
+    until(lambda: answers.soon("space", lambda: 3, 2_000, 1_000, 10) == 2, 10)
+
+
+def test_what_was_asked_beside_raises_where_its_answer_is_looked_at() -> None:
+    answers = Answers()
+    with pytest.raises(ZeroDivisionError):
+        answers.soon("space", lambda: 1 // 0, 0, 1_000, 10)
+    assert answers.soon("space", lambda: 7, 0, 1_000, 10) == 7

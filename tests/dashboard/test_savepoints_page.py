@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from pipelines.domain.trust import StateCount, Trust, Verification
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, QUERY, FakeFace
 from tests.samples import proof
+from tests.waiting import until
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
 
@@ -229,3 +231,15 @@ def test_an_error_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(FakeFace, "savepoints", refuse)
     assert "catalog.away" in said(opened(FakeFace(), "savepoints"))
+
+
+def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face, measured = FakeFace.sample(), threading.Event()
+    found = face.space()
+    monkeypatch.setattr(face, "space", lambda: found if measured.wait(60) else None)
+    app = opened(face, "savepoints")
+    assert "measuring …" in said(app)
+    assert SECOND in list(app.dataframe[0].value["id"])
+    measured.set()
+    until(lambda: "measuring …" not in said(app.run()), 20)
+    assert "On disk together" in said(app)

@@ -35,7 +35,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
         points.draw(name, detail, session.workspace().retained(name), taken)
     if taken:
         section("Savepoints", f"{len(taken):,}, newest first")
-        space = {one.savepoint: one for one in session.space().savepoints}
+        space = session.spaces()
         opened = table(
             COLUMNS,
             [row(one, space.get(one.id), now) for one in taken],
