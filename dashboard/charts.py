@@ -20,6 +20,7 @@ from dashboard.figures import (
     VIOLET,
     Chart,
     LegendEntry,
+    Numbers,
     TimeMark,
     broken,
     column,
@@ -29,7 +30,7 @@ from dashboard.figures import (
     line,
 )
 
-Columns = Mapping[str, Sequence[float | None]]
+Columns = Mapping[str, Numbers]
 Array = NDArray[np.float64]
 NO_DATA = "Numbers appear with the first batch"
 

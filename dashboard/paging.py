@@ -63,7 +63,7 @@ def read_order(text: str, columns: Mapping[str, object]) -> Order | None:
 def ordered(items: Sequence[T], key: Key[T], *, down: bool) -> list[T]:
     """By `key`; what has none stands last, whichever way."""
     known = [(value, item) for item in items if (value := key(item)) is not None]
-    known.sort(key=lambda pair: pair[0], reverse=down)  # type: ignore[arg-type,return-value]
+    known.sort(key=lambda pair: pair[0], reverse=down)
     return [item for _, item in known] + [item for item in items if key(item) is None]
 
 

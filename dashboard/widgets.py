@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from html import escape
+from types import TracebackType
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -157,13 +158,13 @@ def error_box(error: TidemarkError) -> None:
     message_box(error.message, error.hint, tag=error.code)
 
 
-@contextmanager
-def errors_shown() -> Iterator[None]:
+class errors_shown(AbstractContextManager[None, bool]):
     """Shows a TidemarkError of the block as a box, so that the rest of the page and what was typed stay."""
-    try:
-        yield
-    except TidemarkError as error:
-        error_box(error)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+        if isinstance(error, TidemarkError):
+            error_box(error)
+        return isinstance(error, TidemarkError)
 
 
 def command(text: str, *, label: str = "", wide: bool = False) -> None:

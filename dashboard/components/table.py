@@ -105,7 +105,7 @@ def table(
         "whole": _whole(columns, whole, key) if whole else None,
     }
     asked = {"order": _turn, "page": _turn, "save": _save} if cut else {}
-    turned = {f"on_{name}_change": partial(heard, key) for name, heard in asked.items()}
+    turned: dict[str, Any] = {f"on_{name}_change": partial(heard, key) for name, heard in asked.items()}
     result = _mount(data=data, key=key, on_row_change=on_click or _ignore, **turned)
     return getattr(result, "row", None)
 

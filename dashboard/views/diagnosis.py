@@ -9,6 +9,7 @@ from html import escape
 import streamlit as st
 
 from dashboard import formats, progress, session
+from dashboard.progress import Sample
 from dashboard.widgets import chip, error_box, message_box
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import TidemarkError
@@ -43,7 +44,8 @@ def examine(subject: str, stamp: object) -> Sequence[Diagnosis] | None:
 
 def _looked(subject: str) -> Sequence[Diagnosis]:
     """The doctor's word, awaited beside a bar that says how far the reading is. Whoever goes elsewhere meanwhile leaves it going on."""
-    workspace, place, samples = session.workspace(), st.empty(), ()
+    workspace, place = session.workspace(), st.empty()
+    samples: Sequence[Sample] = ()
     pool = ThreadPoolExecutor(1)
     answer = pool.submit(workspace.diagnose, subject)
     pool.shutdown(wait=False)

@@ -124,4 +124,4 @@ def _ended_or_begun(chosen: Pair) -> bool:
     found = [experiments_sides.detail_of(job) for job in (chosen.a, chosen.b)]
     now = [(one.summary.state, (one.summary.batch or 0) // 10) if one else None for one in found]
     before, st.session_state["sides_seen"] = st.session_state.get("sides_seen", now), now
-    return now != before
+    return bool(now != before)

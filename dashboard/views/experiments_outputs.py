@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Literal
 
 import streamlit as st
 
@@ -142,6 +143,6 @@ def _examples(found: Comparison) -> None:
         with tab:
             frame = examples_frame(found, kind)
             shown = tinted(frame) if kind == "changed" else frame
-            height = "content" if len(frame) <= MOST_ROWS else 322
+            height: Literal["content"] | int = "content" if len(frame) <= MOST_ROWS else 322
             st.dataframe(shown, hide_index=True, key=f"examples_{kind}", height=height, placeholder="=", alt=f"Examples: {kind}")
             save_buttons(frame, name=f"examples_{kind}", key=f"examples_{kind}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -128,7 +129,7 @@ def _places(said: TidemarkError | None) -> list[Place]:
 
 
 def _place(number: int, *, first: bool, alone: bool) -> Place:
-    shown = "visible" if first else "collapsed"
+    shown: Literal["visible", "collapsed"] = "visible" if first else "collapsed"
     with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key=f"attach_row_{number}"):
         begins = FIRST_QUERY if first else ""
         query = st.text_input("Query", begins, key=f"attach_query_{number}", label_visibility=shown, placeholder="name", width=200)

@@ -51,7 +51,8 @@ def begin(operation: Operation) -> None:
 
 def look() -> list[Operation]:
     """What is under way and what has ended of that which is followed, newest first; asks the workspace."""
-    known, running = _followed(), {one.id: one for one in _running()}
+    known = _followed()
+    running: dict[str, Operation] = {one.id: one for one in _running()}
     if not known.adopted:
         known.newest |= running
         known.adopted = True

@@ -97,7 +97,7 @@ def _changed(every: Sequence[Savepoint]) -> bool:
     """Whether one came, went, was checked or annotated since the rest of the page was drawn."""
     now = [(one.id, one.trust, one.damaged_files, one.label, one.note, one.best_before_ms) for one in every]
     before, st.session_state["savepoints_seen"] = st.session_state.get("savepoints_seen", now), now
-    return now != before
+    return bool(now != before)
 
 
 def _figures(every: Sequence[Savepoint], space: Space | None, now_ms: float) -> list[KeyFigure]:

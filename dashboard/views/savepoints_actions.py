@@ -67,6 +67,6 @@ def each(chosen: Sequence[Savepoint], act: Callable[[Savepoint], object]) -> boo
             failed.append(error)
     if failed and len(chosen) > 1:
         message_box(f"{len(chosen) - len(failed)} of {len(chosen)} are done", tone="blue")
-    for error in failed:
-        error_box(error)
+    for refused in failed:
+        error_box(refused)
     return not failed

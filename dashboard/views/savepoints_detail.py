@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -129,7 +130,7 @@ def files_frame(manifest: Manifest) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Kind", "Files", "Bytes", "What for"])
 
 
-def _bar(manifest: Manifest) -> object:
+def _bar(manifest: Manifest) -> Any:
     most = max((kind.bytes for kind in by_kind(manifest.files)), default=1)
     return st.column_config.ProgressColumn("Bytes", format="bytes", min_value=0, max_value=max(most, 1))
 

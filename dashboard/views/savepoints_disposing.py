@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -92,7 +93,7 @@ def frame(going: Sequence[Savepoint], planned: Disposal) -> pd.DataFrame:
     )
 
 
-def _columns() -> dict[str, object]:
+def _columns() -> dict[str, Any]:
     make = st.column_config
     return {
         "Batch": make.NumberColumn(format="localized"),

@@ -31,7 +31,7 @@ def savepoint_table(
     taken: Sequence[Savepoint], spaces: Mapping[SavepointId, SavepointSpace], chosen: Sequence[str], now_ms: float, *, key: str
 ) -> list[str]:
     """Draws the table and returns the ids that are selected in it: by their boxes, or by a click on any cell of one row."""
-    ids = [one.id for one in taken]
+    ids: list[str] = [one.id for one in taken]
     rows = frame(taken, spaces)
     event = st.dataframe(
         _toned(rows, [past(one, now_ms) for one in taken]),

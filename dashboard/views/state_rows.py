@@ -6,6 +6,7 @@ import streamlit as st
 
 from dashboard import formats, session, state_charts
 from dashboard.components.panel import panel
+from dashboard.figures import Chart
 from dashboard.views import operations
 from dashboard.views.state_frame import show
 from dashboard.widgets import KeyFigure, errors_shown, key_figures, message_box, section
@@ -112,7 +113,7 @@ def _window(found: StateRows) -> StateColumn | None:
     return next((one for one in found.columns if one.kind == "time" and one.name.startswith("key.") and one.name.endswith(".start")), None)
 
 
-def _by_window(savepoint: Savepoint, table: StateTable, column: StateColumn) -> state_charts.Chart:
+def _by_window(savepoint: Savepoint, table: StateTable, column: StateColumn) -> Chart:
     path = ".".join('"' + part.replace('"', '""') + '"' for part in column.name.split("."))
     sql = f"SELECT {path} AS started, count(*) AS rows FROM state WHERE {path} IS NOT NULL GROUP BY ALL ORDER BY started DESC"
     wanted = StateQuery(table.query, table.operator, table.store, table.variable, sql=sql, limit=WINDOWS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.experiments import Lane, Tree
@@ -21,7 +22,7 @@ def family(tree: Tree, job: str) -> Tree:
     """The tree of `job` with all that it came from and all that came of it; the whole tree where `job` is empty or unknown."""
     if job not in {lane.job for lane in tree.lanes}:
         return tree
-    parent = {lane.job: _parent(tree, lane) for lane in tree.lanes}
+    parent: dict[str, str] = {lane.job: _parent(tree, lane) for lane in tree.lanes}
     kept = {*_chain(parent, job), *(name for name in parent if job in _chain(parent, name))}
     lanes = tuple(lane for lane in tree.lanes if lane.job in kept)
     return Tree(lanes, tuple(mark for mark in tree.marks if mark.job in kept))
@@ -31,7 +32,7 @@ def _parent(tree: Tree, lane: Lane) -> str:
     return next((mark.job for mark in tree.marks if mark.id == lane.origin_savepoint), "")
 
 
-def _chain(parent: dict[str, str], job: str) -> list[str]:
+def _chain(parent: Mapping[str, str], job: str) -> list[str]:
     """`job` and what it came from, nearest first."""
     found: list[str] = []
     while job and job not in found:

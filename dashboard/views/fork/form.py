@@ -20,7 +20,7 @@ EDITOR_PX = 590
 CONTINUE, FRESH = "continue", "fresh"
 SINKS = {CONTINUE: "Continue", FRESH: "Fresh"}
 """What a fork's file sink does with the parent's output."""
-Keep = Callable[[Variant], None]
+Keep = Callable[[Variant], object]
 
 
 def code(original: Version, whose: str, key: str, variant: Variant, keep: Keep) -> Variant:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Literal
 
 import streamlit as st
 
@@ -47,8 +48,8 @@ def _buttons(name: str, detail: JobDetail) -> None:
     running = state is not None and state.live
     streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
     if streaming:
-        type_ = "primary" if running or attached else "secondary"
-        st.button("Savepoint", type=type_, icon=":material/bookmark_add:", key="take", on_click=actions.take, args=(name,))
+        type_: Literal["primary", "secondary"] = "primary" if running or attached else "secondary"
+        st.button("Savepoint", type=type_, icon=":material/bookmark_add:", key="take", on_click=actions.take, args=(name,))  # type: ignore[arg-type]
         if st.button("Fork", icon=":material/call_split:", key="fork"):
             actions.ask_fork(name)
     begins = not running and not attached and state is not None

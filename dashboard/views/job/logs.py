@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
 
 from dashboard import formats, session
 from dashboard.widgets import command, empty_state
+from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import JobDetail, LogChunk
 
 TAIL_BYTES = 60_000
@@ -61,7 +63,7 @@ def _tail(name: str, run: str, follow: bool) -> LogChunk:
     return chunk
 
 
-def _run(runs: dict[str, object], named: str) -> str:
+def _run(runs: Mapping[RunId, object], named: str) -> str:
     return f"{named}{' (newest)' if named == next(iter(runs)) else ''}"
 
 

@@ -66,7 +66,7 @@ def _row(run: Run, now: float) -> Row:
 
 def _before(runs: Sequence[Run], version: str) -> str:
     """The version that the job ran before `version`; of a fork the one it came from is its own first."""
-    oldest_first = [run.version for run in sorted(runs, key=lambda run: run.created_ms)]
+    oldest_first: list[str] = [run.version for run in sorted(runs, key=lambda run: run.created_ms)]
     at = oldest_first.index(version) if version in oldest_first else 0
     return next((one for one in reversed(oldest_first[:at]) if one != version), "")
 
