@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import StoredFile
 from pipelines.domain.trust import Damage
+from pipelines.storage import folders, parallel, paths
 from pipelines.storage.protocol import Storage
 
 
@@ -22,6 +24,15 @@ def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile
     """Raises NotFound where a cloned file is not what was listed: it changed or vanished in between, so begin again."""
     for damage in damages(library, savepoint, files):
         raise NotFound("storage.not_found", f"{damage.path} changed while it was cloned: {damage.message}", "Try again.")
+
+
+def settle(library: Storage, folder: str, files: Sequence[StoredFile], put: Iterable[str]) -> None:
+    """What is about to be published in `folder`: its names and what was `put` (paths in it) are on disk, and meanwhile everything is
+    looked at: raises what `require` raises."""
+    names = [paths.join(folder, file.path) for file in files]
+    flushed = partial(folders.flush, library, names, [paths.join(folder, path) for path in put])
+    complete = partial(require, library, SavepointId(folder), files)
+    parallel.each(lambda step: step(), (flushed, complete), 2)
 
 
 def refuse(savepoint: SavepointId, found: Iterable[Damage]) -> None:

@@ -14,6 +14,7 @@ from pipelines.domain.trust import Damage
 from pipelines.savepoint import completeness, leases, makers, manifests, places, sinks, targets
 from pipelines.savepoint.beginnings import Beginning
 from pipelines.savepoint.targets import Fork, Resume, Scratch, Target
+from pipelines.savepoint.uncollected import uncollected
 from pipelines.storage import documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, How, Storage
@@ -77,7 +78,7 @@ def restore(
     storage = open_target(parent)
     if next(iter(storage.list(name)), None) is not None:
         raise AlreadyExists("restore.exists", f"{target.checkpoints} holds files already", "Restore into a directory that does not exist.")
-    with leases.lease(library, savepoint, target.checkpoints, now_ms, lives):
+    with leases.lease(library, savepoint, target.checkpoints, now_ms, lives), uncollected():
         manifest = manifests.load(library, savepoint)
         completeness.refuse(savepoint, _damages(library, manifest, target))
         begun = targets.sink_beginnings(library, manifest, target)
@@ -157,8 +158,7 @@ def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, c
 def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], written: Mapping[str, bytes]) -> None:
     files = [StoredFile(path, file.bytes) for path, file in clones.items()]
     files += [StoredFile(path, len(data)) for path, data in written.items()]
-    folders.flush(storage, [paths.join(aside, file.path) for file in files], [paths.join(aside, path) for path in written])
-    completeness.require(storage, SavepointId(aside), files)
+    completeness.settle(storage, aside, files, written)
 
 
 def _damages(library: Storage, manifest: Manifest, target: Target) -> Sequence[Damage]:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 
 from pipelines.checkpoint import damage
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
@@ -19,7 +18,7 @@ from pipelines.savepoint.discarding import discard
 from pipelines.savepoint.gather import Gathered, Part, gather
 from pipelines.savepoint.image import JobImage
 from pipelines.savepoint.uncollected import uncollected
-from pipelines.storage import documents, folders, parallel
+from pipelines.storage import documents, folders
 from pipelines.storage.protocol import Clone, How, Storage
 from pipelines.storage.undoing import undone
 
@@ -78,30 +77,27 @@ def take(job: JobImage, wanted: Point, library: Storage, naming: Naming, clock: 
 
 
 def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming: Naming, took_ms: Callable[[], float]) -> Savepoint:
-    """The order of the steps is the correctness: all before 6 is invisible to readers, and undone on an error.
+    """The order of the steps is the correctness: all before 5 is invisible to readers, and undone on an error.
 
     1. say who makes it, so that cleaners leave it alone;
     2. clone Spark's files;
     3. write what differs from Spark's files, and the code;
-    4. flush the names to disk, and meanwhile
-    5. check that everything is there with its size;
-    6. write the manifest, which publishes;
-    7. take the maker's mark away.
+    4. flush the names to disk, check that everything is there with its size;
+    5. write the manifest, which publishes;
+    6. take the maker's mark away.
     """
     parts = [part for query in gathered for part in query.parts]
     mark = places.inside(naming.id, places.MAKING)
     with undone(lambda: discard(library, naming.id), f"What was made of savepoint {naming.id}"):
         folders.put(library, {mark: documents.encode(makers.this_process(naming.now_ms, "take"))})  # 1
         cloned = _clone(parts, library, naming.id)  # 2
-        written = {places.inside(naming.id, path): data for path, data in _written(job, parts).items()}
-        folders.put(library, written)  # 3
+        written = _written(job, parts)
+        folders.put(library, {places.inside(naming.id, path): data for path, data in written.items()})  # 3
         files = _files(job, parts)
-        flushed = partial(folders.flush, library, [f"{naming.id}/{file.path}" for file in files], written)  # 4
-        complete = partial(completeness.require, library, naming.id, files)  # 5
-        parallel.each(lambda step: step(), (flushed, complete), 2)
+        completeness.settle(library, naming.id, files, written)  # 4
         manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms())
-        library.write(places.inside(naming.id, places.MANIFEST), documents.encode(manifest))  # 6
-    with suppress(TidemarkError):  # 7: published all the same; a mark that stays is taken away by `library.clean`
+        library.write(places.inside(naming.id, places.MANIFEST), documents.encode(manifest))  # 5
+    with suppress(TidemarkError):  # 6: published all the same; a mark that stays is taken away by `library.clean`
         library.delete([mark])
     return manifests.summary(library, manifest, None)
 
