@@ -28,7 +28,8 @@ REBUILD = "The index is emptied and filled again from the workspace's files, in 
 def page() -> None:
     """Draws the settings."""
     with errors_shown():
-        about = session.workspace().about()
+        with st.spinner("Looking at the storage …", show_time=True):
+            about = session.workspace().about()
         with page_header("Settings", caption=f"Tidemark {escape(about.server.version)}"):
             commands((said("All of this", ["about"], "GET", "/about"),), key="settings_command")
         _runtimes(about)
