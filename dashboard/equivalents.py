@@ -195,6 +195,10 @@ def drop(job: str, url: str, *, with_savepoint: bool) -> Equivalent:
     return Equivalent("Drop", _command("drop", job, *options), _post(url, f"/jobs/{quote(job)}/drop", {"savepoint": with_savepoint}))
 
 
+def undrop(job: str, url: str) -> Equivalent:
+    return Equivalent("Undrop", _command("undrop", job), _post(url, f"/jobs/{quote(job)}/undrop", {}))
+
+
 def differences(a: str, b: str, url: str) -> Equivalent:
     query = urlencode({"a": a, "b": b})
     return Equivalent("What differs", _command("diff", a, b), f"curl {shlex.quote(f'{url}/api/v1/differences?{query}')}")

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pipelines.domain.about import About
 from pipelines.domain.annotations import annotated, changed, first
-from pipelines.domain.decisions import Choice, Decision, DropPlan, PromotePlan
+from pipelines.domain.decisions import Choice, Decision, DropPlan, PromotePlan, UndropPlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, differences
 from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
@@ -48,6 +48,7 @@ from pipelines.domain.requests import (
     RunRequest,
     StopRequest,
     TakeRequest,
+    UndropRequest,
 )
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
@@ -500,9 +501,26 @@ class FakeFace:
         live = self._runs(job)[-1].state.live
         if request.dry_run:
             return DropPlan(JobName(job), origin.job, ExperimentId("ex-1"), live, 0, (f"{job} ends.", "It is marked as dropped."))
+        ended = self.runs[job][-1].id if live else None
         if live:
             self.stop(job, StopRequest(request.savepoint, request.at_once))
-        return self._decided(job, origin, Decision(JobName(job), Choice.DROPPED, NOW_MS, origin.job, None, None, None), "")
+        return self._decided(job, origin, Decision(JobName(job), Choice.DROPPED, NOW_MS, origin.job, None, ended, None), "")
+
+    def undrop(self, job: str, request: UndropRequest) -> UndropPlan:
+        self.calls.append(("undrop", request))
+        newest = self._runs(job)[-1]
+        for one in list(self.experiments_by_id.values()):
+            mark = next((made for made in one.decisions if made.job == job and made.choice is Choice.DROPPED), None)
+            if mark is not None:
+                break
+        else:
+            raise Conflict("decision.not_dropped", f"{job} is not dropped", "Resume it.")
+        goes = newest.id == mark.run and not newest.state.live
+        plan = UndropPlan(JobName(job), one.id, goes, ("It is marked as dropped no more.", f"{job} goes on." if goes else f"{job} stays."))
+        if request.dry_run:
+            return plan
+        self.experiments_by_id[one.id] = replace(one, decisions=tuple(made for made in one.decisions if made != mark))
+        return replace(plan, run=self._begin(job, self.versions[newest.version], "").id if goes else None)
 
     # the workspace itself
     def start_example(self) -> Sequence[Run]:

@@ -31,6 +31,7 @@ REQUESTS = (
     states.StateQuery,
     requests.PromoteRequest,
     requests.DropRequest,
+    requests.UndropRequest,
 )
 
 

@@ -1,14 +1,14 @@
-"""Decisions on variants over REST: promote, drop."""
+"""Decisions on variants over REST: promote, drop, undrop."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
 from pipelines.api.bodies import FaceNow, JobNamed, planned, refusals
-from pipelines.domain.decisions import DropPlan, PromotePlan
+from pipelines.domain.decisions import DropPlan, PromotePlan, UndropPlan
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
-from pipelines.domain.requests import DropRequest, PromoteRequest
+from pipelines.domain.requests import DropRequest, PromoteRequest, UndropRequest
 
 TAG = {"name": "decisions", "description": "What becomes of a variant: its parent goes on with its version, or it is dropped."}
 router = APIRouter(prefix="/jobs", tags=["decisions"])
@@ -36,7 +36,14 @@ def promote(face: FaceNow, job: JobNamed, request: PromoteRequest, response: Res
     responses={**REFUSALS, **planned(DropPlan)},
 )
 def drop(face: FaceNow, job: JobNamed, request: DropRequest, response: Response) -> Operation | DropPlan:
-    """Ends a fork and marks it as dropped in its experiment. Its savepoints and its output stay."""
+    """Ends a fork and marks it as dropped in its experiment. Its savepoints and its output stay; `undrop` takes it back."""
     if request.dry_run:
         response.status_code = 200
     return face.drop(job, request)
+
+
+@router.post("/{job}/undrop", summary="Undrop a variant", responses=REFUSALS)
+def undrop(face: FaceNow, job: JobNamed, request: UndropRequest) -> UndropPlan:
+    """Takes the mark from a dropped variant and resumes it where the drop ended it; answers with what was done, a dry run with what would
+    be."""
+    return face.undrop(job, request)

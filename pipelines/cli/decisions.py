@@ -1,4 +1,4 @@
-"""Verbs of decisions on variants: promote, drop."""
+"""Verbs of decisions on variants: promote, drop, undrop."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pipelines.cli.plans import restore_plan
 from pipelines.cli.runs import ended
 from pipelines.cli.session import opened
 from pipelines.domain.decisions import DropPlan, PromotePlan, StateFrom
-from pipelines.domain.requests import DropRequest, PromoteRequest
+from pipelines.domain.requests import DropRequest, PromoteRequest, UndropRequest
 
 
 def register(app: typer.Typer) -> None:
     """Adds this module's verbs."""
-    for verb in (promote, drop):
+    for verb in (promote, drop, undrop):
         app.command()(verb)
 
 
@@ -55,15 +55,33 @@ def drop(
     workspace: options.Workspace = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """End a variant and mark it as dropped. Its savepoints stay; `forget` removes it."""
+    """End a variant and mark it as dropped. Its savepoints stay; `undrop` takes it back, `forget` removes it."""
     with opened(ctx, workspace, as_json) as here:
         begun = here.face.drop(job, DropRequest(savepoint, at_once, dry_run))
         if isinstance(begun, DropPlan):
             here.show(begun, _steps(begun.steps))
             return
         done = ended(here, begun, timeout)
-        output.tell(f"{job} is dropped; its savepoints stay")
+        output.tell(f"{job} is dropped; its savepoints stay, and `undrop {job}` takes it back")
         here.show(done, "")
+
+
+def undrop(
+    ctx: typer.Context,
+    job: options.JobNamed,
+    dry_run: options.DryRun = False,
+    workspace: options.Workspace = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Take a dropped variant back. Its mark goes, and it is resumed where the drop ended it; prints the id of that run, if there is one."""
+    with opened(ctx, workspace, as_json) as here:
+        done = here.face.undrop(job, UndropRequest(dry_run))
+        if dry_run:
+            here.show(done, _steps(done.steps))
+            return
+        here.session.tick()
+        output.tell(f"{job} is undropped{' and goes on where it was stopped' if done.run else '; it does not run'}")
+        here.show(done, done.run or "")
 
 
 def promote_text(plan: PromotePlan) -> str:

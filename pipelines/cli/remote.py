@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 from pipelines.cli.wire import Wire, path
 from pipelines.domain.about import About
-from pipelines.domain.decisions import DropPlan, PromotePlan
+from pipelines.domain.decisions import DropPlan, PromotePlan, UndropPlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences
 from pipelines.domain.disposals import Disposal
@@ -34,6 +34,7 @@ from pipelines.domain.requests import (
     RunRequest,
     StopRequest,
     TakeRequest,
+    UndropRequest,
 )
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
@@ -201,6 +202,9 @@ class RemoteFace(Wire):
     def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
         at = path("jobs", job, "drop")
         return self.post(DropPlan, at, request) if request.dry_run else self.post(Operation, at, request)
+
+    def undrop(self, job: str, request: UndropRequest) -> UndropPlan:
+        return self.post(UndropPlan, path("jobs", job, "undrop"), request)
 
     # the workspace itself
     def start_example(self) -> Sequence[Run]:

@@ -37,7 +37,7 @@ class Decision:
     version: VersionId | None
     """What the parent goes on with; None for a drop."""
     run: RunId | None
-    """The parent's run that began with it; None for a drop."""
+    """Of a promotion the parent's run that began with it; of a drop the variant's run that it ended, None where none was live."""
     savepoint: SavepointId | None
     """Taken when the parent (the variant, for a drop) was stopped for it; None where it was not running."""
 
@@ -75,3 +75,16 @@ class DropPlan:
     savepoints: int
     """Savepoints of the variant, all of which stay."""
     steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class UndropPlan:
+    """What undropping a variant does, step by step."""
+
+    job: JobName
+    experiment: ExperimentId
+    resumes: bool
+    """Whether it goes on where the drop ended it; one that did not run then, or was resumed since, is left as it is."""
+    steps: tuple[str, ...]
+    run: RunId | None = None
+    """The run that began; None in a dry run, and where none does."""

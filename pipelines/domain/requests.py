@@ -74,6 +74,13 @@ class DropRequest:
 
 
 @dataclass(frozen=True)
+class UndropRequest:
+    """A dropped variant is taken back: its mark goes, and it is resumed where the drop ended it."""
+
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
 class TakeRequest:
     """Take a savepoint of a job: of its newest committed batch, of `batch`, of the newest one committed at or before `at_ms`, or
     of the newest one whose watermark was at or before `event_ms` (event time). With `to` it goes to that URL instead of the workspace.

@@ -1,4 +1,8 @@
-"""Decisions on a variant: what is a variant, how one is dropped, and how its experiment keeps what was decided."""
+"""Decisions on a variant: what is a variant, how one is dropped, and how its experiment keeps what was decided.
+
+A drop: (1) the variant is stopped where it runs, (2) the mark is written. An undrop: (1) the mark goes, (2) the variant is resumed.
+A crash in between leaves a variant that is stopped and not marked: `drop` marks it, `resume` goes on with it.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,15 @@ import time
 from dataclasses import dataclass, replace
 
 from pipelines.catalog import experiments as experiment_rows
-from pipelines.domain.decisions import Choice, Decision, DropPlan
+from pipelines.domain.decisions import Choice, Decision, DropPlan, UndropPlan
 from pipelines.domain.errors import GROUPS, Conflict, TidemarkError
-from pipelines.domain.ids import JobName, OperationId, SavepointId
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId
 from pipelines.domain.jobs import Origin, Run
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import DropRequest, StopRequest
+from pipelines.domain.requests import DropRequest, ResumeRequest, StopRequest, UndropRequest
 from pipelines.domain.versions import Version
-from pipelines.workspace import events, operations, runs, savepoints, stops, versions
+from pipelines.workspace import events, operations, resumes, runs, savepoints, stops, versions
 from pipelines.workspace.operations import Ticket
 from pipelines.workspace.parts import Parts
 
@@ -69,14 +74,16 @@ def _plan(parts: Parts, known: Variant, request: DropRequest) -> DropPlan:
     how = "at once, without a savepoint" if request.at_once else "at its next batch boundary"
     saved = ", with a savepoint" if request.savepoint and not request.at_once else ""
     ends = (f"{known.job} ends {how}{saved}.",) if live else ()
-    marked = f"It is marked as dropped. Its output and its savepoints ({kept}) stay; `forget` removes the job."
+    marked = f"It is marked as dropped. Its output and its savepoints ({kept}) stay; `undrop` takes it back, `forget` removes the job."
     return DropPlan(known.job, known.parent, known.origin.experiment, live, kept, (*ends, marked))
 
 
 def _drop(parts: Parts, known: Variant, request: DropRequest, ticket: Ticket) -> str:
     ticket.step(f"stopping {known.job}")
+    run = runs.newest(parts, known.job)
+    ended = run.id if run is not None and run.state.live else None
     taken = stopped(parts, known.job, StopRequest(request.savepoint, request.at_once, f"{known.job} was dropped"), ticket)
-    decision = Decision(known.job, Choice.DROPPED, parts.now_ms(), known.parent, None, None, taken)
+    decision = Decision(known.job, Choice.DROPPED, parts.now_ms(), known.parent, None, ended, taken)
     record(parts, known, decision, f"{known.job} was dropped; its savepoints stay")
     return taken or ""
 
@@ -102,8 +109,59 @@ def record(parts: Parts, known: Variant, decision: Decision, message: str) -> No
         with parts.claiming(f"experiment {named}"):
             experiment = parts.files.experiment(named)
             if experiment is not None:
-                decided = replace(experiment, decisions=(*experiment.decisions, decision))
-                parts.files.write(parts.layout.experiment_file(named), decided)
-                with parts.catalog.writing() as writer:
-                    experiment_rows.save(writer, [decided])
+                _keep(parts, replace(experiment, decisions=(*experiment.decisions, decision)))
     events.say(parts, f"job.{decision.choice}", decision.parent, known.job, message)
+
+
+def _keep(parts: Parts, experiment: Experiment) -> None:
+    parts.files.write(parts.layout.experiment_file(experiment.id), experiment)
+    with parts.catalog.writing() as writer:
+        experiment_rows.save(writer, [experiment])
+
+
+def undrop(parts: Parts, job: str, request: UndropRequest) -> UndropPlan:
+    """The mark of the drop goes, and the variant is resumed where the drop ended it. What a resume raises leaves it stopped, without mark.
+
+    Raises NotFound (`job.not_found`: it was forgotten), Conflict (`decision.not_dropped`).
+    """
+    name = runs.known(parts, job)
+    known = parts.files.job(name)
+    named = known.origin.experiment if known is not None and known.origin is not None else None
+    if named is None:
+        raise _not_dropped(name)
+    with parts.claiming(f"experiment {named}"):
+        experiment = parts.files.experiment(named)
+        mark = _mark(experiment, name) if experiment is not None else None
+        if experiment is None or mark is None:
+            raise _not_dropped(name)
+        plan = _undrop_plan(parts, mark, experiment.id)
+        if request.dry_run:
+            return plan
+        _keep(parts, replace(experiment, decisions=tuple(one for one in experiment.decisions if one != mark)))  # 1
+    events.say(
+        parts, "job.undropped", mark.parent, name, f"{name} was undropped{': it goes on where it was stopped' if plan.resumes else ''}"
+    )
+    return replace(plan, run=_resumed(parts, name)) if plan.resumes else plan  # 2
+
+
+def _mark(experiment: Experiment, job: JobName) -> Decision | None:
+    return next((one for one in experiment.decisions if one.job == job and one.choice is Choice.DROPPED), None)
+
+
+def _not_dropped(job: JobName) -> Conflict:
+    return Conflict("decision.not_dropped", f"{job} is not marked as dropped in any experiment", f"If it does not run: `resume {job}`.")
+
+
+def _undrop_plan(parts: Parts, mark: Decision, experiment: ExperimentId) -> UndropPlan:
+    newest = runs.newest(parts, mark.job)
+    resumes_it = newest is not None and newest.id == mark.run and not newest.state.live
+    goes = f"{mark.job} is resumed where the drop stopped it, with its own checkpoint, query ids and output."
+    stays = f"{mark.job} did not run when it was dropped, or was resumed since: it stays as it is."
+    marked = "It is marked as dropped no more."
+    return UndropPlan(mark.job, experiment, resumes_it, (marked, goes if resumes_it else stays))
+
+
+def _resumed(parts: Parts, job: JobName) -> RunId:
+    begun = resumes.resume(parts, job, ResumeRequest())
+    assert isinstance(begun, Run)
+    return begun.id

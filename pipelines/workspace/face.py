@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pipelines.domain.about import About
-from pipelines.domain.decisions import DropPlan, PromotePlan
+from pipelines.domain.decisions import DropPlan, PromotePlan, UndropPlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences
 from pipelines.domain.disposals import Disposal
@@ -35,6 +35,7 @@ from pipelines.domain.requests import (
     RunRequest,
     StopRequest,
     TakeRequest,
+    UndropRequest,
 )
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
@@ -221,6 +222,10 @@ class Face(Protocol):
 
     def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
         """A variant is ended and marked as dropped; its savepoints stay. Conflict (`decision.made`, `decision.no_fork`)."""
+        ...
+
+    def undrop(self, job: str, request: UndropRequest) -> UndropPlan:
+        """A dropped variant's mark goes, and it is resumed where the drop ended it. Conflict (`decision.not_dropped`)."""
         ...
 
     # the workspace itself

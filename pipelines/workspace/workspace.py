@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 
 from pipelines.domain.about import About
-from pipelines.domain.decisions import DropPlan, PromotePlan
+from pipelines.domain.decisions import DropPlan, PromotePlan, UndropPlan
 from pipelines.domain.differences import Differences
 from pipelines.domain.events import EVERY, EventFilter
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Series, Tree
@@ -26,6 +26,7 @@ from pipelines.domain.requests import (
     ResumeRequest,
     RunRequest,
     StopRequest,
+    UndropRequest,
 )
 from pipelines.domain.savepoints import RestorePlan, RetainedBatch
 from pipelines.domain.versions import Version
@@ -190,6 +191,9 @@ class Workspace(SavepointVerbs):
 
     def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
         return decisions.drop(self.parts, job, request)
+
+    def undrop(self, job: str, request: UndropRequest) -> UndropPlan:
+        return decisions.undrop(self.parts, job, request)
 
     # the workspace itself
 

@@ -131,6 +131,7 @@ REFUSALS = [
     ("GET", "/v1/intervals?a=post_engagement&b=nobody", None, 404, "job.not_found"),
     ("POST", "/v1/jobs/post_engagement/promote", {}, 409, "decision.no_fork"),
     ("POST", "/v1/jobs/nobody/drop", {}, 404, "job.not_found"),
+    ("POST", "/v1/jobs/post_engagement_split/undrop", {}, 409, "decision.not_dropped"),
     ("GET", "/v1/versions/none", None, 404, "version.not_found"),
     ("GET", f"/v1/differences?a={FIRST}&b=sp-none", None, 404, "savepoint.not_found"),
     ("GET", "/v1/operations/none", None, 404, "operation.not_found"),
@@ -158,6 +159,7 @@ INVALID = [
     ("/v1/compare", {"a": "x"}, "body.b"),
     ("/v1/jobs/post_engagement_split/promote", {"state": "elsewhere"}, "body.state"),
     ("/v1/jobs/post_engagement_split/drop", {"atonce": True}, "body.atonce"),
+    ("/v1/jobs/post_engagement_split/undrop", {"dry": True}, "body.dry"),
 ]
 
 
@@ -229,6 +231,15 @@ def test_a_version_and_an_operation_are_found(client: httpx.Client, face: FakeFa
     assert client.get(f"/v1/versions/{version.id}").json()["code"] == version.code
     begun = client.post("/v1/jobs/post_engagement/stop", json={}).json()
     assert client.get(f"/v1/operations/{begun['id']}").json() == begun
+
+
+def test_a_dropped_variant_is_taken_back(client: httpx.Client) -> None:
+    variant = "/v1/jobs/post_engagement_split"
+    client.post(f"{variant}/drop", json={})
+    planned = client.post(f"{variant}/undrop", json={"dry_run": True}).json()
+    assert (planned["resumes"], planned["run"], len(planned["steps"])) == (False, None, 2)
+    assert client.post(f"{variant}/undrop", json={}).json() == planned
+    assert client.get("/v1/experiments/ex-1").json()["decisions"] == []
 
 
 def test_a_savepoint_is_found_by_its_path(client: httpx.Client) -> None:

@@ -1,9 +1,9 @@
-"""`promote` and `drop`, and what `compare` says beside the outputs."""
+"""`promote`, `drop` and `undrop`, and what `compare` says beside the outputs."""
 
 from __future__ import annotations
 
 from pipelines.domain.decisions import StateFrom
-from pipelines.domain.requests import DropRequest, PromoteRequest
+from pipelines.domain.requests import DropRequest, PromoteRequest, ResumeRequest, UndropRequest
 from tests.cli.doors import Door
 
 JOB, SPLIT = "post_engagement", "post_engagement_split"
@@ -30,6 +30,23 @@ def test_drop(tidemark: Door) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
     assert tidemark.face.calls[-1] == ("drop", DropRequest(savepoint=False, at_once=True))
     assert tidemark("drop", JOB).exit_code == 5
+
+
+def test_undrop_goes_on_and_prints_the_run(tidemark: Door) -> None:
+    assert tidemark("undrop", SPLIT).exit_code == 5
+    tidemark.face.resume(SPLIT, ResumeRequest())
+    tidemark("drop", SPLIT)
+    assert "1. It is marked as dropped no more." in tidemark("undrop", SPLIT, "--dry-run").stdout
+    assert tidemark.face.calls[-1] == ("undrop", UndropRequest(dry_run=True)) and len(tidemark.face.runs[SPLIT]) == 2
+    done = tidemark("undrop", SPLIT)
+    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.runs[SPLIT][-1].id}\n") and len(tidemark.face.runs[SPLIT]) == 3
+    assert tidemark.ticks > 0 and tidemark.face.experiment("ex-1").decisions == ()
+
+
+def test_undrop_of_one_that_did_not_run_prints_nothing(tidemark: Door) -> None:
+    tidemark("drop", SPLIT)
+    done = tidemark("undrop", SPLIT)
+    assert (done.exit_code, done.stdout) == (0, "") and "it does not run" in done.stderr
 
 
 def test_compare_says_where_they_part_how_metrics_differ_and_the_state(tidemark: Door) -> None:

@@ -30,6 +30,7 @@ from pipelines.domain.requests import (
     RunRequest,
     StopRequest,
     TakeRequest,
+    UndropRequest,
 )
 from pipelines.domain.states import StateQuery, StateRequest, StateRows
 from pipelines.domain.trust import Trust
@@ -52,6 +53,12 @@ def asked(face: Face, query: StateQuery) -> StateRows:
     while face.operation(begun.id).state is OperationState.RUNNING:
         pass
     return face.query_state(FIRST, query)
+
+
+def dropped(face: Face) -> Face:
+    """A face that has dropped the variant."""
+    face.drop("post_engagement_split", DropRequest())
+    return face
 
 
 CALLS: dict[str, list[Callable[[Face], Any]]] = {
@@ -135,6 +142,10 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
     "drop": [
         lambda f: f.drop("post_engagement_split", DropRequest(False, True)),
         lambda f: f.drop("post_engagement_split", DropRequest(dry_run=True)),
+    ],
+    "undrop": [
+        lambda f: dropped(f).undrop("post_engagement_split", UndropRequest()),
+        lambda f: dropped(f).undrop("post_engagement_split", UndropRequest(dry_run=True)),
     ],
     "start_example": [lambda f: f.start_example()],
     "about": [lambda f: f.about()],

@@ -76,6 +76,7 @@ SAID = {
     "operations": (equivalents.operations(URL), "operations --running"),
     "promote": (equivalents.promote("split", URL, StateFrom.SAVEPOINT), "promote split --state savepoint"),
     "drop": (equivalents.drop("split", URL, with_savepoint=False), "drop split --no-savepoint"),
+    "undrop": (equivalents.undrop("split", URL), "undrop split"),
     "differences": (equivalents.differences("sp-1", "a", URL), "diff sp-1 a"),
     "sizes": (equivalents.sizes(URL), "savepoints --sizes"),
 }

@@ -7,12 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.decisions import Choice, DropPlan, PromotePlan, StateFrom
-from pipelines.domain.errors import Conflict
+from pipelines.domain.decisions import Choice, DropPlan, PromotePlan, StateFrom, UndropPlan
+from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.experiments import Experiment
-from pipelines.domain.jobs import Job, Run
+from pipelines.domain.ids import OperationId
+from pipelines.domain.jobs import Job, Run, StopWanted, Wanted
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import DropRequest, ExperimentRequest, ForkRequest, PromoteRequest, ResumeRequest, TakeRequest
+from pipelines.domain.requests import (
+    DropRequest,
+    ExperimentRequest,
+    ForkRequest,
+    PromoteRequest,
+    ResumeRequest,
+    TakeRequest,
+    UndropRequest,
+)
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.workspace import operations, stops
@@ -120,6 +129,88 @@ def test_a_dropped_variant_is_stopped_and_marked(house: House) -> None:
     with pytest.raises(Conflict) as twice:
         house.face.drop("same", DropRequest())
     assert twice.value.code == "decision.made"
+
+
+def dropped(house: House, job: str, state: RunState) -> Run:
+    """The variant's newest run, which was in `state` when it was dropped."""
+    house.see(newest(house, job), state)
+    begun = house.face.drop(job, DropRequest())
+    if state.live:
+        stop_as_the_supervisor_would(house, job)
+    assert done(house, begun).state is OperationState.DONE
+    return newest(house, job)
+
+
+def test_an_undropped_variant_goes_on_where_the_drop_ended_it(house: House) -> None:
+    made = experiment(house)
+    ended = dropped(house, "same", RunState.RUNNING)
+    (mark,) = house.face.experiment(made.id).decisions
+    assert mark.run == ended.id
+    plan = house.face.undrop("same", UndropRequest(dry_run=True))
+    assert plan.resumes and plan.run is None and "resumed where the drop stopped it" in plan.steps[1]
+    assert house.face.experiment(made.id).decisions == (mark,) and newest(house, "same") == ended
+    taken_back = house.face.acting("anna").undrop("same", UndropRequest())
+    run = newest(house, "same")
+    assert taken_back == replace(plan, run=run.id)
+    assert (run.state, run.checkpoints, run.version, run.from_savepoint) == (RunState.WANTED, ended.checkpoints, ended.version, None)
+    said = next(one for one in house.face.events() if one.kind == "job.undropped")
+    assert (said.job, said.subject, said.actor) == ("a", "same", "anna")
+    not_dropped(house, "same")
+    house.reopen().rebuild_catalog()
+    assert house.face.experiment(made.id).decisions == ()
+
+
+def not_dropped(house: House, job: str) -> None:
+    for dry_run in (True, False):
+        with pytest.raises(Conflict) as found:
+            house.face.undrop(job, UndropRequest(dry_run))
+        assert found.value.code == "decision.not_dropped"
+
+
+def test_a_variant_that_did_not_run_is_only_unmarked(house: House) -> None:
+    made = experiment(house)
+    ended = dropped(house, "same", RunState.STOPPED)
+    done_with = house.face.undrop("same", UndropRequest())
+    assert isinstance(done_with, UndropPlan) and (done_with.resumes, done_with.run) == (False, None)
+    assert newest(house, "same") == ended and house.face.experiment(made.id).decisions == ()
+    house.face.promote("same", PromoteRequest(dry_run=True))
+
+
+def test_one_that_was_resumed_by_hand_meanwhile_is_left_alone(house: House) -> None:
+    experiment(house)
+    dropped(house, "same", RunState.RUNNING)
+    house.face.resume("same", ResumeRequest())
+    house.see(newest(house, "same"), RunState.STOPPED)
+    assert house.face.undrop("same", UndropRequest()).run is None
+    assert len(house.face.job("same").runs) == 2
+
+
+def test_what_keeps_it_from_going_on_is_said_and_leaves_it_without_mark(house: House) -> None:
+    made = experiment(house)
+    ended = dropped(house, "same", RunState.RUNNING)
+    unfinished = Wanted(ended.id, StopWanted(at_once=False, savepoint=True, operation=OperationId("o-1")))
+    house.face.parts.files.write(house.face.layout.wanted_file(ended.job), unfinished)
+    with pytest.raises(Conflict) as found:
+        house.face.undrop("same", UndropRequest())
+    assert found.value.code == "job.running"
+    assert house.face.experiment(made.id).decisions == () and newest(house, "same") == ended
+
+
+@pytest.mark.parametrize("job", ["a", "split"])
+def test_what_was_not_dropped_is_not_undropped(house: House, job: str) -> None:
+    experiment(house)
+    dropped(house, "same", RunState.STOPPED)
+    not_dropped(house, job)
+
+
+def test_a_promoted_or_forgotten_variant_is_not_undropped(house: House) -> None:
+    experiment(house)
+    done(house, house.face.promote("split", PromoteRequest()))
+    not_dropped(house, "split")
+    dropped(house, "same", RunState.STOPPED)
+    house.face.forget("same")
+    with pytest.raises(NotFound):
+        house.face.undrop("same", UndropRequest())
 
 
 def refused(house: House, job: str, code: str) -> None:
