@@ -1,4 +1,4 @@
-"""Navigation only: which pages there are, and what all of them share: the look, and what is under way."""
+"""Navigation only: which pages there are, and what all of them share: the look, and what stands around each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import dialogs, session
 from dashboard.navigation import PAGES, page
-from dashboard.views import operations
+from dashboard.views import frame
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -19,5 +19,5 @@ st.logo(str(ASSETS / "mark.svg"), size="medium", link=None)
 dialogs.page_begins()
 session.page_begins()
 chosen = st.navigation([page(name) for name in PAGES], position="top")
-operations.indicator()
+frame.draw()
 chosen.run()

@@ -187,7 +187,8 @@ class FakeFace:
         keeps = request.savepoint and not request.at_once
         taken = self._taken(job, TakeRequest(label=request.label), Reason.STOP).id if keeps else ""
         self._end(job, RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
-        done = Operation(OperationId(self._id("op")), "stop", JobName(job), OperationState.DONE, NOW_MS, NOW_MS, taken)
+        kind = "cancel" if request.at_once else "stop"
+        done = Operation(OperationId(self._id("op")), kind, JobName(job), OperationState.DONE, NOW_MS, NOW_MS, taken)
         return self._keep(done)
 
     def resume(self, job: str, request: ResumeRequest) -> Run | RestorePlan:

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import equivalents, formats, navigation, session
 from dashboard.equivalents import Equivalent
 from dashboard.views import (
     experiments_decisions,
@@ -22,10 +22,12 @@ from dashboard.views.commands import commands, said
 from dashboard.views.experiments_reading import Pair, pair
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import chip, errors_shown, message_box, page_header, when
+from pipelines.domain.decisions import Choice, StateFrom
 from pipelines.domain.experiments import Experiment
+from pipelines.domain.operations import Operation
 
-DECIDES = ("promote", "drop")
-"""Kinds of operations that decide about a variant."""
+DECIDES, STOPS = ("promote", "drop"), ("stop", "cancel")
+"""Kinds of operations that decide about a variant, and that stop a job."""
 
 
 def page() -> None:
@@ -55,10 +57,10 @@ def _experiment(one: Experiment, a: str, b: str) -> None:
         _back()
         if len(one.jobs) > 2:
             chosen = _choice(one.jobs, chosen)
-        commands([_compare(chosen), said("Show it", ["experiments", "--json"], "GET", f"/experiments/{one.id}")], key="experiment_command")
+        commands(_shell(one, chosen), key="experiment_command")
         _decide(one, chosen)
         on = live_switch()
-    operations.under_way(lambda about: about.kind in DECIDES and about.subject in one.jobs, key="experiment")
+    operations.under_way(partial(_concerns, one), key="experiment")
     experiments_decisions.notes(one)
     _side_by_side(chosen, on, one)
 
@@ -68,6 +70,21 @@ def _decide(one: Experiment, chosen: Pair) -> None:
     found = experiments_sides.detail_of(chosen.b)
     if found and found.summary.job.origin and not experiments_decisions.chosen(one, chosen.b):
         experiments_decisions.buttons(chosen.b)
+
+
+def _concerns(one: Experiment, about: Operation) -> bool:
+    return (about.kind in DECIDES and about.subject in one.jobs) or (about.kind in STOPS and about.job in one.jobs)
+
+
+def _shell(one: Experiment, chosen: Pair) -> tuple[Equivalent, ...]:
+    """Its commands, and those that decide about B."""
+    shows = said("Show it", ["experiments", "--json"], "GET", f"/experiments/{one.id}")
+    made, url = experiments_decisions.chosen(one, chosen.b), session.url()
+    if made is None:
+        decides = (equivalents.promote(chosen.b, url, StateFrom.PRESENT), equivalents.drop(chosen.b, url, with_savepoint=True))
+    else:
+        decides = (equivalents.undrop(chosen.b, url),) if made.choice is Choice.DROPPED else ()
+    return (_compare(chosen), shows, *decides)
 
 
 def _any_two(a: str, b: str) -> None:

@@ -1,20 +1,23 @@
-"""What becomes of a variant: promoted (its parent goes on with its code) or dropped. Said step by step before it is done, asked once."""
+"""What becomes of a variant: promoted (its parent goes on with its code), which is said step by step and asked once; or dropped, which
+can be taken back and is not asked about."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 
 import streamlit as st
 
-from dashboard import equivalents, formats, session
+from dashboard import equivalents, formats, session, undo
 from dashboard.dialogs import dialog
-from dashboard.views import operations, restore_plans
+from dashboard.views import operations, restore_plans, undoing
 from dashboard.views.commands import listed
 from dashboard.widgets import Tone, chip, error_box, errors_shown, message_box
-from pipelines.domain.decisions import Choice, Decision, DropPlan, PromotePlan, StateFrom
+from pipelines.domain.decisions import Choice, Decision, PromotePlan, StateFrom
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Experiment
+from pipelines.domain.operations import Operation
 from pipelines.domain.requests import DropRequest, PromoteRequest
 
 STATES = {
@@ -42,13 +45,21 @@ def notes(experiment: Experiment) -> None:
             saved = f" Its point before is savepoint {made.savepoint}." if made.savepoint else ""
             message_box(f"{made.job} was promoted {ago}", f"{made.parent} goes on with version {made.version}.{saved}", tone="blue")
         else:
-            message_box(f"{made.job} was dropped {ago}", "Its savepoints stay.", tone="blue")
+            _dropped(made.job, ago)
+
+
+def _dropped(job: str, ago: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"dropped_{job}"):
+        message_box(f"{job} was dropped {ago}", "Its savepoints and its output stay.", tone="blue")
+        if st.button("Undrop", icon=":material/undo:", key=f"undrop_{job}", help="Take it back: it goes on where the drop ended it"):
+            undrop(job)
 
 
 def buttons(job: str) -> None:
     """Promote and drop, for a variant that nothing was decided about."""
-    if st.button("Drop…", icon=":material/block:", key="decide_drop", help=f"End {job}, and keep that it was dropped"):
-        ask_drop(job)
+    ends = f"End {job} at its next batch boundary, with a savepoint, and mark it as dropped; it can be taken back"
+    if st.button("Drop", icon=":material/block:", key="decide_drop", help=ends):
+        drop(job)
     if st.button("Promote…", type="primary", icon=":material/verified_user:", key="decide_promote", help=f"Its parent goes on with {job}"):
         ask_promote(job)
 
@@ -73,20 +84,21 @@ def ask_promote(job: str) -> None:
     ask()
 
 
-def ask_drop(job: str) -> None:
-    """Opens the question with the plan."""
+def drop(job: str) -> None:
+    """Drops the variant; once it has ended, that is said with Undo."""
+    try:
+        begun = session.workspace().drop(job, DropRequest())
+        assert isinstance(begun, Operation)
+        operations.begin(begun)
+    except TidemarkError as error:
+        undo.refuse(error)
+    st.rerun()
 
-    @dialog(f"Drop {job}?")
-    def ask() -> None:
-        saved = st.checkbox("Take a savepoint when it stops", value=True, key="drop_savepoint")
-        plan = _planned(lambda: session.workspace().drop(job, DropRequest(savepoint=saved, dry_run=True)))
-        if isinstance(plan, DropPlan):
-            st.html(steps(plan.steps))
-        with st.expander("Command"):
-            listed([equivalents.drop(job, session.url(), with_savepoint=saved)])
-        _answer("Drop", plan is not None, lambda: session.workspace().drop(job, DropRequest(savepoint=saved)))
 
-    ask()
+def undrop(job: str) -> None:
+    """Takes a dropped variant back."""
+    undo.take_back(partial(undoing.undrop, job))
+    st.rerun()
 
 
 def _planned(ask: Callable[[], object]) -> object | None:

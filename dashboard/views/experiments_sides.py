@@ -8,18 +8,19 @@ import streamlit as st
 
 from dashboard import formats, navigation, session
 from dashboard.components.code_editor import code_editor
-from dashboard.views import experiments_decisions, versions_difference
+from dashboard.views import experiments_decisions, operations, versions_difference
 from dashboard.views.experiments_reading import Pair
 from dashboard.views.fork.drafts import difference
+from dashboard.views.job import actions
 from dashboard.widgets import chip, confirm, errors_shown, facts, message_box, state_chip, when
-from pipelines.domain.decisions import Decision
+from pipelines.domain.decisions import Choice, Decision
 from pipelines.domain.errors import NotFound
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.requests import StopRequest
 
 STOP, CANCEL, AGAIN, FORGET, OPEN = "Stop…", "Cancel at once…", "Fork again", "Forget…", "Open the job"
-PROMOTE, DROP = "Promote…", "Drop…"
+PROMOTE, DROP, UNDROP = "Promote…", "Drop", "Undrop"
 
 
 def detail_of(job: str) -> JobDetail | None:
@@ -67,6 +68,7 @@ def _actions(found: JobDetail, made: Decision | None) -> list[str]:
     live = found.summary.state is not None and found.summary.state.live
     again = [AGAIN] if found.summary.job.origin else []
     decides = [PROMOTE, DROP] if found.summary.job.origin and made is None else []
+    decides = [UNDROP] if made and made.choice is Choice.DROPPED else decides
     return [OPEN, *decides, *([STOP, CANCEL] if live else []), *again, *([] if live else [FORGET])]
 
 
@@ -79,16 +81,16 @@ def _act(found: JobDetail, wanted: str | None) -> None:
     elif wanted == PROMOTE:
         experiments_decisions.ask_promote(job.name)
     elif wanted == DROP:
-        experiments_decisions.ask_drop(job.name)
+        experiments_decisions.drop(job.name)
+    elif wanted == UNDROP:
+        experiments_decisions.undrop(job.name)
     elif wanted == STOP:
         says = f"**{job.name}** ends at its next batch boundary, with a savepoint to go on from."
-        confirm("Stop this job?", says, "Stop", lambda: workspace.stop(job.name, StopRequest()))
+        confirm("Stop this job?", says, "Stop", lambda: operations.begin(workspace.stop(job.name, StopRequest())))
     elif wanted == CANCEL:
-        says = f"**{job.name}** ends at once, without a savepoint. The batch that runs is lost and done again by a resume."
-        confirm("Cancel this job?", says, "Cancel the job", lambda: workspace.stop(job.name, StopRequest(savepoint=False, at_once=True)))
+        actions.ask_cancel(job.name)
     elif wanted == FORGET:
-        says = f"Deletes **{job.name}** with its runs, checkpoints and output. Its savepoints stay. This cannot be undone."
-        confirm("Forget this job?", says, "Forget", lambda: workspace.forget(job.name))
+        actions.ask_forget(found)
 
 
 def state(pair: Pair) -> None:

@@ -20,7 +20,7 @@ from pipelines.domain.operations import Operation, OperationState
 
 Fits = Callable[[Operation], bool]
 _NOTICED = ("stop", "cancel")
-"""Kinds whose end the job's page says itself."""
+"""Kinds whose end is said otherwise (`undoing`); that of a drop, too, unless it failed."""
 
 
 @dataclass
@@ -81,12 +81,17 @@ def ended(fits: Fits) -> list[Operation]:
 
 def draw(fits: Fits, *, key: str) -> list[Operation]:
     """Rows of those that fit, as of now; nothing where there is none. Returns what was drawn."""
-    shown = [one for one in look() if fits(one) and not (one.kind in _NOTICED and one.state is not OperationState.RUNNING)]
+    shown = [one for one in look() if fits(one) and not _noticed(one)]
     if shown:
         with st.container(border=True, key=f"card_operations_{key}", gap=None):
             for one in shown:
                 row(one, key=key)
     return shown
+
+
+def _noticed(one: Operation) -> bool:
+    ended = one.state is not OperationState.RUNNING
+    return (ended and one.kind in _NOTICED) or (one.kind == "drop" and one.state is OperationState.DONE)
 
 
 def under_way(fits: Fits, *, key: str) -> None:
@@ -147,13 +152,7 @@ def _next(operation: Operation, key: str) -> None:
 
 def indicator() -> None:
     """What is under way, in the top bar of every page; nothing while nothing is."""
-    st.fragment(_indicator, run_every=2)()
-
-
-def _indicator() -> None:
-    if not session.is_open():
-        return
-    with st.container(key="under_way"), errors_shown():
+    with st.container(key="under_way"):
         running = [one for one in look() if one.state is OperationState.RUNNING]
         if running:
             with st.popover(f"{len(running)} under way", icon=":material/progress_activity:", key="under_way_list", type="tertiary"):

@@ -18,6 +18,8 @@ ACTIONS: dict[str, tuple[str, Tone]] = {
     "refuse": ("refused", "red"),
 }
 """What happens with a sink, in a word and its tone."""
+KEPT = "The point it stands at now is kept as a savepoint first, so nothing is lost."
+"""Of a resume that goes back in time."""
 
 
 def draw(plan: RestorePlan) -> None:

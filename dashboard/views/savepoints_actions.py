@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from dashboard import formats, navigation, session
-from dashboard.views import operations
+from dashboard.views import operations, restore_plans
 from dashboard.widgets import confirm, error_box, message_box
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.requests import ResumeRequest
@@ -42,8 +42,8 @@ def ask_resume(savepoint: Savepoint) -> None:
     assert isinstance(plan, RestorePlan)
     sinks = "".join(f"\n- **{sink.query}** ({sink.sink}): {sink.message}" for sink in plan.sinks)
     says = f"**{savepoint.job}** begins again at batch {savepoint.batch:,}, with the code it ran last and with its own query id.\n{sinks}"
-    details = f"{formats.count(plan.files)} files, {formats.size(plan.bytes)}, {formats.size(plan.new_bytes)} of them new ({plan.how})."
-    confirm("Go back to this savepoint?", says, "Resume from here", lambda: _resume(savepoint), details=details)
+    costs = f"{formats.count(plan.files)} files, {formats.size(plan.bytes)}, {formats.size(plan.new_bytes)} of them new ({plan.how})."
+    confirm("Go back to this savepoint?", says, "Resume from here", lambda: _resume(savepoint), details=f"{restore_plans.KEPT} {costs}")
 
 
 def _resume(savepoint: Savepoint) -> None:

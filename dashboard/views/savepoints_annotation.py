@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from html import escape
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import formats, session, undo
+from dashboard.views import savepoints_actions
 from dashboard.views.savepoints_filters import past
-from dashboard.widgets import chip, errors_shown
+from dashboard.widgets import chip
 from pipelines.domain.annotations import MOST_LABEL, MOST_NOTE
+from pipelines.domain.errors import Conflict, TidemarkError
 from pipelines.domain.moments import day_end_ms
 from pipelines.domain.requests import AnnotateRequest
 from pipelines.domain.savepoints import Savepoint
 
+Changes = Sequence[tuple[Savepoint, Savepoint]]
+"""Savepoints as they were and as they are."""
 UNTIL = "After this day it may be disposed of. Nothing disposes of it by itself."
 
 
@@ -81,12 +87,9 @@ def _fields(savepoint: Savepoint, open_for: str) -> None:
             st.caption(UNTIL)
         with st.container(horizontal=True):
             save = st.form_submit_button("Save", type="primary", icon=":material/check:", key=f"{place}_save")
-            drop = st.form_submit_button("Cancel", key=f"{place}_cancel")
-    if save:
-        with errors_shown():
-            _save(savepoint, AnnotateRequest(_other(label, savepoint.label), _other(note, savepoint.note), until_ms))
-            drop = True
-    if drop:
+            close = st.form_submit_button("Cancel", key=f"{place}_cancel")
+    request = AnnotateRequest(_other(label, savepoint.label), _other(note, savepoint.note), until_ms)
+    if close or (save and (request == AnnotateRequest() or annotate([savepoint], request))):
         st.session_state.pop(open_for, None)
         st.rerun()
 
@@ -96,6 +99,56 @@ def _other(typed: str | None, before: str) -> str | None:
     return None if (typed or "") == before else typed or ""
 
 
-def _save(savepoint: Savepoint, request: AnnotateRequest) -> None:
-    if request != AnnotateRequest():
-        session.workspace().annotate(savepoint.id, request)
+def annotate(chosen: Sequence[Savepoint], request: AnnotateRequest) -> bool:
+    """Changes what is said of each, and offers to put back what each said before; whether all are done."""
+    changes: list[tuple[Savepoint, Savepoint]] = []
+
+    def change(one: Savepoint) -> None:
+        before = session.workspace().savepoint(one.id)
+        changes.append((before, session.workspace().annotate(one.id, request)))
+
+    done = savepoints_actions.each(chosen, change)
+    changed = [(before, after) for before, after in changes if _words(before) != _words(after)]
+    if changed:
+        undo.offer(f"{_names(changed)} of {_which(changed)} changed".capitalize(), partial(_put_back, changed))
+    return done
+
+
+def _words(one: Savepoint) -> tuple[object, ...]:
+    return (one.label, one.note, one.best_before_ms)
+
+
+def _names(changes: Changes) -> str:
+    """What was changed of any of them: `label and note`."""
+    names = ("label", "note", "best-before date")
+    found = [name for place, name in enumerate(names) if any(_words(one)[place] != _words(other)[place] for one, other in changes)]
+    return " and ".join(filter(None, (", ".join(found[:-1]), found[-1])))
+
+
+def _which(changes: Changes) -> str:
+    return formats.short_id(changes[0][0].id) if len(changes) == 1 else f"{len(changes):,} savepoints"
+
+
+def _put_back(changes: Changes) -> str:
+    """Each gets its own former words; one that says something else by now keeps that."""
+    failed: list[TidemarkError] = []
+    for before, after in changes:
+        try:
+            _put_one_back(before, after)
+        except TidemarkError as error:
+            failed.append(error)
+    if len(failed) == len(changes):
+        raise failed[0]
+    if failed:
+        return f"{len(changes) - len(failed):,} of {len(changes):,} are as before. {failed[0].message}"
+    return f"{_names(changes)} of {_which(changes)} as before".capitalize()
+
+
+def _put_one_back(before: Savepoint, after: Savepoint) -> None:
+    if _words(session.workspace().savepoint(before.id)) != _words(after):
+        said = f"{formats.short_id(before.id)} was annotated again meanwhile"
+        raise Conflict("annotation.changed_since", said, "It stays as it is now.")
+    label = None if before.label == after.label else before.label
+    note = None if before.note == after.note else before.note
+    until_ms = None if before.best_before_ms == after.best_before_ms else before.best_before_ms or 0
+    session.workspace().annotate(before.id, AnnotateRequest(label, note, until_ms))

@@ -73,7 +73,7 @@ def ask_label(chosen: Sequence[Savepoint]) -> None:
             with st.expander("Command", icon=":material/terminal:"):
                 listed([equivalents.annotate(one.id, session.url(), label=label) for one in chosen[: savepoints_exports.MOST_SAID]])
         yes = st.button("Save", type="primary", icon=":material/check:", key="bulk_label_yes", disabled=request == AnnotateRequest())
-        if yes and savepoints_actions.each(chosen, lambda one: session.workspace().annotate(one.id, request)):
+        if yes and savepoints_annotation.annotate(chosen, request):
             st.rerun()
 
     ask()

@@ -143,7 +143,7 @@ def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlo
             return
         if outlook.plan:
             restore_plans.draw(outlook.plan)
-            st.caption(resuming.KEPT)
+            st.caption(restore_plans.KEPT)
         else:
             facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant))])
         if outlook.why_not:

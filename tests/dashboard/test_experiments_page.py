@@ -155,7 +155,7 @@ def test_a_promotion_may_begin_at_the_savepoint(opened: Opener) -> None:
 
 def test_a_dropped_variant_is_marked_and_asked_about_no_more(opened: Opener) -> None:
     face = FakeFace.sample()
-    answered(asked(opened(face, "experiments", experiment="ex-1"), "decide_drop"), "decide_drop", "decide_yes")
+    app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
     assert ("drop", DropRequest()) in face.calls
     app = opened(face, "experiments", experiment="ex-1")
     assert "was dropped" in said(app) and "decide_drop" not in [one.key for one in app.button]

@@ -15,7 +15,7 @@ from dashboard.views.job.notices import Notice
 from dashboard.views.job.resuming import savepoint_words
 from dashboard.widgets import confirm, errors_shown
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.jobs import Job
+from pipelines.domain.jobs import JobDetail
 from pipelines.domain.requests import StopRequest, TakeRequest
 from pipelines.domain.savepoints import Savepoint
 
@@ -89,20 +89,31 @@ def ask_cancel(job: str) -> None:
     confirm("Cancel at once?", says, "Cancel the run", cancel)
 
 
-def ask_forget(name: str, job: Job) -> None:
+def ask_forget(detail: JobDetail) -> None:
     """Removes the job, but not its savepoints; of one that runs elsewhere only what is known of it here goes."""
+    name, attached = detail.summary.job.name, detail.summary.job.attached
     kept = len(session.workspace().savepoints(name))
-    says = f"This deletes **{name}** with its runs, logs, checkpoints and output. It cannot be undone."
-    if job.attached:
-        says = f"**{name}** is watched no more. It runs on where it runs: its checkpoint and its output are not touched."
+    says = _watched_no_more(name) if attached else _deletes(detail)
     stay = f"Its {formats.plural(kept, 'savepoint')} stay, and can be forked." if kept else "It has no savepoint, so its state goes too."
 
     def forget() -> None:
         session.workspace().forget(name)
-        session.select(job="", tab="")
-        navigation.go("overview")
+        if session.selected("job"):
+            session.select(job="", tab="")
+            navigation.go("overview")
 
-    confirm("Forget this job?", says, "Forget it", forget, details=stay if kept or not job.attached else "")
+    confirm("Forget this job?", says, "Forget it", forget, details=stay if kept or not attached else "")
+
+
+def _watched_no_more(name: str) -> str:
+    stays = "It runs on where it runs: its checkpoint and its output are not touched."
+    return f"**{name}** is watched no more, and what was measured of it here is deleted. {stays}"
+
+
+def _deletes(detail: JobDetail) -> str:
+    runs, held = formats.plural(len(detail.runs), "run"), detail.summary.checkpoint_bytes
+    checkpoint = f"its checkpoint ({formats.size(held)})" if held else "its checkpoint"
+    return f"This deletes **{detail.summary.job.name}**: its {runs} with their logs, {checkpoint} and its output. It cannot be undone."
 
 
 def _command(said: equivalents.Equivalent) -> None:

@@ -71,7 +71,7 @@ def _more(name: str, detail: JobDetail, running: bool) -> None:
             if st.button("Cancel at once…", icon=":material/cancel:", type="tertiary", key="cancel"):
                 actions.ask_cancel(name)
         elif st.button("Forget this job…", icon=":material/delete:", type="tertiary", key="forget"):
-            actions.ask_forget(name, job)
+            actions.ask_forget(detail)
         listed(_equivalents(name, running, job.attached))
 
 

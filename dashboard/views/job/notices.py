@@ -7,11 +7,9 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
-from dashboard.views import operations
-from dashboard.widgets import error_box, errors_shown
+from dashboard import formats, navigation
+from dashboard.widgets import error_box
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.operations import OperationState
 from pipelines.domain.savepoints import Savepoint
 
 
@@ -33,8 +31,6 @@ def say(notice: Notice) -> None:
 
 def draw(job: str) -> None:
     """The newest notice about `job`, if there is one."""
-    with errors_shown():
-        stopped(job)
     notice = st.session_state.get("notice")
     if not isinstance(notice, Notice) or notice.job != job:
         return
@@ -80,13 +76,3 @@ def _put_away() -> None:
 def put_away() -> None:
     """Takes the notice away, of whichever job it is."""
     st.session_state.pop("notice", None)
-
-
-def stopped(job: str) -> None:
-    """Once the job's stop has ended: its savepoint, or its error, as a notice."""
-    for ended in operations.ended(lambda one: one.job == job and one.kind in ("stop", "cancel")):
-        operations.put_away(ended.id)
-        if ended.state is OperationState.FAILED:
-            say(Notice(job, error=TidemarkError(ended.error_code, ended.error_message, ended.error_hint)))
-        elif ended.result:
-            say(Notice(job, session.workspace().savepoint(ended.result), title="Stopped, with a savepoint"))

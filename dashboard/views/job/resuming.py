@@ -18,7 +18,6 @@ from pipelines.domain.requests import ResumeRequest
 from pipelines.domain.savepoints import RestorePlan, RetainedBatch, Savepoint
 
 STOPPED, SAVEPOINT, BATCH = "Where it stopped", "From a savepoint", "Go back to a batch"
-KEPT = "The point it stands at now is kept as a savepoint first, so nothing is lost."
 
 
 def why_not(detail: JobDetail) -> str:
@@ -117,7 +116,7 @@ def _planned(job: str, request: ResumeRequest) -> bool:
         return False
     if isinstance(plan, RestorePlan):
         restore_plans.draw(plan)
-        st.caption(KEPT)
+        st.caption(restore_plans.KEPT)
     return not (isinstance(plan, RestorePlan) and restore_plans.refusal(plan))
 
 

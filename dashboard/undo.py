@@ -1,0 +1,102 @@
+"""One notice at the foot of every page: what was just done, with the button that takes it back.
+
+It is of one browser's session, stays over reruns and from page to page, and goes after twenty seconds, when it is put away, or when
+another one takes its place. What could not be taken back stays until it is put away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+
+import streamlit as st
+
+from dashboard import session
+from dashboard.widgets import chip
+from pipelines.domain.errors import TidemarkError
+
+OFFERED_MS = 20_000
+SAID_MS = 6_000
+"""How long it is said that something was taken back."""
+_NOTICE, _TAKEN_BACK = "undo_notice", "undo_taken_back"
+Undo = Callable[[], str]
+"""Takes back what was done; answers with how things stand now, and raises TidemarkError where it cannot."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What is said until a moment (epoch ms; None: until it is put away), and what its button does."""
+
+    words: str
+    until_ms: float | None
+    undo: Undo | None = None
+    action: str = "Undo"
+    refusal: TidemarkError | None = None
+
+
+def offer(words: str, undo: Undo, *, action: str = "Undo") -> None:
+    """Says what was done, with a button that takes it back.
+
+    >>> offer("Label of sp-1a2b3c4d changed", put_back)
+    """
+    _say(Notice(words, session.now_ms() + OFFERED_MS, undo, action))
+
+
+def refuse(error: TidemarkError) -> None:
+    """Says what could not be done."""
+    _say(Notice(error.message, None, refusal=error))
+
+
+def put_away() -> None:
+    """Takes the notice away."""
+    st.session_state.pop(_NOTICE, None)
+
+
+def _say(notice: Notice) -> None:
+    st.session_state[_NOTICE] = notice
+
+
+def draw() -> None:
+    """The notice, as long as there is one; drawn by what stands around every page, which is drawn anew where something was taken back."""
+    if st.session_state.pop(_TAKEN_BACK, False) and session.refreshing():
+        st.rerun()
+    notice = st.session_state.get(_NOTICE)
+    if not isinstance(notice, Notice) or _over(notice):
+        put_away()
+        return
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False, gap="small", key="undo_notice"):
+        st.html(_said(notice), width="stretch")
+        if notice.undo:
+            st.button(notice.action, icon=_icon(notice), key="undo", on_click=_clicked, args=(notice.undo,))
+        st.button("", icon=":material/close:", type="tertiary", key="undo_away", help="Put away", on_click=put_away)
+
+
+def _clicked(undo: Undo) -> None:
+    """As a callback, so that a click in the last moment counts, too."""
+    take_back(undo)
+    st.session_state[_TAKEN_BACK] = True
+
+
+def _over(notice: Notice) -> bool:
+    return notice.until_ms is not None and session.now_ms() > notice.until_ms
+
+
+def _icon(notice: Notice) -> str:
+    return ":material/undo:" if notice.action == "Undo" else ":material/play_arrow:"
+
+
+def take_back(undo: Undo) -> None:
+    """Does it, and says what came of it."""
+    try:
+        _say(Notice(undo(), session.now_ms() + SAID_MS))
+    except TidemarkError as error:
+        refuse(error)
+
+
+def _said(notice: Notice) -> str:
+    error = notice.refusal
+    if error is None:
+        return f'<div class="tm-undo" role="status" data-testid="undo">{escape(notice.words)}</div>'
+    hint = f"<p>{escape(error.hint)}</p>" if error.hint else ""
+    return f'<div class="tm-undo" role="alert" data-testid="undo">{escape(error.message)} {chip(error.code, "red", mono=True)}{hint}</div>'

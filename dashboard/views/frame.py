@@ -1,0 +1,28 @@
+"""What stands around every page and refreshes itself: what is under way (above), what was just done and can be taken back (below)."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import session, undo
+from dashboard.dialogs import redraw
+from dashboard.views import operations, undoing
+from dashboard.widgets import errors_shown
+
+REFRESH_SECONDS = 2
+
+
+def draw() -> None:
+    """Draws it, and again every two seconds; all of it floats, so the page beneath never moves."""
+    st.fragment(_draw, run_every=REFRESH_SECONDS)()
+
+
+def _draw() -> None:
+    if not session.is_open():
+        return
+    with st.container(key="frame"):
+        with errors_shown():
+            operations.indicator()
+            if undoing.see() and session.refreshing():
+                redraw()
+        undo.draw()

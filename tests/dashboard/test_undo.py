@@ -1,0 +1,218 @@
+"""What can be taken back is not asked about: a notice says what was done, and its button puts things as they were."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard import undo
+from pipelines.domain.decisions import Choice
+from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.ids import JobName, OperationId
+from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.requests import AnnotateRequest, DropRequest, ResumeRequest, StopRequest, UndropRequest
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint
+from tests import samples
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said
+from tests.faces import NOW_MS, FakeFace
+
+FIRST, SECOND = "sp-000000000002", "sp-000000000003"
+JOB, SPLIT = "post_engagement", "post_engagement_split"
+UNTIL_MS = 1_900_000_000_000
+
+
+def notice(app: AppTest) -> str:
+    """What the notice says; empty where there is none."""
+    return next((str(one.proto.body) for one in app.get("html") if 'data-testid="undo"' in str(one.proto.body)), "")
+
+
+def labelled(app: AppTest, label: str) -> AppTest:
+    """The page of one savepoint after its label was changed in place."""
+    app = clicked(app, "annotate_catalog")
+    app.text_input(key=f"annotation_{FIRST}_label").set_value(label)
+    return clicked(app, f"annotation_{FIRST}_save")
+
+
+def words(face: FakeFace) -> dict[str, tuple[str, str, int | None]]:
+    return {one.id: (one.label, one.note, one.best_before_ms) for one in face.savepoints()}
+
+
+def test_what_was_said_of_a_savepoint_comes_back(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.annotate(FIRST, AnnotateRequest(note="why", best_before_ms=UNTIL_MS))
+    before = words(face)
+    app = clicked(opened(face, "savepoints", savepoint=FIRST), "annotate_catalog")
+    place = f"annotation_{FIRST}"
+    app.text_input(key=f"{place}_label").set_value("renamed")
+    app.text_area(key=f"{place}_note").set_value("")
+    app.date_input(key=f"{place}_until").set_value(None)
+    app = clicked(app, f"{place}_save")
+    assert words(face)[FIRST] == ("renamed", "", None)
+    assert "Label, note and best-before date of sp-00000000 changed" in notice(app) and 'role="status"' in notice(app)
+    app = clicked(app, "undo")
+    assert words(face) == before
+    assert face.calls[-1] == ("annotate", AnnotateRequest("before ads", "why", UNTIL_MS))
+    assert "as before" in notice(app) and "before ads" in said(app)
+    assert "undo" not in [one.key for one in app.button]
+
+
+def test_each_of_several_gets_its_own_words_back(opened: Opener) -> None:
+    face = FakeFace.sample()
+    before = words(face)
+    assert before[FIRST] != before[SECOND]
+    app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
+    app = answered(app, "bulk_label", "bulk_label_yes")
+    assert "Label of 2 savepoints changed" in notice(app)
+    app = clicked(app, "undo")
+    assert words(face) == before
+    assert "Label of 2 savepoints as before" in notice(app)
+
+
+def test_what_somebody_wrote_meanwhile_stays(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
+    app = answered(app, "bulk_label", "bulk_label_yes")
+    face.annotate(FIRST, AnnotateRequest(note="of somebody else"))
+    app = clicked(app, "undo")
+    assert words(face)[FIRST] == ("audit", "of somebody else", None) and words(face)[SECOND][0] == ""
+    assert "1 of 2 are as before. sp-00000000 was annotated again meanwhile" in notice(app)
+
+
+def test_one_that_is_gone_is_said_until_it_is_put_away(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    app = labelled(opened(face, "savepoints", savepoint=FIRST), "renamed")
+    face.dispose(FIRST)
+    monkeypatch.setattr(undo, "SAID_MS", -1)
+    app = clicked(app, "undo")
+    assert "savepoint.not_found" in notice(app) and 'role="alert"' in notice(app)
+    app.run()
+    assert "savepoint.not_found" in notice(app)
+    assert notice(clicked(app, "undo_away")) == ""
+
+
+def test_what_changes_nothing_has_nothing_to_undo(opened: Opener) -> None:
+    assert notice(labelled(opened(FakeFace.sample(), "savepoints", savepoint=FIRST), " before ads ")) == ""
+
+
+def test_the_ones_that_were_changed_are_offered_where_another_failed(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face, usual = FakeFace.sample(), FakeFace.annotate
+
+    def some(self: FakeFace, savepoint: str, request: AnnotateRequest) -> Savepoint:
+        if savepoint == SECOND:
+            raise Unavailable("storage.full", "The disk is full.", "Make room.")
+        return usual(self, savepoint, request)
+
+    monkeypatch.setattr(FakeFace, "annotate", some)
+    app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
+    app = answered(app, "bulk_label", "bulk_label_yes")
+    assert "storage.full" in said(app)
+    clicked(app.run(), "undo")
+    assert words(face)[FIRST][0] == "before ads"
+
+
+def test_it_stays_over_reruns_until_another_one_or_its_time(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    app = labelled(opened(face, "savepoints", savepoint=FIRST), "one")
+    assert "changed" in notice(app.run())
+    app = labelled(app, "two")
+    app = clicked(app, "undo")
+    assert words(face)[FIRST][0] == "one", "the last change alone is taken back"
+    monkeypatch.setattr(undo, "OFFERED_MS", -1)
+    app = labelled(app, "three")
+    assert notice(app) == "" and "undo" not in [one.key for one in app.button]
+
+
+def test_a_click_in_the_last_moment_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    app = labelled(opened(face, "savepoints", savepoint=FIRST), "renamed")
+    kept = app.session_state["undo_notice"]
+    monkeypatch.setattr(undo.session, "now_ms", lambda: kept.until_ms + 1)
+    clicked(app, "undo")
+    assert words(face)[FIRST][0] == "before ads"
+
+
+def test_a_stopped_job_goes_on_where_it_stopped(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = answered(asked(opened(face, "job", job=JOB), "stop"), "stop", "stop_yes")
+    assert f"{JOB} stopped at batch 9" in notice(app) and app.button(key="undo").label == "Resume"
+    assert "Stopped, with a savepoint" in said(app)
+    app = clicked(app, "undo")
+    assert face.calls[-1] == ("resume", ResumeRequest()) and face.runs[JOB][-1].state is RunState.RUNNING
+    assert "goes on where it stopped" in notice(app) and "Stopped, with a savepoint" not in said(app)
+
+
+def test_a_cancelled_job_goes_on_too(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = agreed(asked(opened(face, "job", job=JOB), "cancel"), "cancel")
+    assert f"{JOB} was cancelled" in notice(app)
+    clicked(app, "undo")
+    assert face.runs[JOB][-1].state is RunState.RUNNING
+
+
+def test_one_that_somebody_resumed_already_says_so(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = answered(asked(opened(face, "job", job=JOB), "stop"), "stop", "stop_yes")
+    face.resume(JOB, ResumeRequest())
+    app = clicked(app, "undo")
+    assert "job.running" in notice(app) and len(face.runs[JOB]) == 2
+
+
+def test_a_stop_from_an_experiment_is_followed_and_offers_the_same(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "experiments", experiment="ex-1")
+    app.menu_button(key="side_A").click("Stop…").run()
+    app.menu_button(key="side_A").click("Stop…")
+    app = clicked(app, "confirm_yes")
+    assert ("stop", StopRequest()) in face.calls
+    assert f"{JOB} stopped at batch 9" in notice(app)
+
+
+def test_a_dropped_variant_is_taken_back(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.resume(SPLIT, ResumeRequest())
+    app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
+    assert ("drop", DropRequest()) in face.calls and face.runs[SPLIT][-1].state is RunState.STOPPED
+    assert f"{SPLIT} was dropped" in notice(app) and "ended-drop" not in said(app)
+    assert [one.choice for one in face.experiment("ex-1").decisions] == [Choice.DROPPED]
+    app = clicked(app, "undo")
+    assert face.experiment("ex-1").decisions == () and face.runs[SPLIT][-1].state is RunState.RUNNING
+    assert "goes on where it was stopped" in notice(app) and "decide_drop" in [one.key for one in app.button]
+
+
+@pytest.mark.parametrize("way", ["the note", "the menu"])
+def test_one_that_was_dropped_long_ago_is_taken_back_where_it_is_shown(opened: Opener, way: str) -> None:
+    face = FakeFace.sample()
+    face.drop(SPLIT, DropRequest())
+    app = opened(face, "experiments", experiment="ex-1")
+    assert notice(app) == "" and f"undrop {SPLIT}" in "".join(one.value for one in app.code)
+    app = clicked(app, f"undrop_{SPLIT}") if way == "the note" else app.menu_button(key="side_B").click("Undrop").run()
+    assert face.calls[-1] == ("undrop", UndropRequest()) and face.experiment("ex-1").decisions == ()
+    assert "it does not run" in notice(app) and "was dropped" not in said(app)
+
+
+def test_a_fork_outside_of_experiments_is_resumed_instead(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.resume(SPLIT, ResumeRequest())
+    face.experiments_by_id.clear()
+    app = opened(face, "experiments", a=JOB, b=SPLIT)
+    app.menu_button(key="side_B").click("Drop").run()
+    assert app.button(key="undo").label == "Resume" and f"{SPLIT} was dropped" in notice(app)
+    clicked(app, "undo")
+    assert face.runs[SPLIT][-1].state is RunState.RUNNING
+
+
+def test_a_refused_drop_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: FakeFace, job: str, request: DropRequest) -> None:
+        raise Conflict("decision.made", "That was decided already", "Fork again.")
+
+    monkeypatch.setattr(FakeFace, "drop", refuse)
+    assert "decision.made" in notice(clicked(opened(FakeFace.sample(), "experiments", experiment="ex-1"), "decide_drop"))
+
+
+def test_a_drop_that_failed_stays_among_the_operations(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = Operation(OperationId("op-drop"), "drop", JobName(SPLIT), OperationState.RUNNING, NOW_MS, subject=SPLIT)
+    failed = samples.failed(begun, Unavailable("storage.full", "The disk is full.", "Make room."))
+    monkeypatch.setattr(FakeFace, "drop", lambda self, job, request: self._keep(failed))
+    app = clicked(opened(FakeFace.sample(), "experiments", experiment="ex-1"), "decide_drop")
+    assert "ended-drop" in said(app) and "storage.full" in said(app) and notice(app) == ""
