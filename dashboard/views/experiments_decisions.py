@@ -24,12 +24,19 @@ STATES = {
     StateFrom.PRESENT: "Its own present state: what it has written stays, what comes is the new code's",
     StateFrom.SAVEPOINT: "The savepoint they parted at: all since then is done again by the new code",
 }
+UNDROPS = "Take it back: it goes on where the drop ended it"
 TONES: dict[Choice, Tone] = {Choice.PROMOTED: "green", Choice.DROPPED: "gray"}
 
 
 def chosen(experiment: Experiment | None, job: str) -> Decision | None:
     """What was decided about `job`, None where nothing was."""
     return next((one for one in experiment.decisions if one.job == job), None) if experiment else None
+
+
+def of_job(job: str) -> tuple[Experiment, Decision] | None:
+    """What an experiment decided about `job`, None where none did."""
+    every = session.workspace().experiments()
+    return next(((one, made) for one in every for made in [chosen(one, job)] if made), None)
 
 
 def badge(made: Decision) -> str:
@@ -51,7 +58,7 @@ def notes(experiment: Experiment) -> None:
 def _dropped(job: str, ago: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"dropped_{job}"):
         message_box(f"{job} was dropped {ago}", "Its savepoints and its output stay.", tone="blue")
-        if st.button("Undrop", icon=":material/undo:", key=f"undrop_{job}", help="Take it back: it goes on where the drop ended it"):
+        if st.button("Undrop", icon=":material/undo:", key=f"undrop_{job}", help=UNDROPS):
             undrop(job)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import undo
+from dashboard.views.fork import drafts
 from pipelines.domain.decisions import Choice
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import JobName, OperationId
@@ -14,7 +17,7 @@ from pipelines.domain.requests import AnnotateRequest, DropRequest, ResumeReques
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from tests import samples
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -216,3 +219,52 @@ def test_a_drop_that_failed_stays_among_the_operations(opened: Opener, monkeypat
     monkeypatch.setattr(FakeFace, "drop", lambda self, job, request: self._keep(failed))
     app = clicked(opened(FakeFace.sample(), "experiments", experiment="ex-1"), "decide_drop")
     assert "ended-drop" in said(app) and "storage.full" in said(app) and notice(app) == ""
+
+
+def test_a_dropped_job_says_so_on_its_page_and_is_taken_back_there(opened: Opener) -> None:
+    face = FakeFace.sample()
+    assert "undrop" not in [one.key for one in opened(face, "job", job=SPLIT).button]
+    face.drop(SPLIT, DropRequest())
+    app = opened(face, "job", job=SPLIT)
+    assert "experiments?experiment=ex-1" in said(app) and "Dropped" in said(app)
+    app = clicked(app, "undrop")
+    assert face.experiment("ex-1").decisions == () and "Dropped" not in said(app)
+
+
+def test_a_variant_that_was_removed_comes_back_as_it_was_typed(opened: Opener) -> None:
+    app = clicked(opened(FakeFace.sample(), "fork", savepoint=FIRST), "fork_add")
+    app.text_input(key=f"fork_name_{FIRST}_B").set_value("typed").run()
+    app.text_area(key=f"fork_confs_{FIRST}_B").set_value("spark.x=2").run()
+    app = clicked(app, "fork_remove")
+    assert "typed removed" in notice(app) and "fork_remove" not in [one.key for one in app.button]
+    app = clicked(app, "undo")
+    assert selected(app, "variant") == "B"
+    assert app.text_input(key=f"fork_name_{FIRST}_B").value == "typed"
+    assert app.text_area(key=f"fork_confs_{FIRST}_B").value == "spark.x=2"
+
+
+def test_where_there_is_no_room_it_says_so() -> None:
+    face = FakeFace.sample()
+    draft = drafts.begin(face.manifest(FIRST), set())
+    for _ in drafts.LETTERS[1:]:
+        draft = draft.added(set())
+    gone = draft.variants[1]
+    assert [one.letter for one in draft.without("B").restored(gone).variants] == list(drafts.LETTERS)
+    other = draft.without("B").without("C").added(set())
+    assert [one.name for one in other.restored(gone).variants].count(gone.name) == 2, "under another letter"
+    with pytest.raises(Conflict) as found:
+        draft.restored(gone)
+    assert found.value.code == "fork.full"
+
+
+def test_code_that_another_script_took_the_place_of_comes_back(opened: Opener, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("x = 1\ny = (\n")
+    app = opened(FakeFace.sample(), "fork", savepoint=FIRST)
+    app.text_input(key="fork_path").set_value(str(broken)).run()
+    app = clicked(app, "fork_load_now")
+    assert "broken.py loaded in place of the code" in notice(app)
+    app = clicked(app, "fork_load_original")
+    assert not app.button(key="fork_start").disabled
+    app = clicked(app, "undo")
+    assert "Line 2" in app.button(key="fork_start").help and "broken.py is back" in notice(app)

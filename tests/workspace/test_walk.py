@@ -1,4 +1,4 @@
-"""The whole walk with real Spark: run, savepoint, fork, restart of the server, compare, stop, resume, kill, back in time, promote."""
+"""The whole walk with real Spark: run, savepoint, fork, restart of the server, compare, drop and undrop, kill, back in time, promote."""
 
 from __future__ import annotations
 
@@ -10,9 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.decisions import Choice
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import CompareRequest, ForkRequest, PromoteRequest, ResumeRequest, RunRequest, TakeRequest
+from pipelines.domain.requests import (
+    CompareRequest,
+    DropRequest,
+    ExperimentRequest,
+    ForkRequest,
+    PromoteRequest,
+    ResumeRequest,
+    RunRequest,
+    TakeRequest,
+    UndropRequest,
+)
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
@@ -67,8 +78,8 @@ def test_walk(server: Server) -> None:
 
     saved = take(server, "a")
     until(lambda: server.face.savepoint(saved.id).trust is Trust.INTACT)
-    forked = server.face.fork(saved.id, ForkRequest("b", example.code("post_engagement.py") + "# a variant\n"))
-    assert isinstance(forked, Run)
+    variant = ForkRequest("b", example.code("post_engagement.py") + "# a variant\n")
+    experiment = server.face.start_experiment(ExperimentRequest("walk", saved.id, (variant,), with_parent=True))
 
     pids = {job: server.newest(job).pid for job in ("events", "a")}
     server.end()
@@ -78,7 +89,10 @@ def test_walk(server: Server) -> None:
     assert server.face.job("b").queries[0].query_id != server.face.job("a").queries[0].query_id
     first = assert_same_outputs(server, "a", "b")
 
-    server.stop("b", savepoint=False)
+    dropped = server.face.drop("b", DropRequest(savepoint=False))
+    assert isinstance(dropped, Operation)
+    until(lambda: server.face.operation(dropped.id).state is OperationState.DONE)
+    assert [one.choice for one in server.face.experiment(experiment.id).decisions] == [Choice.DROPPED]
     stopped = server.face.savepoint(server.stop("a", savepoint=True))
     assert (stopped.reason, stopped.job) == (Reason.STOP, "a") and stopped.batch > saved.batch
 
@@ -91,7 +105,9 @@ def test_walk(server: Server) -> None:
     exit_ = server.newest("a").exit
     assert exit_ is not None and exit_.reason == "killed"
     server.face.resume("a", ResumeRequest())
-    server.face.resume("b", ResumeRequest())
+    ended = server.newest("b")
+    assert server.face.undrop("b", UndropRequest()).run == server.newest("b").id != ended.id
+    assert server.newest("b").checkpoints == ended.checkpoints and not server.face.experiment(experiment.id).decisions
     server.await_batches("a", 2)
     server.await_batches("b", 2)
     until(lambda: server.face.compare(CompareRequest("a", "b")).equal > first)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import formats, session, undo
 from dashboard.views.fork import drafts, form, plans, starting
 from dashboard.views.fork.drafts import Draft, Variant
 from dashboard.widgets import chip, command, empty_state, errors_shown, message_box, page_header, when
@@ -120,6 +120,20 @@ def _add(manifest: Manifest, draft: Draft) -> None:
     st.rerun()
 
 
+def _remove(manifest: Manifest, draft: Draft, variant: Variant) -> None:
+    """Takes a variant out, with what was typed for it; that can come back."""
+
+    def put_back() -> str:
+        left = _draft(manifest).variants
+        back = _keep(manifest, _draft(manifest).restored(variant))
+        if session.selected("savepoint") == manifest.id:
+            session.select(variant=next(one.letter for one in back.variants if one not in left))
+        return f"{variant.name} is back as it was typed"
+
+    _keep(manifest, draft.without(variant.letter))
+    undo.offer(f"{variant.name} removed", put_back)
+
+
 def _variants(manifest: Manifest, draft: Draft) -> tuple[Draft, Variant]:
     """The bar of an experiment, with the variant that is being edited; the single variant where there is but one."""
     if len(draft.variants) == 1 and not draft.with_parent:
@@ -138,7 +152,7 @@ def _variants(manifest: Manifest, draft: Draft) -> tuple[Draft, Variant]:
         )
         session.select(variant=str(letter or letters[0]))
         if len(letters) > 1 and st.button("Remove", icon=":material/close:", type="tertiary", key="fork_remove"):
-            _keep(manifest, draft.without(str(letter)))
+            _remove(manifest, draft, next(one for one in draft.variants if one.letter == letter))
             session.select(variant="")
             st.rerun()
         st.space("stretch")

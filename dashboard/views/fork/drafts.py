@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dashboard.typed import free_name, query_names, words
-from pipelines.domain.errors import Invalid
+from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import query_name
 from pipelines.domain.requests import ForkRequest
 from pipelines.domain.savepoints import Manifest
@@ -82,6 +82,18 @@ class Draft:
         """Without the variant of `letter`; the last one stays."""
         left = tuple(one for one in self.variants if one.letter != letter)
         return replace(self, variants=left) if left else self
+
+    def restored(self, variant: Variant) -> Draft:
+        """With `variant` again, which was taken out: under its letter or the next free one, the editor begun anew from its code.
+
+        Raises Conflict (`fork.full`) where there is no room any more.
+        """
+        free = [letter for letter in LETTERS if letter not in {one.letter for one in self.variants}]
+        if not free:
+            raise Conflict("fork.full", f"There are {len(LETTERS)} variants already", "Remove one first.")
+        letter = variant.letter if variant.letter in free else free[0]
+        back = replace(variant, letter=letter, revision=variant.revision + 1)
+        return replace(self, variants=tuple(sorted((*self.variants, back), key=lambda one: one.letter)))
 
 
 def begin(manifest: Manifest, taken: Collection[str]) -> Draft:

@@ -8,7 +8,7 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import gallery, session
+from dashboard import gallery, session, undo
 from dashboard.components.code_editor import code_editor, syntax_diagnostics
 from dashboard.views.fork.drafts import Variant, confs_text, difference, unknown_queries
 from dashboard.widgets import chip, errors_shown
@@ -78,11 +78,23 @@ def _load(original: Version, whose: str, variant: Variant, keep: Keep) -> None:
         with st.container(horizontal=True):
             if st.button("Load", type="primary", key="fork_load_now", disabled=not (path or chosen)):
                 script = gallery.from_path(path) if path else gallery.from_gallery(str(chosen))
-                keep(variant.loaded(script.name, script.code))
+                _replace(variant, script.name, script.code, keep)
                 st.rerun()
             if original.code and st.button(f"Back to that of {whose}", key="fork_load_original"):
-                keep(variant.loaded(original.script, original.code))
+                _replace(variant, original.script, original.code, keep)
                 st.rerun()
+
+
+def _replace(variant: Variant, script: str, code: str, keep: Keep) -> None:
+    """Another script in the editor, in place of what was typed; that can come back."""
+
+    def put_back() -> str:
+        keep(replace(variant, revision=variant.revision + 2))
+        return f"{variant.script} is back as it was typed"
+
+    keep(variant.loaded(script, code))
+    if variant.code.strip() and variant.code != code:
+        undo.offer(f"{script} loaded in place of the code", put_back)
 
 
 def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[Variant, bool]:

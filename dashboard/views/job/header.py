@@ -10,10 +10,12 @@ import streamlit as st
 
 from dashboard import equivalents, formats, navigation, session
 from dashboard.equivalents import Equivalent
+from dashboard.views import experiments_decisions
 from dashboard.views.commands import listed
 from dashboard.views.job import actions, resuming
 from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
 from dashboard.widgets import chip, page_header, state_chip, when
+from pipelines.domain.decisions import Choice
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
 
@@ -30,10 +32,15 @@ def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
         link = navigation.href("savepoints", savepoint=origin.savepoint)
         said = f"fork of {escape(origin.job)}"
         chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self"><span class="tm-chip blue">{said}</span></a>')
+    decided = experiments_decisions.of_job(name) if detail.summary.job.origin else None
+    if decided:
+        experiment, made = decided
+        link = navigation.href("experiments", experiment=experiment.id)
+        chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self">{experiments_decisions.badge(made)}</a>')
     with page_header(name, chips=chips):
         span_ms = range_switch() if streams(detail) else RANGES[DEFAULT_RANGE]
         on = live_switch()
-        _buttons(name, detail)
+        _buttons(name, detail, decided is not None and decided[1].choice is Choice.DROPPED)
     return on, span_ms
 
 
@@ -43,7 +50,7 @@ def streams(detail: JobDetail) -> bool:
     return bool(detail.queries) or detail.summary.last_progress_ms is not None or begins
 
 
-def _buttons(name: str, detail: JobDetail) -> None:
+def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
     state, attached = detail.summary.state, detail.summary.job.attached
     running = state is not None and state.live
     streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
@@ -57,22 +64,24 @@ def _buttons(name: str, detail: JobDetail) -> None:
         resuming.ask_resume(name, detail)
     if running and state is not RunState.STOPPING and st.button("Stop", icon=":material/stop_circle:", key="stop"):
         actions.ask_stop(name, streaming)
-    _more(name, detail, running)
+    _more(name, detail, running, dropped)
 
 
-def _more(name: str, detail: JobDetail, running: bool) -> None:
+def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
     job = detail.summary.job
     with st.popover("", icon=":material/more_horiz:", key="more", help="More"):
         if not running and not job.attached and st.button("Upgrade…", icon=":material/upgrade:", type="tertiary", key="upgrade"):
             navigation.go("upgrade", job=name)
         if streams(detail) and st.button("Look into the state", icon=":material/database:", type="tertiary", key="look_into_state"):
             navigation.go("state", job=name)
+        if dropped and st.button("Undrop", icon=":material/undo:", type="tertiary", key="undrop", help=experiments_decisions.UNDROPS):
+            experiments_decisions.undrop(name)
         if running:
             if st.button("Cancel at once…", icon=":material/cancel:", type="tertiary", key="cancel"):
                 actions.ask_cancel(name)
         elif st.button("Forget this job…", icon=":material/delete:", type="tertiary", key="forget"):
             actions.ask_forget(detail)
-        listed(_equivalents(name, running, job.attached))
+        listed([*_equivalents(name, running, job.attached), *([equivalents.undrop(name, session.url())] if dropped else [])])
 
 
 def _equivalents(name: str, running: bool, attached: bool) -> Sequence[Equivalent]:
