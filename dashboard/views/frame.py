@@ -7,7 +7,7 @@ import streamlit as st
 from dashboard import session, undo
 from dashboard.dialogs import redraw
 from dashboard.views import operations, undoing
-from dashboard.widgets import errors_shown
+from pipelines.domain.errors import TidemarkError
 
 REFRESH_SECONDS = 2
 
@@ -21,8 +21,16 @@ def _draw() -> None:
     if not session.is_open():
         return
     with st.container(key="frame"):
-        with errors_shown():
-            operations.indicator()
-            if undoing.see() and session.refreshing():
-                redraw()
+        operations.indicator()
+        if _ended() and session.refreshing():
+            redraw()
         undo.draw()
+
+
+def _ended() -> bool:
+    """Whether something has ended that the page beneath does not show yet."""
+    try:
+        return undoing.see()
+    except TidemarkError as error:
+        undo.refuse(error)
+        return False

@@ -152,7 +152,7 @@ def _next(operation: Operation, key: str) -> None:
 
 def indicator() -> None:
     """What is under way, in the top bar of every page; nothing while nothing is."""
-    with st.container(key="under_way"):
+    with st.container(key="under_way"), errors_shown():
         running = [one for one in look() if one.state is OperationState.RUNNING]
         if running:
             with st.popover(f"{len(running)} under way", icon=":material/progress_activity:", key="under_way_list", type="tertiary"):
