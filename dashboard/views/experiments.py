@@ -80,10 +80,11 @@ def _shell(one: Experiment, chosen: Pair) -> tuple[Equivalent, ...]:
     """Its commands, and those that decide about B."""
     shows = said("Show it", ["experiments", "--json"], "GET", f"/experiments/{one.id}")
     made, url = experiments_decisions.chosen(one, chosen.b), session.url()
+    decides: tuple[Equivalent, ...] = ()
     if made is None:
         decides = (equivalents.promote(chosen.b, url, StateFrom.PRESENT), equivalents.drop(chosen.b, url, with_savepoint=True))
-    else:
-        decides = (equivalents.undrop(chosen.b, url),) if made.choice is Choice.DROPPED else ()
+    elif made.choice is Choice.DROPPED:
+        decides = (equivalents.undrop(chosen.b, url),)
     return (_compare(chosen), shows, *decides)
 
 

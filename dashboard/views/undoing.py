@@ -55,9 +55,12 @@ def offer_resume(job: str, words: str, taken: Savepoint | None = None) -> None:
 def _resume(job: str) -> str:
     from dashboard.views.job import notices
 
-    session.workspace().resume(job, ResumeRequest())
+    state = session.workspace().job(job).summary.state
+    runs = state is not None and state.live
+    if not runs:
+        session.workspace().resume(job, ResumeRequest())
     notices.put_away()
-    return f"{job} goes on where it stopped"
+    return f"{job} runs already" if runs else f"{job} goes on where it stopped"
 
 
 def dropped(job: str) -> None:

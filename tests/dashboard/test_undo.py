@@ -158,7 +158,7 @@ def test_one_that_somebody_resumed_already_says_so(opened: Opener) -> None:
     app = answered(asked(opened(face, "job", job=JOB), "stop"), "stop", "stop_yes")
     face.resume(JOB, ResumeRequest())
     app = clicked(app, "undo")
-    assert "job.running" in notice(app) and len(face.runs[JOB]) == 2
+    assert f"{JOB} runs already" in notice(app) and len(face.runs[JOB]) == 2
 
 
 def test_a_stop_from_an_experiment_is_followed_and_offers_the_same(opened: Opener) -> None:
