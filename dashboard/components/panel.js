@@ -125,6 +125,7 @@ class Panel {
 
   listen() {
     this.chart.on("plotly_click", (event) => this.clicked(event));
+    this.chart.on("plotly_clickannotation", ({ annotation }) => annotation.name && this.onClick(annotation.name));
     this.chart.on("plotly_hover", (event) => this.hovered(event));
     this.chart.on("plotly_unhover", () => this.unhovered());
     this.chart.on("plotly_relayout", (change) => this.zoomed(change));

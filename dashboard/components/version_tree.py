@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dashboard.components.panel import panel
+from dashboard.families import Family
 from dashboard.lineage import tree_chart
-from pipelines.domain.experiments import Tree
 
 
 def version_tree(
-    tree: Tree, *, now_ms: float, key: str, selected: str = "", against: str = "", title: str = "Versions and savepoints"
+    families: Sequence[Family], *, now_ms: float, key: str, calm: bool = False, selected: str = "", against: str = ""
 ) -> str | None:
-    """Draws `tree` and returns once what was clicked: the id of a savepoint, or the name of a job at the end of its lane."""
-    chart = tree_chart(tree, now_ms=now_ms, selected=selected, against=against, title=title)
-    return panel(chart, key=key, clickable=True)
+    """Draws `families` and returns once what was clicked: the id of a savepoint, the name of a job at the end of its lane, or
+    `lineage.FOLDED` with the root of a family whose folded lanes somebody wants to see."""
+    return panel(tree_chart(families, now_ms=now_ms, calm=calm, selected=selected, against=against), key=key, clickable=True)

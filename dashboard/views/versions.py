@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from html import escape
 
 import streamlit as st
 
 from dashboard import formats, navigation, session
 from dashboard.components.version_tree import version_tree
+from dashboard.families import Page, families, page_of
+from dashboard.lineage import FOLDED
 from dashboard.progress import CHECKS
-from dashboard.views import operations, versions_difference
+from dashboard.views import operations, versions_bar, versions_difference
 from dashboard.views.commands import commands, said
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints_head import head
-from dashboard.views.versions_reading import Descendant, descendants, family, picked
+from dashboard.views.versions_reading import Descendant, descendants, picked, related
 from dashboard.widgets import command, empty_state, errors_shown, facts, page_header, section, state_chip, when
 from pipelines.domain.experiments import Tree
 from pipelines.domain.savepoints import Savepoint
@@ -73,16 +76,37 @@ def _job_choice(tree: Tree) -> None:
 def _tree() -> None:
     """The live part: the picture. A click on a mark or on a job's end chooses that point; a second one is compared with it."""
     with errors_shown():
-        tree = session.shared("tree", session.workspace().tree)
+        tree, now = session.shared("tree", session.workspace().tree), session.now_ms()
         if _grown(tree):
             st.rerun()
         a, b = session.selected("savepoint"), session.selected("with")
-        shown = family(tree, session.selected("job"))
-        clicked = version_tree(shown, now_ms=session.now_ms(), key="version_tree", selected=a, against=b)
+        page = _page(tree, {a, b} - {""}, now)
+        if not page.families:
+            with st.container(border=True, key="card_none"):
+                st.caption("No version fits. Choose other ones, or clear the filter.")
+            return
+        clicked = version_tree(page.families, now_ms=now, key="version_tree", calm=page.calm, selected=a, against=b)
+        versions_bar.pager(page)
         if clicked:
-            a, b = picked(clicked, a, b)
-            session.select(savepoint=a, **{"with": b})
-            st.rerun()
+            _clicked(clicked, a, b)
+
+
+def _page(tree: Tree, chosen: Collection[str], now: float) -> Page:
+    """The families that the address names; those of a chosen job are whole."""
+    job = session.selected("job")
+    every = families(related(tree, job))
+    shown = versions_bar.choose(every, now) if len(every) > 1 else every
+    whole = [one.root for one in every] if job else [session.selected("whole")]
+    return page_of(shown, session.selected("page"), chosen, whole)
+
+
+def _clicked(clicked: str, a: str, b: str) -> None:
+    if clicked.startswith(FOLDED):
+        session.select(whole=clicked.removeprefix(FOLDED))
+    else:
+        a, b = picked(clicked, a, b)
+        session.select(savepoint=a, **{"with": b})
+    st.rerun()
 
 
 def _grown(tree: Tree) -> bool:

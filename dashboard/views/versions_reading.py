@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.domain.experiments import Lane, Tree
-from pipelines.domain.ids import SavepointId
+from dashboard.families import descent, parents_of
+from pipelines.domain.experiments import Tree
+from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.jobs import Run
 
 
@@ -18,27 +18,14 @@ class Descendant:
     resumed: bool
 
 
-def family(tree: Tree, job: str) -> Tree:
+def related(tree: Tree, job: str) -> Tree:
     """The tree of `job` with all that it came from and all that came of it; the whole tree where `job` is empty or unknown."""
     if job not in {lane.job for lane in tree.lanes}:
         return tree
-    parent: dict[str, str] = {lane.job: _parent(tree, lane) for lane in tree.lanes}
-    kept = {*_chain(parent, job), *(name for name in parent if job in _chain(parent, name))}
+    parents = parents_of(tree)
+    kept = {*descent(parents, JobName(job)), *(lane.job for lane in tree.lanes if job in descent(parents, lane.job))}
     lanes = tuple(lane for lane in tree.lanes if lane.job in kept)
     return Tree(lanes, tuple(mark for mark in tree.marks if mark.job in kept))
-
-
-def _parent(tree: Tree, lane: Lane) -> str:
-    return next((mark.job for mark in tree.marks if mark.id == lane.origin_savepoint), "")
-
-
-def _chain(parent: Mapping[str, str], job: str) -> list[str]:
-    """`job` and what it came from, nearest first."""
-    found: list[str] = []
-    while job and job not in found:
-        found.append(job)
-        job = parent.get(job, "")
-    return found
 
 
 def descendants(tree: Tree, savepoint: SavepointId) -> list[Descendant]:

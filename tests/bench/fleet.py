@@ -14,7 +14,7 @@ from pathlib import Path
 from pipelines.catalog import events, jobs, progress, runs, savepoints, sizes, versions
 from pipelines.catalog.connection import Catalog, Writer, open_catalog
 from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
-from pipelines.domain.jobs import Event, QuerySeen, Run
+from pipelines.domain.jobs import Event, Origin, QuerySeen, Run
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.versions import Version, version
@@ -72,7 +72,7 @@ def _make(catalog: Catalog, layout: Layout, batches: int, now_ms: int) -> None:
 
 def _jobs(writer: Writer, layout: Layout, made: Sequence[Version], now_ms: int) -> None:
     begun = now_ms - DAY_MS
-    jobs.save(writer, [job(name_of(n), begun) for n in range(JOBS)])
+    jobs.save(writer, [job(name_of(n), begun, _origin(n)) for n in range(JOBS)])
     runs.save(writer, [_run(n, made[n].id, begun, now_ms) for n in range(JOBS)])
     seen = QuerySeen("q", "id", "parquet", "/out", "/checkpoint", "")
     runs.save_queries(writer, [(name_of(n), RunId(f"r-{n:03d}"), seen) for n in range(JOBS)])
@@ -80,6 +80,12 @@ def _jobs(writer: Writer, layout: Layout, made: Sequence[Version], now_ms: int) 
         wanted = layout.wanted_file(name_of(n))
         wanted.parent.mkdir(parents=True)
         wanted.write_text("{}")
+
+
+def _origin(number: int) -> Origin | None:
+    """Of ten jobs three are forks of the first of them."""
+    first = number - number % 10
+    return Origin(SavepointId(f"sp-{first:012d}"), name_of(first)) if 0 < number % 10 < 4 else None
 
 
 def _run(number: int, of: VersionId, begun: int, now_ms: int) -> Run:

@@ -11,7 +11,7 @@ from dashboard import server, session
 from pipelines.api.app import create_api
 from pipelines.domain.requests import RunRequest
 from tests import faces, samples
-from tests.browser import waves
+from tests.browser import pasts, waves
 from tests.faces import FakeFace
 from tests.memory import Memory
 
@@ -26,12 +26,15 @@ def main() -> None:
     asked.add_argument("--damaged", action="store_true", help="with a savepoint and a failed job that are damaged")
     asked.add_argument("--memory", action="store_true", help="with much state of several kinds")
     asked.add_argument("--jobs", type=int, default=0, help="with so many jobs more")
+    asked.add_argument("--past", action="store_true", help="those jobs with a day behind them: savepoints, forks, some that ended")
     given = asked.parse_args()
     faces.NOW_MS = samples.NOW_MS = int(time.time() * 1_000)
     face = FakeFace.busy() if given.busy else FakeFace.sample()
     vars(face)["series"] = waves.series
     for number in range(given.jobs):
         face.run(RunRequest(f"job_{number}", "job.py", "print('a')\n"))
+    if given.past:
+        pasts.give(face, given.jobs)
     if given.memory:
         face.memory = Memory(rows=25_000, several=True)
     if given.damaged:

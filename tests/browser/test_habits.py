@@ -196,3 +196,23 @@ def test_the_catalog_leaves_as_a_file(watched: Watched, fakes: str, tmp_path: Pa
     assert {int(row["size"]) for row in rows} == {2_000_000}
     assert all(row["taken (UTC)"].endswith("Z") for row in rows)
     assert watched.errors == []
+
+
+def test_a_tree_of_many_jobs_is_turned_and_unfolded(watched: Watched, tmp_path: Path, artifacts: Path) -> None:
+    page = watched.page
+    with faked(tmp_path / "server.log", "--jobs", str(MANY), "--past") as url:
+        page.goto(url + "/versions?savepoint=job_0")
+        more = page.get_by_text("of job_0 that ended: show all")
+        expect(more).to_be_visible()
+        watched.shoot("versions_folded")
+        more.click()
+        expect(page).to_have_url(re.compile("whole=job_0"))
+        expect(page.get_by_text("job_0_variant_33", exact=True)).to_be_visible()
+        watched.shoot("versions_whole")
+        page.get_by_role("button", name="Fold ended jobs").click()
+        expect(page).not_to_have_url(re.compile("whole="))
+        page.get_by_role("button", name="›").click()
+        expect(page).to_have_url(re.compile(r"page=\d"))
+        watched.rest()
+        assert barriers(page) == []
+    assert watched.errors == []

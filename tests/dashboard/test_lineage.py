@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard import lineage
+from dashboard.families import families
+from dashboard.lineage import tree_chart
 from pipelines.domain.experiments import Lane, Mark, Tree
 from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run
@@ -44,50 +45,50 @@ def marks_of(chart: Any) -> dict[str, Any]:
 
 
 def test_forks_stand_below_their_parent_older_ones_first() -> None:
-    assert [placed.lane.job for placed in lineage.ordered(TREE)] == ["parent", "again", "split", "other"]
+    assert [lane.job for one in families(TREE) for lane in one.lanes] == ["parent", "again", "split", "other"]
 
 
 def test_a_fork_of_a_disposed_savepoint_stands_alone() -> None:
     orphan = Tree((lane("orphan", run("orphan", 10), origin="sp-gone"),), ())
-    assert [placed.lane.job for placed in lineage.ordered(orphan)] == ["orphan"]
-    assert lineage.tree_chart(orphan, now_ms=NOW).traces
+    assert [one.root for one in families(orphan)] == ["orphan"]
+    assert tree_chart(families(orphan), now_ms=NOW).traces
 
 
 def test_every_savepoint_can_be_clicked_and_its_shape_says_who_took_it() -> None:
-    found = marks_of(lineage.tree_chart(TREE, now_ms=NOW))
+    found = marks_of(tree_chart(families(TREE), now_ms=NOW))
     assert set(found) == {"sp-1", "sp-2", "sp-3", "parent", "again", "split", "other"}
     symbols = {name: trace["marker"]["symbol"][i] for name, (trace, i) in found.items() if name.startswith("sp-")}
     assert symbols == {"sp-1": "diamond", "sp-2": "circle", "sp-3": "diamond"}
 
 
 def test_the_selected_savepoint_stands_out() -> None:
-    trace, i = marks_of(lineage.tree_chart(TREE, now_ms=NOW, selected="sp-1"))["sp-1"]
+    trace, i = marks_of(tree_chart(families(TREE), now_ms=NOW, selected="sp-1"))["sp-1"]
     assert trace["marker"]["line"]["color"][i] == "$text"
 
 
 def test_two_that_are_compared_have_their_letters() -> None:
-    chart = lineage.tree_chart(TREE, now_ms=NOW, selected="sp-1", against="split")
+    chart = tree_chart(families(TREE), now_ms=NOW, selected="sp-1", against="split")
     letters = [(note["text"], note["x"], note["y"]) for note in chart.layout["annotations"] if note["text"] in ("<b>A</b>", "<b>B</b>")]
     assert letters == [("<b>A</b>", 200, 0), ("<b>B</b>", NOW, 2)]
 
 
 def test_forks_are_dotted_curves_from_the_savepoint_to_the_fork() -> None:
-    curves = [t for t in lineage.tree_chart(TREE, now_ms=NOW).traces if t.get("line", {}).get("dash") == "dot"]
+    curves = [t for t in tree_chart(families(TREE), now_ms=NOW).traces if t.get("line", {}).get("dash") == "dot"]
     ends = {(round(c["x"][0]), c["y"][0], c["y"][-1]) for c in curves}
     assert {(200, 0, 1), (450, 0, 2), (200, 0, 0)} <= ends
 
 
 def test_what_people_typed_is_not_markup() -> None:
-    trace, i = marks_of(lineage.tree_chart(TREE, now_ms=NOW))["sp-2"]
+    trace, i = marks_of(tree_chart(families(TREE), now_ms=NOW))["sp-2"]
     assert "a &lt;b&gt;" in trace["customdata"][i][1]
 
 
 def test_a_failed_run_says_why() -> None:
-    chart = lineage.tree_chart(TREE, now_ms=NOW)
+    chart = tree_chart(families(TREE), now_ms=NOW)
     assert any("STATE_STORE_ERROR" in t.get("hovertemplate", "") and t["marker"]["symbol"] == "x" for t in chart.traces)
 
 
 def test_an_empty_tree_says_what_will_be_here() -> None:
-    chart = lineage.tree_chart(Tree((), ()), now_ms=NOW)
+    chart = tree_chart([], now_ms=NOW)
     assert not chart.traces
     assert chart.empty

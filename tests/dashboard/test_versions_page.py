@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard.views.versions_difference import entries_table
-from dashboard.views.versions_reading import descendants, family, picked
+from dashboard.views.versions_reading import descendants, picked, related
 from pipelines.domain.differences import Entry, Outcome, Unit
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.experiments import Lane, Mark, Tree
 from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run
+from pipelines.domain.requests import RunRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
 from tests.dashboard.opening import Opener, clicked, said, selected
@@ -52,7 +55,7 @@ TREE = Tree(
     ],
 )
 def test_a_job_is_shown_with_where_it_came_from_and_what_came_of_it(job: str, jobs: set[str]) -> None:
-    shown = family(TREE, job)
+    shown = related(TREE, job)
     assert {one.job for one in shown.lanes} == jobs
     assert {one.job for one in shown.marks} <= jobs
 
@@ -158,3 +161,44 @@ def test_an_error_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(FakeFace, "tree", refuse)
     assert "catalog.away" in said(opened(FakeFace(), "versions"))
+
+
+def drawn(app: AppTest) -> list[str]:
+    """The jobs of the tree that is shown, from the top."""
+    data = next(json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_panel" in one.proto.component_name)
+    names = [note["text"] for note in data["layout"]["annotations"] if note.get("xref") == "paper"]
+    return [name.removeprefix("<b>").removesuffix("</b>") for name in names if " · " not in name]
+
+
+def crowd(jobs: int) -> FakeFace:
+    face = FakeFace.sample()
+    for number in range(jobs):
+        face.run(RunRequest(f"job_{number:03d}", "job.py", "print('a')\n"))
+    return face
+
+
+def test_many_jobs_come_in_pages(opened: Opener) -> None:
+    face = crowd(100)
+    app = opened(face, "versions")
+    first = drawn(app)
+    assert first[:2] == ["post_engagement", "post_engagement_split"] and len(first) < 60
+    app = clicked(app, "tree_next")
+    assert selected(app, "page") == "2" and not set(drawn(app)) & set(first)
+    assert drawn(opened(face, "versions", page="2")) == drawn(app)
+
+
+def test_families_are_chosen_by_chips_and_words(opened: Opener) -> None:
+    app = clicked(opened(crowd(100), "versions", page="2"), "show_with_forks")
+    assert (selected(app, "show"), selected(app, "page")) == ("With forks", "")
+    assert drawn(app) == ["post_engagement", "post_engagement_split"]
+    assert drawn(opened(crowd(100), "versions", filter="JOB_07 ")) == [f"job_07{n}" for n in range(10)]
+    assert "No version fits" in said(opened(crowd(100), "versions", filter="nowhere"))
+
+
+def test_a_selected_savepoint_is_on_the_page_that_opens(opened: Opener) -> None:
+    face = crowd(100)
+    face.take("job_099", TakeRequest())
+    taken = face.savepoints("job_099")[0].id
+    far = drawn(opened(face, "versions", page="9"))[-1]
+    assert "job_099" in drawn(opened(face, "versions", savepoint=taken))
+    assert far in drawn(opened(face, "versions", savepoint=far))
