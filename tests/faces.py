@@ -14,7 +14,7 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, differences
 from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
-from pipelines.domain.events import COMMAND, EVERY, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter
+from pipelines.domain.events import COMMAND, EVERY, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter, place_of
 from pipelines.domain.experiments import (
     BatchRow,
     Comparison,
@@ -265,7 +265,11 @@ class FakeFace:
 
     def events(self, job: str = "", *, limit: int = 200, wanted: EventFilter = EVERY) -> Sequence[Event]:
         fits = replace(wanted, job=job or wanted.job)
-        return tuple(event for event in self._events() if _fits(event, fits))[:limit]
+        known = list(self._events())
+        if fits.before:
+            at, content = place_of(fits.before)
+            known = known[1 + next((n for n, event in enumerate(known) if event.cursor == f"{at}-{content}"), len(known)) :]
+        return tuple(event for event in known if _fits(event, fits))[:limit]
 
     def _events(self) -> Sequence[Event]:
         actors = cycle((PAGE, COMMAND, ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,16 +57,32 @@ def _draw() -> None:
             return [row(event, place, now, with_job=True) for place, event in enumerate(happened)]
 
         opened = table(columns(with_job=True), rows, key="events", label="Events", empty=empty, cut=cut, whole=whole)
-        if len(happened) == LIMIT:
-            st.caption(f"The newest {LIMIT:,} of those that fit. A shorter time, a job or a word finds older ones.")
+        _older(happened, wanted.before)
         if opened:
             open_subject(cut.items[int(opened)])
+
+
+def _older(happened: Sequence[Event], before: str) -> None:
+    """The way to what is older than these, and back; nothing where these are all."""
+    if len(happened) < LIMIT and not before:
+        return
+    which = f"{formats.exact(happened[-1].at_ms, session.zone())} to {formats.exact(happened[0].at_ms, session.zone())}" if happened else ""
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small", key="events_older"):
+        st.html(f'<div class="tm-stamp">{which}</div>', width="content")
+        st.button("Newest", key="newest", disabled=not before, on_click=session.select, kwargs={"before": "", "page": ""})
+        place = happened[-1].cursor if len(happened) == LIMIT else ""
+        st.button("Older", key="older", disabled=not place, on_click=session.select, kwargs={"before": place, "page": ""})
 
 
 def _wanted(now: float) -> EventFilter:
     """What the bar over the table lets through; all of it stands in the address."""
     jobs = sorted(str(one.job.name) for one in session.shared("jobs", session.workspace().jobs))
-    chosen: Any = {"bind": "query-params", "label_visibility": "collapsed", "on_change": session.select, "kwargs": {"page": ""}}
+    chosen: Any = {
+        "bind": "query-params",
+        "label_visibility": "collapsed",
+        "on_change": session.select,
+        "kwargs": {"page": "", "before": ""},
+    }
     with st.container(horizontal=True, vertical_alignment="center", key="events_bar"):
         kind = st.pills("Kind", list(KINDS), default="All", required=True, key="kind", **chosen)
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
@@ -83,7 +100,8 @@ def _wanted(now: float) -> EventFilter:
             **chosen,
         )
     back = SINCE.get(since or ANY_TIME, 0)
-    return EventFilter(job or "", KINDS.get(kind or "All", ""), words or "", actor or "", int(now - back) if back else None)
+    from_ms = int(now - back) if back else None
+    return EventFilter(job or "", KINDS.get(kind or "All", ""), words or "", actor or "", from_ms, before=session.selected("before"))
 
 
 def tone(kind: str) -> Tone:

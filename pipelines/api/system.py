@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
 from pipelines import __version__
 from pipelines.api.bodies import FaceNow, refusals
@@ -51,6 +51,8 @@ def health(
 @router.get("/events", summary="List what happened", responses=refusals())
 def events(
     face: FaceNow,
+    request: Request,
+    response: Response,
     job: Annotated[str, Query(description="Only those of this job.")] = "",
     limit: Annotated[int, Query(ge=1, le=10_000, description="At most this many events.")] = 200,
     kind: Annotated[str, Query(description=f"A kind (`run.failed`), its first word, or one of {', '.join(GROUPS)}, failures, other.")] = "",
@@ -58,9 +60,16 @@ def events(
     actor: Annotated[str, Query(description="Who did it: page, command, REST, supervisor, driver, or who a call said it was by.")] = "",
     from_ms: Annotated[int | None, Query(description="Not before, epoch ms.")] = None,
     to_ms: Annotated[int | None, Query(description="Not after, epoch ms.")] = None,
+    before: Annotated[str, Query(description="Go on after the list that said so in its header `Link`.")] = "",
 ) -> Sequence[Event]:
-    """What happened in the workspace and who did it, newest first. Who calls says who it is in the header `X-Tidemark-Actor`."""
-    return face.events(limit=limit, wanted=EventFilter(job, kind, text, actor, from_ms, to_ms))
+    """What happened in the workspace and who did it, newest first. Who calls says who it is in the header `X-Tidemark-Actor`.
+
+    Where there may be older ones, the header `Link` (`rel="next"`) says where they are.
+    """
+    found = face.events(limit=limit, wanted=EventFilter(job, kind, text, actor, from_ms, to_ms, before))
+    if len(found) == limit:
+        response.headers["Link"] = f'<{request.url.include_query_params(before=found[-1].cursor)}>; rel="next"'
+    return found
 
 
 @router.post("/example", status_code=201, summary="Start the example", responses=refusals(AlreadyExists, Unavailable))

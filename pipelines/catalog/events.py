@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.catalog.connection import Reader, Writer
 from pipelines.catalog.tables import TEXT, WHOLE, incoming
-from pipelines.domain.events import FAILED, FAILURES, GROUPS, OTHER, EventFilter
+from pipelines.domain.events import FAILED, FAILURES, GROUPS, OTHER, EventFilter, place_of
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
 
@@ -25,6 +25,12 @@ WHERE NOT EXISTS (
 
 
 _PLAIN = "? IN ('', job) AND ? IN ('', actor) AND at_ms >= coalesce(?, at_ms) AND at_ms <= coalesce(?, at_ms)"
+_BEFORE = """
+(at_ms < ? OR (at_ms = ? AND rowid < (
+    SELECT max(rowid) FROM events AS last
+    WHERE last.at_ms = ? AND left(md5(concat_ws(chr(31), last.kind, coalesce(last.job, ''), last.subject, last.message)), 8) = ?
+)))
+"""
 Condition = tuple[str, list[Any]]
 """SQL with a `?` for each of its values."""
 
@@ -39,8 +45,8 @@ def append(writer: Writer, events: Sequence[Event]) -> None:
 
 
 def listed(reader: Reader, wanted: EventFilter, *, limit: int = 200) -> list[Event]:
-    """The newest events that fit, newest first."""
-    conditions = [*_of_kind(wanted.kind), *_of_text(wanted.text)]
+    """The newest events that fit, newest first; Invalid (`events.cursor`) for a `before` that is no cursor."""
+    conditions = [*_of_kind(wanted.kind), *_of_text(wanted.text), *_before(wanted.before)]
     where = " AND ".join([_PLAIN, *(sql for sql, _ in conditions)])
     values = [wanted.job, wanted.actor, wanted.from_ms, wanted.to_ms, *(value for _, given in conditions for value in given), limit]
     sql = f"SELECT at_ms, kind, job, subject, message, actor FROM events WHERE {where} ORDER BY at_ms DESC, rowid DESC LIMIT ?"
@@ -62,3 +68,10 @@ def _of_kind(kind: str) -> Iterator[Condition]:
 def _of_text(text: str) -> Iterator[Condition]:
     for word in text.casefold().split():
         yield "contains(lower(concat_ws(' ', kind, job, subject, message, actor)), ?)", [word]
+
+
+def _before(cursor: str) -> Iterator[Condition]:
+    """What is listed after the event at `cursor`; see `Event.cursor` for its hash."""
+    if cursor:
+        at_ms, content = place_of(cursor)
+        yield _BEFORE, [at_ms, at_ms, at_ms, content]

@@ -31,6 +31,7 @@ def events(
     by: Annotated[str, typer.Option("--by", help="Who did it: page, command, REST, supervisor, driver.")] = "",
     since: Annotated[str, typer.Option("--since", metavar="TIME", help="Not before: 2027-01-15T08:00, 08:00:30 (today) or -10m.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="Not after.")] = "",
+    before: Annotated[str, typer.Option("--before", metavar="PLACE", help="Older ones: go on where the last list said.")] = "",
     workspace: options.Workspace = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -38,8 +39,10 @@ def events(
     with opened(ctx, workspace, as_json) as here:
         now, now_ms = here.session.now(), here.session.now_ms
         from_ms, to_ms = (moment_ms(one, now) if one else None for one in (since, until))
-        known = here.face.events(limit=limit, wanted=EventFilter(job, kind, text, by, from_ms, to_ms))
+        known = here.face.events(limit=limit, wanted=EventFilter(job, kind, text, by, from_ms, to_ms, before))
         rows = [_event_row(one, now_ms) for one in known]
+        if len(known) == limit:
+            output.tell(f"Older ones: --before {known[-1].cursor}")
         here.show(known, output.Table(("AT", "KIND", "JOB", "SUBJECT", "BY", "MESSAGE"), rows) if rows else "")
 
 

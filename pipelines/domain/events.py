@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from pipelines.domain.errors import Invalid
@@ -11,6 +12,7 @@ PAGE, COMMAND, REST, SUPERVISOR, DRIVER = "page", "command", "REST", "supervisor
 ACTOR_HEADER = "X-Tidemark-Actor"
 """Who a REST call is made by or for; `REST` where it does not say."""
 _LONGEST_ACTOR = 60
+_CURSOR = re.compile(r"(\d{1,15})-([0-9a-f]{8})")
 FAILURES = ("failed", "killed", "damaged", "unsealed", "malformed", "lost")
 """Last words of the kinds that say that something went wrong."""
 GROUPS = {"runs": ("run",), "savepoints": ("savepoint", "export"), "jobs": ("job", "experiment")}
@@ -23,7 +25,7 @@ class EventFilter:
     """Which events: each part that is given must fit.
 
     `kind` is a whole kind (`run.failed`), its first word (`run`), or a group; `text` words that all occur in the event; the times, epoch
-    ms, both count in.
+    ms, both count in. `before` is the cursor of an event (`Event.cursor`): only those that are listed after it, the older ones.
     """
 
     job: str = ""
@@ -32,9 +34,18 @@ class EventFilter:
     actor: str = ""
     from_ms: int | None = None
     to_ms: int | None = None
+    before: str = ""
 
 
 EVERY = EventFilter()
+
+
+def place_of(cursor: str) -> tuple[int, str]:
+    """An event's time, epoch ms, and the hash of its content; Invalid (`events.cursor`) for what is no cursor."""
+    found = _CURSOR.fullmatch(cursor)
+    if not found:
+        raise Invalid("events.cursor", f"{cursor!r} is no place among the events", "Give what the list before it said, or leave it out.")
+    return int(found[1]), found[2]
 
 
 def actor_of(said: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
@@ -131,6 +132,12 @@ class Event:
     message: str
     actor: str = ""
     """Who did it: `page`, `command`, `REST` (or who a call says it is by), `supervisor`, `driver`; empty where nobody said."""
+
+    @property
+    def cursor(self) -> str:
+        """Its place among all events, for `EventFilter.before`: its time, and eight hex digits of the MD5 of its content."""
+        content = "\x1f".join((self.kind, self.job or "", self.subject, self.message))
+        return f"{self.at_ms}-{hashlib.md5(content.encode(), usedforsecurity=False).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True)

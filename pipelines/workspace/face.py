@@ -113,7 +113,10 @@ class Face(Protocol):
         ...
 
     def events(self, job: str = "", *, limit: int = 200, wanted: EventFilter = EVERY) -> Sequence[Event]:
-        """What happened, newest first; `pipelines.domain.events.EventFilter` says what fits."""
+        """What happened, newest first; `pipelines.domain.events.EventFilter` says what fits, and where to go on from.
+
+        Invalid (`events.cursor`) for a `before` that is no cursor.
+        """
         ...
 
     def operation(self, operation: str) -> Operation: ...

@@ -80,11 +80,13 @@ ANSWERS = [
     ("GET", "/v1/about", None, 200),
     ("GET", "/v1/events?limit=1", None, 200),
     ("GET", "/v1/events?kind=failures&text=a%20b&actor=page&from_ms=1&to_ms=2", None, 200),
+    ("GET", "/v1/events?before=1700000000000-0123abcd", None, 200),
     ("POST", "/v1/example", None, 201),
     ("POST", "/v1/catalog/rebuild", None, 200),
 ]
 REFUSALS = [
     ("GET", "/v1/jobs/nobody", None, 404, "job.not_found"),
+    ("GET", "/v1/events?before=yesterday", None, 422, "events.cursor"),
     ("DELETE", "/v1/jobs/nobody", None, 404, "job.not_found"),
     ("DELETE", "/v1/jobs/post_engagement", None, 409, "job.running"),
     ("POST", "/v1/jobs", {**RUN, "name": "post_events"}, 409, "job.exists"),
@@ -224,6 +226,15 @@ def test_broken_json_is_a_wrong_request(client: httpx.Client) -> None:
 def test_answers_are_the_domain_values(client: httpx.Client, face: FakeFace) -> None:
     assert client.get("/v1/jobs").json() == plain(face.jobs())
     assert client.get("/v1/tree").json() == plain(face.tree())
+
+
+def test_events_say_where_the_older_ones_are(client: httpx.Client, face: FakeFace) -> None:
+    path, found = "/v1/events?limit=2&kind=runs", []
+    while path:
+        answer = client.get(path)
+        found += [event["job"] for event in answer.json()]
+        path = answer.links.get("next", {}).get("url", "")
+    assert found == [event.job for event in face.events(limit=100)] and len(found) == 4
 
 
 def test_a_version_and_an_operation_are_found(client: httpx.Client, face: FakeFace) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.catalog import (
@@ -172,6 +174,32 @@ def test_events_that_fit(catalog: Catalog, wanted: EventFilter, found: list[int]
         listed = events.listed(reader, wanted)
         assert [one.at_ms for one in listed] == found
         assert set(listed) <= set(HAPPENED)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 60])
+@pytest.mark.parametrize("wanted", [EventFilter(), EventFilter(job="b"), EventFilter(text="odd", from_ms=2)])
+def test_older_events_go_on_where_the_newer_ones_end(catalog: Catalog, limit: int, wanted: EventFilter) -> None:
+    """Seven events share each millisecond; more come meanwhile."""
+    made = [Event(n // 7, "x.y", JobName("ab"[n % 2]) if n % 3 else None, f"s-{n}", "odd" if n % 2 else "even") for n in range(50)]
+    with catalog.writing() as writer:
+        events.append(writer, made)
+    with catalog.reading() as reader:
+        expected = events.listed(reader, wanted, limit=100)
+    found: list[Event] = []
+    while True:
+        with catalog.reading() as reader:
+            page = events.listed(reader, replace(wanted, before=found[-1].cursor if found else ""), limit=limit)
+        if not page:
+            break
+        found += page
+        with catalog.writing() as writer:
+            events.append(writer, [Event(page[-1].at_ms, "late.event", None, f"late-{len(found)}", "even")])
+    assert found == expected
+
+
+def test_a_place_that_is_none_is_refused(catalog: Catalog) -> None:
+    with catalog.reading() as reader, pytest.raises(Invalid, match="no place among the events"):
+        events.listed(reader, EventFilter(before="yesterday"))
 
 
 def test_tails(catalog: Catalog) -> None:

@@ -86,6 +86,7 @@ CALLS: dict[str, list[Callable[[Face], Any]]] = {
         lambda f: f.events(),
         lambda f: f.events(JOB, limit=1),
         lambda f: f.events(wanted=EventFilter("", "runs", "split", "command", 1, 10**13)),
+        lambda f: f.events(wanted=EventFilter(before=f.events(limit=1)[0].cursor)),
     ],
     "operation": [lambda f: f.operation(f.stop(JOB, StopRequest()).id)],
     "operations": [lambda f: f.operations(), lambda f: f.operations(running=True)],

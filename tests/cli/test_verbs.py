@@ -102,6 +102,16 @@ def test_list_of_nothing_is_empty_and_says_what_to_do(tidemark: Door) -> None:
     assert tidemark.json("list") == []
 
 
+def test_events_go_on_where_the_last_list_ended(tidemark: Door) -> None:
+    first = tidemark("events", "--limit", "2")
+    assert len(first.stdout.splitlines()) == 3
+    option, place = first.stderr.removeprefix("Older ones: ").split()
+    assert option == "--before"
+    rest = tidemark("events", "--limit", "2", "--before", place)
+    assert len(rest.stdout.splitlines()) == 2 and "Older" not in rest.stderr
+    assert tidemark("events", "--before", "yesterday").exit_code == 2
+
+
 def test_show_a_job(tidemark: Door) -> None:
     text = tidemark("show", "post_engagement_split").stdout
     assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in text
