@@ -52,8 +52,7 @@ class Chart:
     empty: str = "No data yet"
     summary: str = ""
     height: int = 188
-    legend_lines: int = 1
-    """What does not fit into so many lines of the legend is not shown; each further one is taken from the plot's height."""
+    """Of the plot below a legend of one line; what the legend takes more, the plot has less."""
 
 
 def column(values: Numbers) -> Floats:

@@ -19,8 +19,6 @@ PARTS = (
     ("logs", "checkpoint_log_bytes", ORANGE),
     ("sources", "checkpoint_source_bytes", GREEN),
 )
-LINE_CHARS = 36
-"""What fits beside a title in a panel of the usual width."""
 COUNT = Unit(1, {"tickformat": "~s"}, "%{y:,.0f}", formats.compact)
 Drawn = tuple[str, str, Array, Array]
 """Name, name in the legend, times, values."""
@@ -47,9 +45,7 @@ def checkpoint_parts(series: Columns) -> Chart:
     traces = [broken_line(name, color, column(series["t"]), values, BYTES) for name, values, color in known]
     stepped = tuple({**trace, "line": {**trace.get("line", {}), "shape": "hv"}} for trace in traces)
     legend = tuple(LegendEntry(name, formats.size(last(values)), color) for name, values, color in known)
-    return replace(
-        whole, traces=(*whole.traces, *stepped), legend=(*whole.legend, *legend), legend_lines=lines_of((*whole.legend, *legend))
-    )
+    return replace(whole, traces=(*whole.traces, *stepped), legend=(*whole.legend, *legend))
 
 
 def backlog(waiting: Sequence[BacklogSeries], unit: str) -> Chart:
@@ -81,15 +77,4 @@ def _lines(title: str, drawn: Sequence[Drawn], unit: Unit) -> Chart:
         legend.append(LegendEntry(f"and {len(drawn) - len(ranked)} smaller", color="$muted"))
     summary = f"{title} over time; last: {', '.join(f'{entry.name} {entry.value}' for entry in legend)}."
     layout = {"yaxis": axis(unit, *(one[3] for one in ranked))}
-    return Chart(title, traces, layout, tuple(legend), summary=summary, legend_lines=lines_of(legend))
-
-
-def lines_of(legend: Sequence[LegendEntry]) -> int:
-    """How many lines the legend takes, four at most."""
-    lines, filled = 1, 0
-    for entry in legend:
-        chars = len(entry.name) + len(entry.value) + 4
-        if filled and filled + chars > LINE_CHARS:
-            lines, filled = lines + 1, 0
-        filled += chars
-    return min(lines, 4)
+    return Chart(title, traces, layout, tuple(legend), summary=summary)

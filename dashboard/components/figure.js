@@ -1,4 +1,5 @@
 // A chart as Python describes it -> what Plotly draws, in the colours of the theme and the browser's time zone.
+import { placed } from "./labels.js";
 
 const AXIS_TIMES = [
   { dtickrange: [null, 60000], value: "%H:%M:%S" },
@@ -75,23 +76,18 @@ function horizontals(levels) {
   }));
 }
 
-/** Names stand to the right of their marks, near the right edge to the left; where they would overlap, the newest has the place. */
-function labels(marks, names, span) {
-  const width = span ? span[1] - span[0] : 0;
-  const last = span ? span[0] + 0.88 * width : Infinity;
-  return apart(marks.filter(({ text, kind }) => text && kind !== "savepoint"), 0.15 * width).map(({ at, text }) => ({
-    x: at, yref: "paper", y: 1, yanchor: "top", yshift: -6, text, showarrow: false,
-    ...(at > last ? { xanchor: "right", xshift: -3 } : { xanchor: "left", xshift: 3 }),
-    font: { size: 10, color: names.$muted },
+/** Names stand beside their marks on the upper edge; of savepoints on hover alone. */
+function labels(marks, names, range, inner) {
+  const named = marks.filter(({ text, kind }) => text && kind !== "savepoint");
+  return placed(named, range ?? [Math.min(...named.map(({ at }) => at)), Math.max(...named.map(({ at }) => at))], inner).map(({ at, text, side }) => ({
+    x: at, yref: "paper", y: 1, yanchor: "top", yshift: -6, text, showarrow: false, xanchor: side, xshift: side === "left" ? 3 : -3,
+    font: { size: 10, color: names.$muted }, bgcolor: translucent(names.$bg, 0.75), borderpad: 0,
   }));
 }
 
-function apart(marks, distance) {
-  const kept = [];
-  for (const mark of [...marks].sort((a, b) => b.at - a.at)) {
-    if (!kept.length || kept.at(-1).at - mark.at >= distance) kept.push(mark);
-  }
-  return kept;
+/** The ends of a range as epoch ms; a zoomed one comes in words, in the browser's time zone. */
+function moments(range) {
+  return range?.map((end) => (typeof end === "number" ? end : new Date(String(end).replace(" ", "T")).getTime()));
 }
 
 /** Savepoints sit as small diamonds on the upper edge, on an axis of their own, so that they can be hovered and clicked. */
@@ -127,6 +123,7 @@ export function figureOf(chart, theme, zoom, width) {
   const described = painted(chart.layout, theme.names);
   const { levels = [], annotations = [], span, xaxis, yaxis, ...rest } = described;
   const margin = { l: 52, r: 8, t: 8, b: 24, ...described.margin };
+  const inner = width - margin.l - margin.r;
   const layout = {
     autosize: true, showlegend: false, hovermode: "x unified", dragmode: "zoom",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -134,9 +131,9 @@ export function figureOf(chart, theme, zoom, width) {
     margin,
     hoverlabel: { bgcolor: theme.names.$bg, bordercolor: theme.names.$border, font: { color: theme.text, size: 12, family: theme.font } },
     ...rest,
-    ...fitting(axes(theme, described, zoom), width - margin.l - margin.r),
+    ...fitting(axes(theme, described, zoom), inner),
     shapes: [...verticals(chart.marks, theme.names), ...horizontals(levels)],
-    annotations: [...annotations, ...labels(chart.marks, theme.names, span)],
+    annotations: [...annotations, ...labels(chart.marks, theme.names, moments(zoom ?? span), inner)],
   };
   return { data: [...chart.traces.map((one) => trace(one, theme.names)), ...savepointTrace(chart.marks, theme.names)], layout };
 }

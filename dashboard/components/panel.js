@@ -6,6 +6,7 @@ import { saveButton, saveChart } from "./saving.js";
 const panels = new WeakMap();
 const groups = new Map();
 let plotlyLoading;
+const LINE_PX = 20;
 
 /** Plotly's own build, from this server, once per page. */
 function loadPlotly(url) {
@@ -73,7 +74,7 @@ class Panel {
     this.onClick = onClick;
     const theme = themeOf(host);
     this.showHead(theme);
-    this.plot.style.height = `${data.height}px`;
+    this.level();
     this.plot.setAttribute("aria-label", data.summary || data.empty);
     this.save.hidden = !data.traces.length;
     this.save.setAttribute("aria-label", `Save ${data.title || "the chart"} as a picture`);
@@ -90,7 +91,6 @@ class Panel {
     const { title, legend } = this.data;
     this.head.style.display = title || legend.length ? "" : "none";
     this.title.textContent = title;
-    this.legend.style.minHeight = this.legend.style.maxHeight = `${this.data.legendHeight}px`;
     this.legend.replaceChildren(...legend.map((entry) => this.legendEntry(entry, theme)));
   }
 
@@ -100,9 +100,17 @@ class Panel {
     const swatch = element("i", `tm-panel-swatch ${symbol}`, entry);
     swatch.style.background = shown;
     swatch.style.borderColor = shown;
-    entry.append(`${name} `);
-    element("b", "", entry, value);
+    element("span", "tm-panel-name", entry, name).title = name;
+    if (value) element("b", "", entry, value);
     return entry;
+  }
+
+  /** The legend takes the lines that it needs, and the plot what is left, so that panels beside each other stay level. */
+  level() {
+    const more = Math.max(0, this.legend.offsetHeight - LINE_PX);
+    this.plot.style.height = `${this.data.height - more}px`;
+    if (this.legend.scrollHeight > this.legend.clientHeight) this.legend.tabIndex = 0;
+    else this.legend.removeAttribute("tabindex");
   }
 
   async draw() {
@@ -138,7 +146,9 @@ class Panel {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {
       if (this.gone || !this.chart || !this.plot.clientWidth) return;
-      if (this.chart._fullLayout?.width !== this.plot.clientWidth) this.plotly.Plots.resize(this.chart).then(() => !this.gone && this.draw());
+      this.level();
+      const { width, height } = this.chart._fullLayout ?? {};
+      if (width !== this.plot.clientWidth || height !== this.plot.clientHeight) this.plotly.Plots.resize(this.chart).then(() => !this.gone && this.draw());
     });
   }
 

@@ -16,8 +16,6 @@ _STYLE = f"""/* The panel's look. */
 @import url("{asset_url("panel.css")}");
 @import url("{asset_url("saving.css")}");
 """
-LEGEND_LINE = 20
-"""Height of one line of a legend, px."""
 _mount = st.components.v2.component("tidemark_panel", js=module_loader("panel.js"), css=_STYLE, isolate_styles=False)
 
 
@@ -53,8 +51,7 @@ def _payload(chart: Chart, key: str, group: str, clickable: bool, height: int | 
         "marks": [_mark(mark) for mark in chart.marks],
         "empty": chart.empty,
         "summary": chart.summary,
-        "height": height or chart.height - LEGEND_LINE * (chart.legend_lines - 1),
-        "legendHeight": LEGEND_LINE * chart.legend_lines,
+        "height": height or chart.height,
         "group": group,
         "clickable": clickable,
         "config": config or {},

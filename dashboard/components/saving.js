@@ -3,6 +3,8 @@ import { figureOf, painted, themeOf } from "./figure.js";
 
 const KINDS = { csv: "CSV", parquet: "Parquet" };
 const HEAD_PX = 52;
+const LINE_PX = 16;
+const LETTER_PX = 6.6;
 const SYMBOLS = { square: "■", circle: "●", diamond: "◆", dash: "–" };
 const missing = (value) => value === undefined || value === null;
 
@@ -39,25 +41,39 @@ export async function saveRows(name, columns, rows, kind) {
   setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 
-function legendOf(entries, names) {
-  const said = ({ name, value, color, symbol }) =>
-    `<span style="color:${painted(color, names)}">${SYMBOLS[symbol] ?? SYMBOLS.square}</span> ${name}${value ? ` <b>${value}</b>` : ""}`;
-  return entries.map(said).join("     ");
+/** The legend in as many lines as it needs. */
+function legendOf(entries, names, width) {
+  const lines = [];
+  let filled = Infinity;
+  for (const { name, value, color, symbol } of entries) {
+    const said = `<span style="color:${painted(color, names)}">${SYMBOLS[symbol] ?? SYMBOLS.square}</span> ${name}${value ? ` <b>${value}</b>` : ""}`;
+    const long = (name.length + value.length + 8) * LETTER_PX;
+    if (filled + long > width) {
+      lines.push([]);
+      filled = 0;
+    }
+    lines.at(-1).push(said);
+    filled += long;
+  }
+  return lines.map((line) => line.join("     "));
 }
 
 /** The chart as it is seen, with its title and legend, on the page's background, at twice its size. */
 export async function saveChart(plotly, chart, host, range, width) {
   const theme = themeOf(host);
   const { data, layout } = figureOf(chart, theme, range, width);
+  const wide = Math.max(width, 480);
+  const lines = legendOf(chart.legend, theme.names, wide - layout.margin.l - layout.margin.r);
+  const more = Math.max(0, lines.length - 1) * LINE_PX;
   const above = { xref: "paper", yref: "paper", y: 1, yanchor: "bottom", showarrow: false };
   const head = [
-    { ...above, x: 0, xanchor: "left", yshift: 30, text: `<b>${chart.title}</b>`, font: { size: 15, color: theme.text } },
-    { ...above, x: 0, xanchor: "left", yshift: 9, text: legendOf(chart.legend, theme.names), font: { size: 12, color: theme.text } },
+    { ...above, x: 0, xanchor: "left", yshift: 30 + more, text: `<b>${chart.title}</b>`, font: { size: 15, color: theme.text } },
+    { ...above, x: 0, xanchor: "left", yshift: 9, text: lines.join("<br>"), align: "left", font: { size: 12, color: theme.text } },
   ];
-  const margin = { ...layout.margin, t: (layout.margin?.t ?? 8) + HEAD_PX, r: (layout.margin?.r ?? 8) + 12, b: (layout.margin?.b ?? 24) + 8 };
+  const margin = { ...layout.margin, t: (layout.margin?.t ?? 8) + HEAD_PX + more, r: (layout.margin?.r ?? 8) + 12, b: (layout.margin?.b ?? 24) + 8 };
   const picture = { data, layout: { ...layout, margin, paper_bgcolor: theme.names.$bg, plot_bgcolor: theme.names.$bg, annotations: [...layout.annotations, ...head] } };
-  const height = chart.height + HEAD_PX + 8;
-  handOver(await plotly.toImage(picture, { format: "png", width: Math.max(width, 480), height, scale: 2 }), stamped(chart.name, "png"));
+  const height = chart.height + HEAD_PX + more + 8;
+  handOver(await plotly.toImage(picture, { format: "png", width: wide, height, scale: 2 }), stamped(chart.name, "png"));
 }
 
 function element(tag, className, parent, text = "") {

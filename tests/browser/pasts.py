@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pipelines.domain.ids import RunId, VersionId
 from pipelines.domain.requests import ForkRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
+from tests import faces
 from tests.faces import FakeFace
 
 DAY_MS = 86_400_000
@@ -16,11 +18,12 @@ LARGE = 34
 
 def give(face: FakeFace, jobs: int) -> None:
     """Every third of `job_0` … gets a savepoint, every tenth two forks, the first one many; of twenty one has ended."""
-    now = min(run.created_ms for runs in face.runs.values() for run in runs)
+    now = faces.NOW_MS
     for number in range(jobs):
         _move(face, f"job_{number}", now - DAY_MS + number * 400_000 % (DAY_MS - 3_600_000))
         if number % 20 == 7:
             _end(face, f"job_{number}")
+    _restless(face, "post_engagement", now)
     for number in range(0, jobs, 3):
         forks = LARGE if number == 0 and jobs > 100 else 2 if number % 10 == 0 else 0
         _fork(face, f"job_{number}", forks)
@@ -48,3 +51,16 @@ def _fork(face: FakeFace, job: str, forks: int) -> None:
         _move(face, name, begun + 1_300_000 + fork * 300_000)
         if fork % 4:
             _end(face, name)
+
+
+def _restless(face: FakeFace, job: str, now: int) -> None:
+    """Began 13 minutes ago, was begun again three times, then came two other versions at once, and a savepoint."""
+    _move(face, job, now - 780_000)
+    first = face.runs[job][0]
+    others = [VersionId(version) for version in face.versions if version != first.version]
+    begun = [(700, first.version), (680, first.version), (660, first.version), (300, others[0]), (285, others[1])]
+    moments = [(now - seconds * 1_000, version) for seconds, version in begun]
+    earlier = [replace(run, state=RunState.FAILED, ended_ms=run.created_ms + 5_000) for run in face.runs[job]]
+    later = [replace(first, id=RunId(f"r-again-{n}"), version=of, created_ms=at, started_ms=at) for n, (at, of) in enumerate(moments)]
+    face.runs[job] = earlier + later
+    face.take(job, TakeRequest(label="between"))

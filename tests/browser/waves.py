@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from pipelines.domain.experiments import Series
 from pipelines.domain.ids import JobName
+from pipelines.domain.operators import BacklogSeries, OperatorSeries
 
 STEP_MS = 5_000
+OPERATORS = ("stateStoreSave", "symmetricHashJoin", "dedupeWithinWatermark", "transformWithStateExec", "sessionWindowStateStoreSave")
 
 
 def series(job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series:
@@ -32,6 +35,24 @@ def series(job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series:
         "late_rows": [float(max(0, round(4 * one))) for one in swing],
         "state_rows": [116_000 + 9_000 * one for one in swing],
         "state_bytes": [46e6 + 3e6 * one for one in swing],
+        "get_batch_ms": [0.02 * ms for ms in took],
+        "commit_batch_ms": [0.04 * ms for ms in took],
+        "checkpoint_state_bytes": [1.7e8 + 8e4 * place for place in range(len(t))],
+        "checkpoint_log_bytes": [3e7 + 1e4 * place for place in range(len(t))],
+        "checkpoint_source_bytes": [1e7 + 1e4 * place for place in range(len(t))],
         "checkpoint_bytes": [2.1e8 + 1e5 * place for place in range(len(t))],
     }
-    return Series(JobName(job), columns)
+    return Series(JobName(job), columns, _operators(t, swing), (_waiting(t, swing),))
+
+
+def _operators(t: Sequence[float], swing: Sequence[float]) -> tuple[OperatorSeries, ...]:
+    """More of them, and with longer names, than a legend of one line holds."""
+    rows = [tuple(int(9_000 * (place + 1) + 800 * one) for one in swing) for place in range(len(OPERATORS))]
+    return tuple(
+        OperatorSeries("counts", place, name, tuple(t), kept, tuple(400 * one for one in kept))
+        for place, (name, kept) in enumerate(zip(OPERATORS, rows, strict=True))
+    )
+
+
+def _waiting(t: Sequence[float], swing: Sequence[float]) -> BacklogSeries:
+    return BacklogSeries("counts", 0, "KafkaV2[Subscribe[clicks]]", "rows", tuple(t), tuple(int(1_200 + 300 * one) for one in swing))

@@ -65,10 +65,3 @@ def test_backlog_is_drawn_by_unit_and_only_where_it_is_known() -> None:
         "backlog_rows": ("Source backlog, rows", {"Kafka clicks": "1.2k"}),
         "backlog_bytes": ("Source backlog, bytes", {"files in a/in": "2.0 kB"}),
     }
-
-
-def test_a_legend_that_needs_more_lines_has_them() -> None:
-    names = ("stateStoreSave", "symmetricHashJoin", "dedupeWithinWatermark")
-    few = operator_charts(series(*(operator("q", at, name[:5], at) for at, name in enumerate(names))))
-    many = operator_charts(series(*(operator("q", at, name, at) for at, name in enumerate(names))))
-    assert [charts["state_rows"].legend_lines for charts in (few, many)] == [1, 3]
