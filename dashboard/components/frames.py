@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -10,6 +12,12 @@ from dashboard import downloads
 NAMES = {"csv": "CSV", "parquet": "Parquet"}
 KEPT = 32
 """Files that are kept for the next refresh, of all browsers together."""
+
+
+def shown(frame: pd.DataFrame, *, name: str, key: str, saved: pd.DataFrame | None = None, **options: Any) -> None:
+    """Draws `frame` with the way to take it along (or `saved`, where what is drawn is no plain number); `options` are `st.dataframe`'s."""
+    st.dataframe(frame, hide_index=True, **options)
+    save_buttons(frame if saved is None else saved, name=name, key=key)
 
 
 def save_buttons(frame: pd.DataFrame, *, name: str, key: str) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from html import escape
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import formats, progress, session
+from dashboard.components.frames import save_buttons
 from dashboard.progress import Sample
 from dashboard.widgets import chip, error_box, message_box
 from pipelines.domain.diagnosis import Diagnosis, Finding
@@ -70,6 +72,7 @@ def draw(every: Sequence[Diagnosis]) -> None:
         st.html(_head(one))
         if one.findings:
             st.html(findings(one.findings))
+            save_buttons(findings_frame(one.findings), name=f"damage_{one.query}", key=f"damage_{one.query}")
             message_box("What to do", one.advice, tone="blue")
         else:
             st.html(f'<p class="tm-hint">{escape(one.advice)}</p>')
@@ -98,6 +101,12 @@ def findings(found: Sequence[Finding]) -> str:
     more = f'<tr><td colspan="4">and {len(found) - MOST:,} more</td></tr>' if len(found) > MOST else ""
     head = "".join(f"<th>{title}</th>" for title in ("Part", "Damage", "Batches that need it", "File"))
     return f'<table class="tm-findings"><thead><tr>{head}</tr></thead><tbody>{rows}{more}</tbody></table>'
+
+
+def findings_frame(found: Sequence[Finding]) -> pd.DataFrame:
+    """All of them, a row each, for a file."""
+    rows = [(one.part, one.damage.kind, one.damage.message, formats.ranges(one.batches), one.damage.path) for one in found]
+    return pd.DataFrame(rows, columns=["Part", "Damage", "What", "Batches that need it", "File"])
 
 
 def _row(one: Finding) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import formats, session
+from dashboard.components.frames import save_buttons
 from dashboard.views.experiments_reading import Pair
 from dashboard.widgets import section
 from pipelines.domain.intervals import Interval, Measure
@@ -29,6 +31,7 @@ def draw(pair: Pair) -> None:
     found = _found(pair)
     section("What differs for sure", "medians over the same events, the difference with its 95 % interval")
     st.html(intervals_table(found))
+    save_buttons(intervals_frame(found), name="intervals", key="intervals")
 
 
 def _found(pair: Pair) -> Sequence[Interval]:
@@ -47,6 +50,12 @@ def intervals_table(found: Sequence[Interval]) -> str:
     heads = "<th></th><th>A</th><th>B</th><th>B against A</th><th></th>"
     drawn = f'<table class="tm-intervals"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
     return f'<div class="tm-wide" tabindex="0" role="region" aria-label="Metrics with intervals">{drawn}</div>'
+
+
+def intervals_frame(found: Sequence[Interval]) -> pd.DataFrame:
+    """A row a measure, for a file: medians in ms, rows a second, rows or bytes; shares of A's median, 0.12 for twelve percent."""
+    rows = [(TITLES[one.measure][0], one.a, one.b, one.share, one.low, one.high, one.batches, one.words) for one in found]
+    return pd.DataFrame(rows, columns=["Measure", "A", "B", "Share", "Low", "High", "Batches", "What can be told"])
 
 
 def _row(one: Interval, reach: float) -> str:

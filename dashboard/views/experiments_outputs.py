@@ -14,7 +14,7 @@ from dashboard import formats, session
 from dashboard.comparison_charts import outputs_over_time
 from dashboard.components.frames import save_buttons
 from dashboard.components.panel import panel
-from dashboard.views.experiments_reading import PARTS, Pair, bar, examples_frame, parting_table, share, tinted, whole
+from dashboard.views.experiments_reading import PARTS, Pair, bar, examples_frame, parting_frame, parting_table, share, tinted, whole
 from dashboard.widgets import KeyFigure, chip, error_box, key_figures, section, when
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
@@ -114,6 +114,7 @@ def _parting(found: Comparison) -> None:
         note = f'<span class="tm-caption">{escape(parting.time_column)} · {equal}</span>'
         st.html(f'<div class="tm-section"><h2>They part at {at}</h2>{note}</div>')
         st.html(parting_table(parting))
+        save_buttons(parting_frame(parting), name="first_difference", key="parting")
 
 
 def _over_time(found: Comparison) -> None:

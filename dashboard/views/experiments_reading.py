@@ -71,6 +71,12 @@ def parting_table(parting: Parting) -> str:
     return f'<table class="tm-parting"><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
+def parting_frame(parting: Parting) -> pd.DataFrame:
+    """The same rows for a file; the first column says whose each is."""
+    rows = [{"Side": side, **own} for side, own in (("A", parting.a), ("B", parting.b)) if own is not None]
+    return pd.DataFrame(rows, dtype=object)
+
+
 def _parting_row(side: str, own: Mapping[str, Any] | None, other: Mapping[str, Any] | None, names: Sequence[str]) -> str:
     mark = f'<th><span class="tm-side {side}">{side.upper()}</span></th>'
     if own is None:

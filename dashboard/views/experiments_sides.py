@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard import formats, navigation, session
 from dashboard.components.code_editor import code_editor
+from dashboard.components.frames import save_buttons
 from dashboard.views import experiments_decisions, operations, versions_difference
 from dashboard.views.experiments_reading import Pair
 from dashboard.views.fork.drafts import difference
@@ -102,7 +103,9 @@ def state(pair: Pair) -> None:
         with errors_shown():
             found = session.workspace().differences(pair.a, pair.b).section("state")
             if found.compared:
+                sections = [("State", found.entries)]
                 st.html(versions_difference.entries_table([("", found.entries)], session.zone()))
+                save_buttons(versions_difference.entries_frame(sections), name="state_of_both", key="state_of_both")
             else:
                 st.caption("One of them has no checkpoint yet.")
 

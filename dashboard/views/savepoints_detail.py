@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import formats, navigation, session
+from dashboard.components import frames
 from dashboard.components.code_editor import code_editor
 from dashboard.trust import ORIGIN_HINTS, ORIGINS
 from dashboard.views import savepoints_annotation, savepoints_trust
@@ -82,14 +83,16 @@ def _contents(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
     with checked:
         savepoints_trust.draw(savepoint)
     with offsets:
-        st.dataframe(offsets_frame(savepoint.queries), hide_index=True, alt="Where each source stands")
+        found = offsets_frame(savepoint.queries)
+        frames.shown(found, name=f"offsets_{savepoint.id}", key=f"offsets_{key}", alt="Where each source stands")
     with state:
-        _state(savepoint)
+        _state(savepoint, key)
     with files:
-        st.dataframe(files_frame(manifest), hide_index=True, column_config={"Bytes": _bar(manifest)}, alt="Files by kind")
+        bar = {"Bytes": _bar(manifest)}
+        frames.shown(files_frame(manifest), name=f"files_{savepoint.id}", key=f"files_{key}", column_config=bar, alt="Files by kind")
         st.caption(f"How they came here: {', '.join(f'{count:,} {WAYS.get(way, way)}' for way, count in manifest.how.items())}.")
     with conf:
-        _configuration(manifest)
+        _configuration(manifest, key)
     with code:
         _code(savepoint, manifest, key)
 
@@ -109,7 +112,7 @@ def offsets_frame(queries: tuple[QueryImage, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Query", "Batch", "Source", "Stands at", "Spark's offset"])
 
 
-def _state(savepoint: Savepoint) -> None:
+def _state(savepoint: Savepoint, key: str) -> None:
     rows = [
         (q.query, operator.name, operator.id, operator.partitions, ", ".join(operator.stores), q.provider, q.state_format)
         for q in savepoint.queries
@@ -119,7 +122,8 @@ def _state(savepoint: Savepoint) -> None:
         st.caption("No query of this job keeps state.")
         return
     titles = ["Query", "Operator", "Id", "Partitions", "Stores", "Provider", "Format"]
-    st.dataframe(pd.DataFrame(rows, columns=titles), hide_index=True, alt="Stateful operators")
+    found = pd.DataFrame(rows, columns=titles)
+    frames.shown(found, name=f"operators_{savepoint.id}", key=f"operators_{key}", alt="Stateful operators")
     navigation.link("state", "Look into the state", icon=":material/database:", savepoint=savepoint.id)
 
 
@@ -135,15 +139,17 @@ def _bar(manifest: Manifest) -> Any:
     return st.column_config.ProgressColumn("Bytes", format="bytes", min_value=0, max_value=max(most, 1))
 
 
-def _configuration(manifest: Manifest) -> None:
+def _configuration(manifest: Manifest, key: str) -> None:
     pinned = [(q.query, name, value) for q in manifest.queries for name, value in q.conf.items()]
     st.caption("Pinned by the checkpoint: Spark takes these from the savepoint, whatever a new session says.")
-    st.dataframe(pd.DataFrame(pinned, columns=["Query", "Conf", "Value"]), hide_index=True, height=min(len(pinned) + 1, 9) * 35 + 2)
+    found = pd.DataFrame(pinned, columns=["Query", "Conf", "Value"])
+    frames.shown(found, name="pinned_confs", key=f"pinned_{key}", height=min(len(pinned) + 1, 9) * 35 + 2, alt="Pinned confs")
     version = manifest.version
     facts([("Arguments", _mono(" ".join(version.args))), ("Master", _mono(version.master))])
     if version.conf:
         st.caption("Given by the version")
-        st.dataframe(pd.DataFrame(sorted(version.conf.items()), columns=["Conf", "Value"]), hide_index=True)
+        given = pd.DataFrame(sorted(version.conf.items()), columns=["Conf", "Value"])
+        frames.shown(given, name="confs", key=f"given_{key}", alt="Confs of the version")
 
 
 def _mono(text: str) -> str:

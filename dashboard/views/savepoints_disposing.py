@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import equivalents, formats, session
+from dashboard.components import frames
 from dashboard.dialogs import dialog
 from dashboard.trust import LEVELS, level_of
 from dashboard.views.commands import listed
@@ -41,9 +42,10 @@ def _preview(chosen: Sequence[Savepoint]) -> None:
     going = [plan.savepoint for plan in planned.plans]
     _totals(planned)
     if going:
-        st.dataframe(
+        frames.shown(
             frame([one for one in chosen if one.id in going], planned),
-            hide_index=True,
+            name="to_dispose_of",
+            key="disposing",
             column_config=_columns(),
             height="content" if len(going) <= MOST_ROWS else (MOST_ROWS + 1) * 35,
             alt="What would be disposed of",

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import formats, session, trust
+from dashboard.components import frames
 from dashboard.views import diagnosis, savepoints_actions
 from dashboard.widgets import errors_shown, facts, message_box, when
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
@@ -35,17 +36,13 @@ def alarm(savepoint: Savepoint, *, key: str) -> None:
     if every:
         diagnosis.draw(every)
     elif found and found.damages:
-        _damages(found)
+        _damages(found, key)
     _instead(savepoint, key)
 
 
-def _damages(found: Verification) -> None:
-    rows = {
-        "File": [one.path for one in found.damages],
-        "Kind": [one.kind for one in found.damages],
-        "What": [one.message for one in found.damages],
-    }
-    st.dataframe(rows, hide_index=True, alt="Damaged files")
+def _damages(found: Verification, key: str) -> None:
+    rows = [(one.path, one.kind, one.message) for one in found.damages]
+    frames.shown(pd.DataFrame(rows, columns=["File", "Kind", "What"]), name="damaged_files", key=f"damages_{key}", alt="Damaged files")
 
 
 def _instead(savepoint: Savepoint, key: str) -> None:
@@ -134,12 +131,15 @@ def _proof(proof: Proof) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if proof.states:
-            st.dataframe(states_frame(proof.states), hide_index=True, alt="Rows of each stateful operator, read and expected")
+            words = "Rows of each stateful operator, read and expected"
+            frames.shown(states_frame(proof.states), name="proof_states", key="proof_states", alt=words)
         else:
             st.caption("No query of this job keeps state: there was none to read.")
     with right:
         if proof.batches:
-            st.dataframe(_batches_frame(proof), hide_index=True, alt="Batches that the sandbox ran")
+            took = {"Took": st.column_config.NumberColumn("Took", format="%.0f ms")}
+            words = "Batches that the sandbox ran"
+            frames.shown(_batches_frame(proof), name="proof_batches", key="proof_batches", column_config=took, alt=words)
         else:
             st.caption("No batch was run.")
 
@@ -159,5 +159,5 @@ def states_frame(states: Sequence[StateCount]) -> pd.DataFrame:
 
 
 def _batches_frame(proof: Proof) -> pd.DataFrame:
-    rows = [(one.query, one.batch, one.input_rows, one.output_rows, formats.duration(one.batch_ms)) for one in proof.batches]
+    rows = [(one.query, one.batch, one.input_rows, one.output_rows, one.batch_ms) for one in proof.batches]
     return pd.DataFrame(rows, columns=["Query", "Scratch batch", "Rows in", "Rows out", "Took"])

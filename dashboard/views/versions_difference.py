@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import tzinfo
 from html import escape
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dashboard import equivalents, formats, navigation, session
 from dashboard.components.code_editor import code_editor
+from dashboard.components.frames import save_buttons
 from dashboard.views.commands import commands
 from dashboard.widgets import chip, errors_shown
 from pipelines.domain.differences import Differences, Entry, Outcome, Section, Unit, Value
 from pipelines.domain.points import PointHead, PointKind
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TITLES = {
     "arguments": "Arguments",
@@ -97,6 +102,7 @@ def _sections(found: Differences, whole: bool) -> None:
     shown = [(TITLES.get(one.name, one.name), one.entries if whole else one.differing) for one in found.sections]
     if any(entries for _, entries in shown):
         st.html(entries_table(shown, session.zone()))
+        save_buttons(entries_frame(shown), name=f"difference_{found.a.named}_{found.b.named}", key="difference")
 
 
 def _rest(found: Differences) -> None:
@@ -128,6 +134,22 @@ def entries_table(sections: Sequence[tuple[str, Sequence[Entry]]], zone: tzinfo)
             rows += _row(entry, zone)
     heads = "<th></th><th>A</th><th>B</th><th>B − A</th>"
     return f'<table class="tm-both tm-apart"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def entries_frame(sections: Sequence[tuple[str, Sequence[Entry]]]) -> pd.DataFrame:
+    """A row an entry, for a file: whole numbers as they are, moments in UTC."""
+    import pandas as pd
+
+    rows = [
+        (title, entry.of, entry.name, entry.outcome.value, entry.unit.value, _plain(entry.a, entry), _plain(entry.b, entry), entry.apart)
+        for title, entries in sections
+        for entry in entries
+    ]
+    return pd.DataFrame(rows, columns=["Section", "Of", "Name", "Outcome", "Unit", "A", "B", "B − A"], dtype=object)
+
+
+def _plain(value: Value, entry: Entry) -> Value:
+    return formats.exact(value) if entry.unit is Unit.MOMENT and isinstance(value, int) else value
 
 
 def _row(entry: Entry, zone: tzinfo) -> str:

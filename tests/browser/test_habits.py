@@ -198,6 +198,18 @@ def test_the_catalog_leaves_as_a_file(watched: Watched, fakes: str, tmp_path: Pa
     assert watched.errors == []
 
 
+def test_what_differs_leaves_as_a_file(watched: Watched, fakes: str, tmp_path: Path) -> None:
+    watched.page.goto(f"{fakes}/versions?savepoint=sp-000000000002&with=sp-000000000003")
+    watched.rest()
+    with watched.page.expect_download() as download:
+        watched.page.locator(".st-key-save_difference").get_by_role("button", name="Parquet").click()
+    download.value.save_as(tmp_path / "difference.parquet")
+    rows = pq.read_table(tmp_path / "difference.parquet").to_pylist()
+    assert {row["Outcome"] for row in rows} <= {"changed", "only_a", "only_b", "unknown"}
+    assert any(row["B − A"] for row in rows)
+    assert watched.errors == []
+
+
 def test_a_tree_of_many_jobs_is_turned_and_unfolded(watched: Watched, tmp_path: Path, artifacts: Path) -> None:
     page = watched.page
     with faked(tmp_path / "server.log", "--jobs", str(MANY), "--past") as url:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import re
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -14,6 +18,10 @@ from starlette.applications import Starlette
 from dashboard import downloads
 from dashboard.components.table import Cell, Column, Row, clock, moment, number, shortened, table_data
 from dashboard.formats import count, duration, size
+from dashboard.views import versions_difference
+from dashboard.views.experiments_reading import parting_frame
+from pipelines.domain.differences import Entry, Outcome, Unit
+from pipelines.domain.experiments import Parting
 from tests.dashboard.asking import answered
 
 SAID = {
@@ -79,3 +87,44 @@ def test_cells_say_what_their_numbers_are_in() -> None:
     data = table_data([Column(str(place)) for place in range(len(cells))], [Row("r", cells), Row("s", [Cell()] * len(cells))])
     assert [column["unit"] for column in data["columns"]] == ["", "ms", "bytes", "", "time", "time", ""]
     assert data["rows"][0]["cells"][-1]["r"] == "v-0123456789ab"
+
+
+DASHBOARD = Path(downloads.__file__).parent
+
+
+def test_every_table_can_be_taken_along() -> None:
+    """A data frame is drawn with the buttons that save it; other tables are the component's, or beside such buttons."""
+    drawn = {path: path.read_text().count("st.dataframe(") for path in DASHBOARD.rglob("*.py")}
+    saved = {path: len(re.findall(r"(?<!def )save_buttons\(", path.read_text())) for path in drawn}
+    assert sum(drawn.values()) > 3
+    assert [path.name for path in drawn if drawn[path] > saved[path]] == []
+
+
+@pytest.mark.parametrize("kind", sorted(downloads.WRITERS))
+def test_what_differs_leaves_as_plain_values(kind: str) -> None:
+    """Numbers of one side, words of the other, moments and what is not there, in one column."""
+    entries = (
+        Entry("q", "rows", Outcome.CHANGED, 5, 3, Unit.COUNT, -2),
+        Entry("q", "conf", Outcome.ONLY_B, None, "<2>"),
+        Entry("r", "at", Outcome.CHANGED, 0, 61_000, Unit.MOMENT, 61_000),
+    )
+    frame = versions_difference.entries_frame([("State", entries)])
+    found = read(kind, downloads.WRITERS[kind][0](downloads.columns_of_frame(frame)))
+    assert [row["B"] for row in found] == ["3", "<2>", "1970-01-01 00:01:01 UTC"]
+    assert [row["B − A"] or None for row in found] == (["-2", None, "61000"] if kind == "csv" else [-2, None, 61_000])
+
+
+@pytest.mark.parametrize("kind", sorted(downloads.WRITERS))
+def test_the_first_rows_that_differ_leave_with_their_sides(kind: str) -> None:
+    frame = parting_frame(Parting(1, "at", None, "changed", {"k": 1, "v": 2.5}, {"k": 1, "v": None}))
+    found = read(kind, downloads.WRITERS[kind][0](downloads.columns_of_frame(frame)))
+    assert [(row["Side"], str(row["k"]), row["v"] or None) for row in found] == [
+        ("A", "1", "2.5" if kind == "csv" else 2.5),
+        ("B", "1", None),
+    ]
+
+
+def read(kind: str, content: bytes) -> list[dict[str, Any]]:
+    if kind == "csv":
+        return list(csv.DictReader(content.decode().splitlines()))
+    return list(pq.read_table(io.BytesIO(content)).to_pylist())
