@@ -17,6 +17,8 @@ from pipelines.domain.ids import JobName
 LANE_HEIGHT = 58
 FOLDED = "folded:"
 """What a click on the line of a family's folded lanes gives, before the name of its root."""
+NEAR = 0.025
+"""Letters nearer to each other than this part of the picture's width would cover each other."""
 TITLE = "Versions and savepoints"
 LEGEND = (
     LegendEntry("by hand", color="$muted", symbol="diamond"),
@@ -36,7 +38,8 @@ def tree_chart(families: Sequence[Family], *, now_ms: float, calm: bool = False,
         return Chart(TITLE, empty="Savepoints and forks will be drawn here")
     places = placed(families, calm=calm)
     span = _span(places.lanes, list(marks.values()), now_ms)
-    letters = _letters(places.lanes, list(marks.values()), {selected: "A", against: "B"}, now_ms) if selected and against else []
+    chosen = {selected: "A", against: "B"} if selected and against else {}
+    letters = _letters(places.lanes, list(marks.values()), chosen, now_ms, NEAR * (span[1] - span[0]))
     return Chart(
         TITLE,
         tuple(_traces(places, list(marks.values()), {selected, against}, span, now_ms)),
@@ -73,13 +76,23 @@ def _span(lanes: Sequence[Placed], marks: Sequence[Mark], now_ms: float) -> tupl
     return first - margin, final + margin
 
 
-def _letters(lanes: Sequence[Placed], marks: Sequence[Mark], chosen: Mapping[str, str], now_ms: float) -> list[dict[str, Any]]:
-    """The letters of the two points that are compared, over their marks."""
-    rows = {one.lane.job: one.y for one in lanes}
-    at: dict[str, tuple[float, float]] = {one.lane.job: (end(one.lane.runs[-1], now_ms), one.y) for one in lanes if one.lane.runs}
+def _letters(
+    lanes: Sequence[Placed], marks: Sequence[Mark], chosen: Mapping[str, str], now_ms: float, near_ms: float
+) -> list[dict[str, Any]]:
+    """The letters of the two points that are compared, over their marks; as one (`A·B`) where they would cover each other."""
+    rows = {one.lane.job: one for one in lanes}
+    at = {str(one.lane.job): (end(one.lane.runs[-1], now_ms), one) for one in lanes if one.lane.runs}
     at |= {mark.id: (moment(mark), rows[mark.job]) for mark in marks if mark.job in rows}
-    style = {"showarrow": False, "yshift": 19, "font": {"size": 13, "color": "$text"}}
-    return [{"x": at[name][0], "y": at[name][1], "text": f"<b>{letter}</b>", **style} for name, letter in chosen.items() if name in at]
+    found = sorted(((*at[name], letter) for name, letter in chosen.items() if name in at), key=lambda one: (one[0], one[2]))
+    if len(found) == 2 and found[0][1] is found[1][1] and found[1][0] - found[0][0] < near_ms:
+        (x0, row, first), (x1, _, second) = found
+        found = [((x0 + x1) / 2, row, f"{first}·{second}")]
+    return [_letter(x, letter, row) for x, row, letter in found]
+
+
+def _letter(x: float, text: str, row: Placed) -> dict[str, Any]:
+    font = {"size": 13, "color": "$text"}
+    return {"x": x, "y": row.y, "text": f"<b>{text}</b>", "showarrow": False, "yshift": 15 if row.calm else 19, "font": font}
 
 
 def _layout(places: Places, span: tuple[float, float], letters: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ NAMED: list[tuple[str, list[tuple[int, str, str]], list[tuple[str, str]]]] = [
     ("one version twice", [(1, V, "v-1"), (2, V, "v-1")], [("v-1", "left")]),
     ("restarts", [(100, R, "restart"), (105, R, "restart"), (110, R, "restart")], [("3 restarts", "left")]),
     ("both", [(300, R, "restart"), (310, V, "v-1"), (330, R, "restart")], [("v-1 · 2 restarts", "left")]),
+    ("in fewer words near the end", [(750, V, "v-523522ba"), (770, V, "v-1c089c9f")], [("2 versions", "left")]),
     ("at the end", [(995, V, "v-1")], [("v-1", "right")]),
     ("pushed back from the end", [(930, V, "v-1"), (960, R, "restart")], [("v-1 · restart", "right")]),
     ("out of sight", [(-5, V, "v-1"), (1_005, V, "v-2")], []),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dashboard.families import families
 from dashboard.lineage import tree_chart
 from pipelines.domain.experiments import Lane, Mark, Tree
@@ -70,6 +72,27 @@ def test_two_that_are_compared_have_their_letters() -> None:
     chart = tree_chart(families(TREE), now_ms=NOW, selected="sp-1", against="split")
     letters = [(note["text"], note["x"], note["y"]) for note in chart.layout["annotations"] if note["text"] in ("<b>A</b>", "<b>B</b>")]
     assert letters == [("<b>A</b>", 200, 0), ("<b>B</b>", NOW, 2)]
+
+
+@pytest.mark.parametrize(
+    ("apart", "a", "b", "letters"),
+    [
+        (0, "sp-a", "sp-b", {"A·B": 100_000}),
+        (1_000, "sp-a", "sp-b", {"A·B": 100_500}),
+        (1_000, "sp-b", "sp-a", {"B·A": 100_500}),
+        (500_000, "sp-a", "sp-b", {"A": 100_000, "B": 600_000}),
+    ],
+)
+def test_letters_that_would_cover_each_other_are_one(apart: int, a: str, b: str, letters: dict[str, float]) -> None:
+    tree = Tree((lane("one", run("one", 0)),), (mark("sp-a", "one", 100_000), mark("sp-b", "one", 100_000 + apart)))
+    chart = tree_chart(families(tree), now_ms=NOW, selected=a, against=b)
+    assert {note["text"][3:-4]: note["x"] for note in chart.layout["annotations"] if note.get("yshift") == 19} == letters
+
+
+def test_letters_of_two_lanes_stand_apart() -> None:
+    tree = Tree((lane("one", run("one", 0)), lane("two", run("two", 0))), (mark("sp-a", "one", 100), mark("sp-b", "two", 100)))
+    chart = tree_chart(families(tree), now_ms=NOW, selected="sp-a", against="sp-b")
+    assert [note["text"] for note in chart.layout["annotations"] if note.get("yshift") == 19] == ["<b>A</b>", "<b>B</b>"]
 
 
 def test_forks_are_dotted_curves_from_the_savepoint_to_the_fork() -> None:
