@@ -14,9 +14,10 @@ def press(within: Page | Locator, name: str) -> None:
 
 
 def dialog(page: Page, title: str) -> Locator:
-    """The dialog of this title, once it is there."""
+    """The dialog of this title, once it is there, and nothing else is open that would cover it."""
     found = page.get_by_role("dialog", name=title)
     expect(found).to_be_visible()
+    expect(page.locator(POPOVER)).to_have_count(0)
     return found
 
 

@@ -45,7 +45,7 @@ def test_a_running_job_is_forked_cancelled_stopped_and_resumed(watched: Watched,
     asked = dialog(page, "Resume this job")
     watched.look("job_resume", DIALOG)
     asked.get_by_text("From a savepoint").click()
-    expect(asked.get_by_text("Query id")).to_be_visible()
+    expect(asked.get_by_text("Query id", exact=True)).to_be_visible()
     command(asked)
     watched.look("job_resume_from", DIALOG)
     press(asked, "Resume")
@@ -93,6 +93,7 @@ def test_a_failed_job_is_examined_and_gone_back_with(watched: Watched, faked_ser
     press(page, "Put away")
     expect(page.locator(".tm-findings")).to_have_count(0)
     press(page, "Read the log")
+    expect(page).to_have_url(re.compile("tab=Logs"))
     expect(page.get_by_test_id("log")).to_be_visible()
 
 
@@ -112,7 +113,7 @@ def test_a_batch_is_opened_and_closed(watched: Watched, fakes: str) -> None:
     page.locator("[data-testid=table-batches] tbody tr").first.click()
     expect(page.get_by_role("heading", name="Batch 9")).to_be_visible()
     watched.look("job_batch", ".st-key-card_batch")
-    page.locator(".st-key-batch_close button").click()
+    page.locator(".st-key-batch_close button").first.click()
     expect(page.get_by_role("heading", name="Batch 9")).to_have_count(0)
 
 

@@ -13,7 +13,7 @@ from tests.browser.watching import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-STATE = "sp-000000000007"
+STATE = "sp-000000000002"
 
 
 def test_the_first_page_starts_the_example(watched: Watched, faked_server: Faked) -> None:
@@ -92,7 +92,7 @@ def test_a_variant_is_promoted(watched: Watched, fakes: str) -> None:
     press(page, "Promote…")
     asked = dialog(page, "Promote post_engagement_split?")
     asked.get_by_role("radio").last.check(force=True)
-    expect(asked.get_by_text("Query id")).to_be_visible()
+    expect(asked.get_by_text("Query id", exact=True)).to_be_visible()
     watched.look("experiment_promote", DIALOG)
     press(asked, "Promote")
     expect(page.get_by_text("post_engagement_split was promoted")).to_be_visible()
