@@ -59,7 +59,7 @@ def test_one_that_runs_elsewhere_is_refused_and_attached(watched: Watched, fakes
     typed(page, "Name", "orders")
     press(page, "Another query")
     expect(page.locator(".st-key-attach_row_1")).to_be_visible()
-    page.locator(".st-key-attach_less_1 button").click()
+    page.locator(".st-key-attach_less_1").click()
     expect(page.locator(".st-key-attach_row_1")).to_have_count(0)
     page.locator("summary", has_text="Its code").click()
     typed(page, "Script", "/nowhere/orders.py")

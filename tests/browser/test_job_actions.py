@@ -113,7 +113,7 @@ def test_a_batch_is_opened_and_closed(watched: Watched, fakes: str) -> None:
     page.locator("[data-testid=table-batches] tbody tr").first.click()
     expect(page.get_by_role("heading", name="Batch 9")).to_be_visible()
     watched.look("job_batch", ".st-key-card_batch")
-    page.locator(".st-key-batch_close button").first.click()
+    page.locator(".st-key-batch_close").click()
     expect(page.get_by_role("heading", name="Batch 9")).to_have_count(0)
 
 

@@ -171,7 +171,7 @@ def test_savepoints_are_filtered(watched: Watched, fakes: str) -> None:
     page.get_by_role("option", name="post_engagement").click()
     expect(page).to_have_url(re.compile("job=post_engagement"))
     watched.rest()
-    press(page, "Select shown")
+    page.locator(".st-key-select_shown").click()
     expect(page.locator(".st-key-card_bulk")).to_contain_text("2 savepoints")
     page.get_by_role("textbox", name="Filter").fill("nothing is called this")
     expect(page.get_by_text("No savepoint is like this.")).to_be_visible()

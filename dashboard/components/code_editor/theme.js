@@ -66,7 +66,7 @@ function difference(colours, { background, text, border, comment, primary }) {
     ".cm-deletedChunk .cm-chunkButtons": { insetInlineEnd: "10px" },
     ".cm-deletedChunk .cm-chunkButtons button": {
       background, color: text, border: `1px solid ${border}`, borderRadius: "5px", padding: "0 8px", margin: "1px 0",
-      fontSize: "11px", lineHeight: "17px", fontFamily: "var(--st-font)", cursor: "pointer",
+      fontSize: "11px", lineHeight: "22px", fontFamily: "var(--st-font)", cursor: "pointer",
     },
     ".cm-deletedChunk .cm-chunkButtons button:hover": { borderColor: primary, color: primary },
   };
