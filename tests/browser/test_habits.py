@@ -43,8 +43,9 @@ def test_two_keys_open_a_page(watched: Watched, fakes: str) -> None:
 def test_keys_leave_alone_what_is_typed(watched: Watched, fakes: str) -> None:
     opened(watched, fakes, "overview")
     page = watched.page
-    page.keyboard.press("/")
     field = page.get_by_role("searchbox", name="Filter jobs")
+    expect(field).to_be_visible()
+    page.keyboard.press("/")
     expect(field).to_be_focused()
     page.keyboard.type("g s?/")
     expect(field).to_have_value("g s?/")

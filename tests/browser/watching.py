@@ -77,7 +77,8 @@ class Watched:
         self.rest()
         for theme, rules in zip(self.themes(), (RULES, RULES_OF_COLOUR), strict=True):
             self.page.screenshot(path=self.artifacts / f"{name}_{theme}.png")
-            assert self.barriers(rules, within) == [], f"{name} in {theme}"
+            found = self.barriers(rules, within)
+            assert not found, f"{name} in {theme}: {found}"
 
     def barriers(self, rules: dict[str, Any], within: str = "") -> list[tuple[Any, ...]]:
         """What axe finds that keeps people out: rule, where, how."""
