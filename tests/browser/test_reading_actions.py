@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.faked import Faked
-from tests.browser.pressing import DIALOG, POPOVER, choose, command, dialog, more, press, put_away
+from tests.browser.pressing import DIALOG, POPOVER, choose, dialog, more, press, put_away
 from tests.browser.watching import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -76,16 +76,14 @@ def test_two_points_are_compared(watched: Watched, fakes: str) -> None:
     expect(page.get_by_test_id("comparing")).to_have_count(0)
 
 
-def test_a_variant_is_promoted(watched: Watched, fakes: str) -> None:
+def test_a_variant_is_dropped_taken_back_and_promoted(watched: Watched, fakes: str) -> None:
     page = watched.open(f"{fakes}/experiments?experiment=ex-1", ".st-key-card_side_b")
     page.locator(".st-key-side_B button").click()
     watched.look("experiment_actions", "[role=menu]")
-    page.get_by_role("menuitem", name="Drop…").click()
-    asked = dialog(page, "Drop post_engagement_split?")
-    command(asked)
-    watched.look("experiment_drop", DIALOG)
-    press(asked, "Keep it")
-    expect(asked).to_have_count(0)
+    page.get_by_role("menuitem", name="Drop", exact=True).click()
+    expect(page.get_by_test_id("undo")).to_have_text("post_engagement_split was dropped")
+    press(page, "Undo")
+    expect(page.get_by_role("button", name="Promote…")).to_be_visible()
     more(page, "compare_keys_button")
     watched.look("experiment_keys", POPOVER)
     put_away(page)
@@ -101,9 +99,9 @@ def test_a_variant_is_promoted(watched: Watched, fakes: str) -> None:
 def test_the_side_of_an_experiment_is_stopped(watched: Watched, fakes: str) -> None:
     page = watched.open(f"{fakes}/experiments?experiment=ex-1", ".st-key-card_side_a")
     for item, title, yes in (
-        ("Cancel at once…", "Cancel this job?", ""),
+        ("Cancel at once…", "Cancel at once?", ""),
         ("Stop…", "Stop this job?", "Stop"),
-        ("Forget…", "Forget this job?", "Forget"),
+        ("Forget…", "Forget this job?", "Forget it"),
     ):
         page.locator(".st-key-side_A button").click()
         page.get_by_role("menuitem", name=item).click()
