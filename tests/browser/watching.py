@@ -12,6 +12,8 @@ from playwright.sync_api import ConsoleMessage, Page, expect
 AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 Theme = Literal["light", "dark"]
 BACKGROUNDS: dict[Theme, str] = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 19, 24)"}
+SETTLED = "document.getAnimations().every((one) => !(one instanceof CSSTransition) || one.playState === 'finished')"
+"""Whether no colour is on its way from one theme to the other."""
 RULES = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 RULES_OF_COLOUR = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 """All that can differ where a page that was looked at takes on its other theme."""
@@ -56,6 +58,7 @@ class Watched:
         self.page.emulate_media(color_scheme=theme)
         expect(self.page.get_by_test_id("stApp")).to_have_css("background-color", BACKGROUNDS[theme])
         self.rest()
+        self.page.wait_for_function(SETTLED)
         self.theme = theme
 
     def themes(self) -> Iterator[Theme]:
