@@ -41,7 +41,7 @@ def test_a_running_job_is_forked_cancelled_stopped_and_resumed(watched: Watched,
     watched.look("job_stop", DIALOG)
     press(asked, "Stop")
     state(page, "Stopped")
-    press(page, "Resume")
+    page.locator(".st-key-resume").click()
     asked = dialog(page, "Resume this job")
     watched.look("job_resume", DIALOG)
     asked.get_by_text("From a savepoint").click()

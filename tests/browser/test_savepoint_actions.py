@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.faked import Faked
-from tests.browser.pressing import DIALOG, POPOVER, command, dialog, more, press, put_away, typed
+from tests.browser.pressing import DIALOG, POPOVER, choose, command, dialog, more, press, put_away, typed
 from tests.browser.watching import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -168,10 +168,11 @@ def test_savepoints_are_filtered(watched: Watched, fakes: str) -> None:
     page.get_by_role("combobox", name="Job").click()
     expect(page.get_by_role("option", name="clicks")).to_be_visible()
     watched.shoot("savepoints_choice")
-    page.get_by_role("option", name="post_engagement").click()
+    page.keyboard.press("Escape")
+    choose(page, "Job", "post_engagement")
     expect(page).to_have_url(re.compile("job=post_engagement"))
     watched.rest()
-    page.locator(".st-key-select_shown").click()
+    page.get_by_role("button", name="Select shown").press("Enter")
     expect(page.locator(".st-key-card_bulk")).to_contain_text("2 savepoints")
     page.get_by_role("textbox", name="Filter").fill("nothing is called this")
     expect(page.get_by_text("No savepoint is like this.")).to_be_visible()
