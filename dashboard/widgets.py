@@ -167,6 +167,18 @@ class errors_shown(AbstractContextManager[None, bool]):
         return isinstance(error, TidemarkError)
 
 
+@contextmanager
+def menu(key: str) -> Iterator[None]:
+    """The button with three dots; inside, an `entry` for each of the things that are done less often."""
+    with st.popover("More", icon=":material/more_horiz:", key=key, help="More", on_change="rerun"):
+        yield
+
+
+def entry(label: str, *, icon: str, key: str, of: str, help: str | None = None) -> bool:
+    """A line of the menu `of`, which closes where it is pressed: it would cover the dialog that opens."""
+    return st.button(label, icon=icon, type="tertiary", key=key, help=help, on_click=st.session_state.update, args=({of: False},))
+
+
 def command(text: str, *, label: str = "", wide: bool = False) -> None:
     """A command to copy, with the button that copies it; as wide as its text unless `wide`."""
     if label:

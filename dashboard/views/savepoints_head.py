@@ -12,7 +12,7 @@ from dashboard.equivalents import Equivalent
 from dashboard.trust import ORIGIN_HINTS, ORIGINS, badges
 from dashboard.views import savepoints_actions, savepoints_disposing, savepoints_exports, versions_difference
 from dashboard.views.commands import listed, said
-from dashboard.widgets import chip
+from dashboard.widgets import chip, entry, menu
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 
@@ -51,16 +51,17 @@ def _actions(savepoint: Savepoint, key: str) -> None:
 
 
 def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
-    with st.popover("", icon=":material/more_horiz:", key=f"commands_{key}", help="More"):
-        if st.button("Look into the state", icon=":material/database:", type="tertiary", key=f"state_{key}"):
+    of = f"commands_{key}"
+    with menu(of):
+        if entry("Look into the state", icon=":material/database:", key=f"state_{key}", of=of):
             navigation.go("state", savepoint=savepoint.id)
-        if tree_link and st.button("In the tree", icon=":material/account_tree:", type="tertiary", key=f"tree_{key}"):
+        if tree_link and entry("In the tree", icon=":material/account_tree:", key=f"tree_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
-        if st.button("Compare with the job now", icon=":material/compare_arrows:", type="tertiary", key=f"compare_{key}"):
+        if entry("Compare with the job now", icon=":material/compare_arrows:", key=f"compare_{key}", of=of):
             versions_difference.go(savepoint.id, savepoint.job)
-        if st.button("Compare with…", icon=":material/difference:", type="tertiary", key=f"compare_with_{key}"):
+        if entry("Compare with…", icon=":material/difference:", key=f"compare_with_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
-        if st.button("Dispose…", icon=":material/delete:", type="tertiary", key=f"dispose_{key}"):
+        if entry("Dispose…", icon=":material/delete:", key=f"dispose_{key}", of=of):
             savepoints_disposing.ask([savepoint])
         listed(_commands(savepoint))
 

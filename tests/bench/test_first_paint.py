@@ -26,12 +26,12 @@ BYTES = "() => performance.getEntriesByType('resource').reduce((sum, one) => sum
 @pytest.mark.browser
 @pytest.mark.timeout(600)
 def test_first_paint(chromium: str, tmp_path: Path) -> None:
-    with faked(tmp_path / "server.log", "--busy") as url, sync_playwright() as playwright:
+    with faked(tmp_path / "server.log", "--busy") as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        opened(browser, url, "overview")
+        opened(browser, served.url, "overview")
         print(f"\n{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; medians of {ROUNDS}, each with an empty cache")
         for name in ("overview", "job"):
-            paints, heads, contents, sizes = zip(*(opened(browser, url, name) for _ in range(ROUNDS)), strict=True)
+            paints, heads, contents, sizes = zip(*(opened(browser, served.url, name) for _ in range(ROUNDS)), strict=True)
             said = ", ".join(
                 f"{what} {statistics.median(of):,.0f} ms"
                 for what, of in (("first paint", paints), ("title", heads), ("table" if name == "overview" else "charts", contents))

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
-from tests.browser.faked import faked
+from tests.browser.faked import Faked, faked
 from tests.browser.serving import Served, served
 from tests.browser.watching import Watched
 
@@ -45,33 +45,54 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="package")
-def fakes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the dashboard on a workspace in memory."""
-    with faked(tmp_path_factory.mktemp("fakes") / "server.log", "--busy") as url:
-        yield url
+def faked_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faked]:
+    """The dashboard on a workspace in memory, one for all tests."""
+    with faked(tmp_path_factory.mktemp("fakes") / "server.log") as running:
+        yield running
+
+
+@pytest.fixture
+def fakes(faked_server: Faked) -> str:
+    """Its address, with a busy workspace made anew whose pages stand still: what refreshes itself takes time from what is looked at."""
+    return faked_server.arrange("--busy", "--still")
+
+
+@pytest.fixture
+def live_fakes(faked_server: Faked) -> str:
+    """Its address, with a busy workspace made anew whose pages refresh themselves."""
+    return faked_server.arrange("--busy")
 
 
 @pytest.fixture(scope="package")
-def browser(chromium: str) -> Iterator[Browser]:
-    """Chromium, driven by Playwright."""
+def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """Chromium with a profile of its own, in a zone that is not UTC: what it has fetched and compiled once serves all tests."""
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        opened = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"),
+            executable_path=chromium,
+            args=list(FLAGS),
+            viewport={"width": 1600, "height": 1000},
+            timezone_id="Europe/Berlin",
+            color_scheme="light",
+            reduced_motion="reduce",
+        )
         yield opened
         opened.close()
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page of a wide screen in a zone that is not UTC."""
-    context = browser.new_context(viewport={"width": 1600, "height": 1000}, timezone_id="Europe/Berlin", color_scheme="light")
-    opened = context.new_page()
+def page(browser: BrowserContext) -> Iterator[Page]:
+    """A page of a wide screen."""
+    opened = browser.new_page()
     opened.set_default_timeout(PATIENCE_MS)
     yield opened
-    context.close()
+    opened.close()
 
 
 @pytest.fixture
-def watched(page: Page, artifacts: Path) -> Watched:
-    """The page with what its console says, and screenshots of its steps."""
-    return Watched(page, artifacts)
+def watched(page: Page, artifacts: Path) -> Iterator[Watched]:
+    """The page with screenshots of its steps; its console may say no error until the test is over."""
+    watching = Watched(page, artifacts)
+    yield watching
+    assert watching.errors == []

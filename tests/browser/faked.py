@@ -7,21 +7,35 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120
 
 
+@dataclass(frozen=True)
+class Faked:
+    """A running server on a workspace in memory."""
+
+    url: str
+
+    def arrange(self, *options: str) -> str:
+        """Makes its workspace anew as these options of `tests.browser.on_fakes` say; gives its address."""
+        httpx.post(f"{self.url}/arrange", json=list(options), timeout=START_SECONDS).raise_for_status()
+        return self.url
+
+
 @contextmanager
-def faked(log: Path, *options: str) -> Iterator[str]:
-    """Serves `tests.browser.on_fakes` with these options; gives its address."""
+def faked(log: Path, *options: str) -> Iterator[Faked]:
+    """Serves `tests.browser.on_fakes` with these options."""
     command = [sys.executable, "-m", "tests.browser.on_fakes", *options]
     with log.open("wb") as out, subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT) as server:
         try:
-            yield _address(server, log)
+            yield Faked(_address(server, log))
         finally:
             server.terminate()
 

@@ -1,13 +1,21 @@
-"""The dashboard on a workspace in memory, to look at pages without Spark: `python -m tests.browser.on_fakes --busy`."""
+"""The dashboard on a workspace in memory, to look at pages without Spark: `python -m tests.browser.on_fakes --busy`.
+
+`POST /arrange` with a JSON list of the options below makes the workspace anew, so that one server does for many tests.
+"""
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import uvicorn
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import server, session
+from dashboard.views import live
 from pipelines.api.app import create_api
 from pipelines.domain.requests import RunRequest
 from tests import faces, samples
@@ -16,21 +24,30 @@ from tests.faces import FakeFace
 from tests.memory import Memory
 
 DAMAGED = "sp-000000000003"
+REFRESH_SECONDS = live.REFRESH_SECONDS
+STILL_SECONDS = 86_400
 
 
-def main() -> None:
-    """Serves until it is told to end; the fakes' time is the moment of the start."""
+def options() -> argparse.ArgumentParser:
+    """What can be asked for."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--port", type=int, default=0)
+    asked.add_argument("--empty", action="store_true", help="without any job")
     asked.add_argument("--busy", action="store_true", help="with jobs run elsewhere and operations under way")
     asked.add_argument("--damaged", action="store_true", help="with a savepoint and a failed job that are damaged")
     asked.add_argument("--memory", action="store_true", help="with much state of several kinds")
     asked.add_argument("--jobs", type=int, default=0, help="with so many jobs more")
     asked.add_argument("--past", action="store_true", help="those jobs with a day behind them: savepoints, forks, some that ended")
-    given = asked.parse_args()
+    asked.add_argument("--still", action="store_true", help="pages do not refresh themselves")
+    return asked
+
+
+def arrange(face: FakeFace, given: argparse.Namespace) -> None:
+    """Makes `face` what the options say, whatever was done to it; its time is this moment."""
     faces.NOW_MS = samples.NOW_MS = int(time.time() * 1_000)
-    face = FakeFace.busy() if given.busy else FakeFace.sample()
-    vars(face)["series"] = waves.series
+    made = FakeFace() if given.empty else FakeFace.busy() if given.busy else FakeFace.sample()
+    vars(face).clear()
+    vars(face).update(vars(made), series=waves.series)
     for number in range(given.jobs):
         face.run(RunRequest(f"job_{number}", "job.py", "print('a')\n"))
     if given.past:
@@ -40,11 +57,32 @@ def main() -> None:
     if given.damaged:
         face.damaged |= {DAMAGED, "post_engagement_split"}
         face.verify(DAMAGED)
+    live.REFRESH_SECONDS = STILL_SECONDS if given.still else REFRESH_SECONDS
     session.open_with(face)
+
+
+def arranging(app: ASGIApp, face: FakeFace) -> ASGIApp:
+    """`app`, and `/arrange` before it."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != "/arrange":
+            await app(scope, receive, send)
+            return
+        arrange(face, options().parse_args(await Request(scope, receive).json()))
+        await Response(status_code=204)(scope, receive, send)
+
+    return answer
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serves until it is told to end."""
+    given, face = options().parse_args(arguments), FakeFace()
+    arrange(face, given)
     server.api.app = create_api(face)
     with server.listening("127.0.0.1", given.port) as bound:
         print(f"serves {server.url_of(*bound.getsockname()[:2])}", flush=True)
-        uvicorn.Server(uvicorn.Config(server.app, ws="websockets-sansio", log_level="warning")).run(sockets=[bound])
+        app = arranging(server.app, face)
+        uvicorn.Server(uvicorn.Config(app, ws="websockets-sansio", log_level="warning")).run(sockets=[bound])
 
 
 if __name__ == "__main__":

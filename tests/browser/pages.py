@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.browser.watching import Watched
+
 PAGES: dict[str, tuple[str, str]] = {
     "overview": ("/", "[data-testid=table-jobs] tbody tr"),
     "job": ("/job?job=post_engagement", ".js-plotly-plot .main-svg"),
@@ -27,3 +29,9 @@ PAGES: dict[str, tuple[str, str]] = {
     "fork": ("/fork?savepoint=sp-000000000002", ".cm-editor"),
     "upgrade": ("/upgrade?job=post_events", ".tm-head h1"),
 }
+
+
+def opened(watched: Watched, url: str, name: str) -> None:
+    """The page by its address, as a pasted link opens it."""
+    path, shown = PAGES[name]
+    watched.open(url + path, shown)

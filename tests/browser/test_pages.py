@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any, Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.pages import PAGES
-from tests.browser.watching import DARK, LIGHT, Watched
+from tests.browser.pages import PAGES, opened
+from tests.browser.watching import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-THEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (("light", LIGHT), ("dark", DARK))
 WIDTHS = {"1600": (1600, 1000), "2560": (2560, 1300), "phone": (390, 844)}
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], "resultTypes": ["violations"]}
 BESIDE = """() => {
     const main = document.querySelector('[data-testid="stMain"]'), width = document.documentElement.clientWidth;
     const clipped = (element) => {
@@ -33,41 +28,16 @@ BESIDE = """() => {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page(watched: Watched, fakes: str, artifacts: Path, name: str) -> None:
+def test_a_page(watched: Watched, fakes: str, name: str) -> None:
     page = watched.page
     page.set_viewport_size({"width": 1280, "height": 1000})
     opened(watched, fakes, name)
-    for theme, background in THEMES:
-        page.emulate_media(color_scheme=theme)
-        expect(page.get_by_test_id("stApp")).to_have_css("background-color", background)
-        page.screenshot(path=artifacts / f"page_{name}_1280_{theme}.png")
-        assert barriers(page) == [], theme
-    page.emulate_media(color_scheme="light")
+    watched.look(f"page_{name}_1280")
     for width, (across, down) in WIDTHS.items():
         page.set_viewport_size({"width": across, "height": down})
         watched.rest()
-        page.screenshot(path=artifacts / f"page_{name}_{width}.png")
         page.wait_for_function(f"({BESIDE})().length === 0")
-    assert watched.errors == []
-
-
-def opened(watched: Watched, fakes: str, name: str) -> None:
-    """The page by its address, as a pasted link opens it."""
-    path, shown = PAGES[name]
-    watched.page.goto(fakes + path)
-    watched.page.wait_for_selector(shown)
-    watched.rest()
-
-
-def barriers(page: Page) -> list[tuple[Any, ...]]:
-    """What axe finds that keeps people out: rule, where, how."""
-    found = Axe().run(page, options=RULES).response["violations"]
-    return [
-        (one["id"], node["target"], node["html"][:200], node.get("failureSummary", "")[:200])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-    ]
+        page.screenshot(path=watched.artifacts / f"page_{name}_{width}.png")
 
 
 def test_a_chart_says_in_words_what_it_shows(watched: Watched, fakes: str) -> None:

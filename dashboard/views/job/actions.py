@@ -99,7 +99,6 @@ def ask_forget(detail: JobDetail) -> None:
     def forget() -> None:
         session.workspace().forget(name)
         if session.selected("job"):
-            session.select(job="", tab="")
             navigation.go("overview")
 
     confirm("Forget this job?", says, "Forget it", forget, details=stay if kept or not attached else "")

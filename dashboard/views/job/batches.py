@@ -124,7 +124,7 @@ def phase_bars(phases: Mapping[str, float], batch_ms: float) -> str:
     whole = max(batch_ms, sum(phases.values()), 1e-9)
     rest = max(0.0, batch_ms - sum(phases.values()))
     listed = [(*PHASES.get(phase, (phase, "gray")), ms) for phase, ms in phases.items()] + [("everything else", "gray", rest)]
-    bar = '<div><dt>{}</dt><dd><i class="{}" style="width:{:.2f}%"></i></dd><b>{}</b></div>'
+    bar = '<div><dt>{}</dt><dd><i class="{}" style="width:{:.2f}%"></i></dd><dd>{}</dd></div>'
     bars = "".join(bar.format(escape(title), tone, 100 * ms / whole, formats.duration(ms)) for title, tone, ms in listed)
     return f'<dl class="tm-phases">{bars}</dl>'
 

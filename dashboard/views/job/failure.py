@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import session
 from dashboard.views import diagnosis
 from dashboard.views.job import resuming
 from dashboard.widgets import message_box
@@ -58,10 +58,14 @@ def draw(name: str, detail: JobDetail) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(f'<p class="tm-hint">{hint(code, message, reason)}</p>', width="stretch")
             st.button("Examine the checkpoint", icon=":material/stethoscope:", key="failed_examine", on_click=_examine, args=("yes",))
-            if st.button("Read the log", icon=":material/article:", key="failed_log"):
-                navigation.go("job", job=name, tab="Logs")
+            st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
         if session.selected("examine"):
             _doctor(name, detail)
+
+
+def _read_log() -> None:
+    """The tab is a widget of this page: what the address says of it would not change it."""
+    st.session_state["tab"] = "Logs"
 
 
 def _examine(wanted: str) -> None:

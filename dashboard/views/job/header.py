@@ -14,7 +14,7 @@ from dashboard.views import experiments_decisions
 from dashboard.views.commands import listed
 from dashboard.views.job import actions, resuming
 from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
-from dashboard.widgets import chip, page_header, state_chip, when
+from dashboard.widgets import chip, entry, menu, page_header, state_chip, when
 from pipelines.domain.decisions import Choice
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
@@ -69,17 +69,17 @@ def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
 
 def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
     job = detail.summary.job
-    with st.popover("", icon=":material/more_horiz:", key="more", help="More"):
-        if not running and not job.attached and st.button("Upgrade…", icon=":material/upgrade:", type="tertiary", key="upgrade"):
+    with menu("more"):
+        if not running and not job.attached and entry("Upgrade…", icon=":material/upgrade:", key="upgrade", of="more"):
             navigation.go("upgrade", job=name)
-        if streams(detail) and st.button("Look into the state", icon=":material/database:", type="tertiary", key="look_into_state"):
+        if streams(detail) and entry("Look into the state", icon=":material/database:", key="look_into_state", of="more"):
             navigation.go("state", job=name)
-        if dropped and st.button("Undrop", icon=":material/undo:", type="tertiary", key="undrop", help=experiments_decisions.UNDROPS):
+        if dropped and entry("Undrop", icon=":material/undo:", key="undrop", of="more", help=experiments_decisions.UNDROPS):
             experiments_decisions.undrop(name)
         if running:
-            if st.button("Cancel at once…", icon=":material/cancel:", type="tertiary", key="cancel"):
+            if entry("Cancel at once…", icon=":material/cancel:", key="cancel", of="more"):
                 actions.ask_cancel(name)
-        elif st.button("Forget this job…", icon=":material/delete:", type="tertiary", key="forget"):
+        elif entry("Forget this job…", icon=":material/delete:", key="forget", of="more"):
             actions.ask_forget(detail)
         listed([*_equivalents(name, running, job.attached), *([equivalents.undrop(name, session.url())] if dropped else [])])
 

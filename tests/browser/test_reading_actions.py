@@ -1,0 +1,143 @@
+"""What can be done on the other pages (overview, state, versions, experiments, events, settings), on fakes, in light and in dark."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.faked import Faked
+from tests.browser.pressing import DIALOG, POPOVER, choose, dialog, more, press, put_away
+from tests.browser.watching import Watched
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+STATE = "sp-000000000002"
+
+
+def test_the_first_page_starts_the_example(watched: Watched, faked_server: Faked) -> None:
+    page = watched.open(faked_server.arrange("--empty", "--still"), ".st-key-empty_jobs")
+    watched.look("overview_empty")
+    for path in ("savepoints", "versions", "experiments", "events"):
+        page.get_by_role("link", name=path.capitalize(), exact=True).click()
+        expect(page.locator("[class*=st-key-empty_]")).to_be_visible()
+        watched.look(f"{path}_empty")
+    page.get_by_role("link", name="Overview", exact=True).click()
+    press(page, "Start the example")
+    expect(page.locator("[data-testid=table-jobs] tbody tr")).to_have_count(2)
+
+
+def test_what_needs_attention_is_acted_upon(watched: Watched, fakes: str) -> None:
+    page = watched.open(fakes, "[data-testid=table-jobs] tbody tr")
+    page.get_by_role("button", name=re.compile("^Failed")).click()
+    expect(page.locator("[data-testid=table-jobs] tbody tr")).to_have_count(1)
+    page.get_by_role("searchbox", name="Filter jobs").fill("nothing is called this")
+    expect(page.get_by_text("No job fits.")).to_be_visible()
+    watched.look("overview_none")
+    page.locator("[class*=st-key-attention_] button").first.click()
+    expect(page).to_have_url(re.compile(r"/job\?job="))
+    watched.rest()
+
+
+def test_state_is_read_filtered_and_asked(watched: Watched, faked_server: Faked) -> None:
+    url = faked_server.arrange("--busy", "--memory", "--still")
+    page = watched.open(f"{url}/state?savepoint={STATE}", ".st-key-empty_unread")
+    press(page, "Read the state")
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    page.locator(".st-key-state_behind").click()
+    expect(page.get_by_text(re.compile("^Rows [1-9][0-9,]+1 to"))).to_be_visible()
+    page.get_by_role("textbox", name="Filter").fill("p42")
+    expect(page).to_have_url(re.compile("filter=p42"))
+    page.get_by_role("textbox", name="SQL").fill("SELECT nothing FROM state")
+    press(page, "Run")
+    expect(page.get_by_role("alert")).to_be_visible()
+    watched.look("state_sql_wrong")
+    page.get_by_role("textbox", name="SQL").fill("SELECT count(*) AS rows FROM state")
+    press(page, "Run")
+    expect(page.get_by_text(re.compile("^1 row in"))).to_be_visible()
+    with page.expect_download() as download:
+        page.locator(".st-key-save_state_answer").get_by_role("button", name="Parquet").click()
+    assert download.value.suggested_filename == "state_answer.parquet"
+    watched.look("state_answer")
+
+
+def test_two_points_are_compared(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/versions?savepoint=sp-000000000002", "[data-testid=savepoint-id]")
+    choose(page, "Compare with", "post_engagement_split")
+    expect(page.get_by_test_id("comparing")).to_be_visible()
+    expect(page.locator(".cm-mergeView")).to_be_visible()
+    page.get_by_text("All values").click()
+    watched.rest()
+    watched.look("versions_difference", ".st-key-card_difference")
+    press(page, "Swap")
+    expect(page).to_have_url(re.compile("savepoint=post_engagement_split"))
+    press(page, "Clear")
+    expect(page.get_by_test_id("comparing")).to_have_count(0)
+
+
+def test_a_variant_is_dropped_taken_back_and_promoted(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/experiments?experiment=ex-1", ".st-key-card_side_b")
+    page.locator(".st-key-side_B button").click()
+    watched.look("experiment_actions", "[role=menu]")
+    page.get_by_role("menuitem", name="Drop", exact=True).click()
+    expect(page.get_by_test_id("undo")).to_have_text("post_engagement_split was dropped")
+    press(page, "Undo")
+    expect(page.get_by_role("button", name="Promote…")).to_be_visible()
+    more(page, "compare_keys_button")
+    watched.look("experiment_keys", POPOVER)
+    put_away(page)
+    press(page, "Promote…")
+    asked = dialog(page, "Promote post_engagement_split?")
+    asked.get_by_role("radio").last.check(force=True)
+    expect(asked.get_by_text("Query id", exact=True)).to_be_visible()
+    watched.look("experiment_promote", DIALOG)
+    press(asked, "Promote")
+    expect(page.get_by_text("post_engagement_split was promoted")).to_be_visible()
+
+
+def test_the_side_of_an_experiment_is_stopped(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/experiments?experiment=ex-1", ".st-key-card_side_a")
+    for item, title, yes in (
+        ("Cancel at once…", "Cancel at once?", ""),
+        ("Stop…", "Stop this job?", "Stop"),
+        ("Forget…", "Forget this job?", "Forget it"),
+    ):
+        page.locator(".st-key-side_A button").click()
+        page.get_by_role("menuitem", name=item).click()
+        asked = dialog(page, title)
+        press(asked, yes or "Keep it")
+        expect(asked).to_have_count(0)
+    expect(page.get_by_text("This job was forgotten")).to_be_visible()
+    watched.look("experiment_forgotten", ".st-key-card_side_a")
+
+
+def test_any_two_jobs_are_compared(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/experiments", ".st-key-card_any_two")
+    press(page, "Compare")
+    expect(page.get_by_role("heading", level=1, name="against")).to_be_visible()
+    watched.rest()
+
+
+def test_events_are_filtered(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/events", "[data-testid=table-events] tbody tr")
+    page.get_by_role("combobox", name="Time").click()
+    expect(page.get_by_role("option").first).to_be_visible()
+    watched.shoot("events_choice")
+    page.keyboard.press("Escape")
+    page.get_by_role("radio", name="Failures").click()
+    expect(page.locator("[data-testid=table-events] tbody tr")).not_to_have_count(4)
+    watched.look("events_failures")
+
+
+def test_the_index_is_rebuilt(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/settings", "[data-testid=table-runtimes] tbody tr")
+    more(page, "settings_command")
+    watched.look("settings_command", POPOVER)
+    put_away(page)
+    press(page, "Rebuild…")
+    asked = dialog(page, "Rebuild the index?")
+    watched.look("settings_rebuild", DIALOG)
+    press(asked, "Rebuild")
+    expect(page.get_by_text("The index was made anew")).to_be_visible()
+    watched.look("settings_rebuilt")

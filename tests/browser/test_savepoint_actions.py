@@ -1,0 +1,178 @@
+"""What can be done with savepoints, on fakes, in light and in dark: each dialog, menu and answer is looked at as it stands there."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.faked import Faked
+from tests.browser.pressing import DIALOG, POPOVER, choose, command, dialog, more, press, put_away, typed
+from tests.browser.watching import Watched
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+OLD, NEW, WATCHED = "sp-000000000002", "sp-000000000003", "sp-000000000007"
+MENU = "[role=menu]"
+CARD = ".st-key-card_catalog"
+ARCHIVED = "s3://lake/archive/clicks.tar.zst"
+"""Where the busy workspace has exported one to."""
+
+
+def chosen(watched: Watched, url: str, *savepoints: str) -> Page:
+    """The catalog with these savepoints selected."""
+    shown = "[data-testid=savepoint-id]" if len(savepoints) == 1 else ".st-key-card_bulk" if savepoints else "[data-testid=stDataFrame]"
+    return watched.open(f"{url}/savepoints?savepoint={','.join(savepoints)}", shown)
+
+
+def test_one_is_verified_and_proved(watched: Watched, fakes: str) -> None:
+    page = chosen(watched, fakes, OLD)
+    press(page, "Verify")
+    expect(page.locator(MENU)).to_be_visible()
+    watched.look("savepoint_verify", MENU)
+    page.get_by_role("menuitem", name="Checksums of all files").click()
+    expect(page.get_by_test_id("ended-verify")).to_contain_text("intact")
+    press(page, "Prove")
+    expect(page.get_by_test_id("operation-prove")).to_be_visible()
+    expect(page.get_by_test_id("ended-prove")).to_contain_text("proved")
+    watched.look("savepoint_proved", ".st-key-card_operations_savepoints")
+
+
+def test_one_is_exported_by_its_plan(watched: Watched, fakes: str) -> None:
+    page = chosen(watched, fakes, OLD)
+    press(page, "Export…")
+    asked = dialog(page, "Export sp-")
+    expect(asked.get_by_role("button", name="Export", exact=True)).to_be_disabled()
+    typed(page, "Where to", ARCHIVED)
+    expect(asked.get_by_role("alert")).to_contain_text("is taken")
+    watched.look("savepoint_export_refused", DIALOG)
+    typed(page, "Where to", "/mnt/archive/one")
+    asked.get_by_text("Then dispose of it here").click()
+    expect(asked.get_by_text("It leaves this workspace")).to_be_visible()
+    command(asked)
+    watched.look("savepoint_export", DIALOG)
+    press(asked, "Export, then dispose")
+    expect(page.get_by_test_id("ended-export")).to_be_visible()
+    expect(page.get_by_test_id("savepoint-id")).to_have_count(0)
+
+
+def test_one_comes_back(watched: Watched, fakes: str) -> None:
+    page = chosen(watched, fakes)
+    press(page, "Import…")
+    asked = dialog(page, "Import a savepoint")
+    typed(page, "Where it is", "/nowhere")
+    press(asked, "Import")
+    expect(asked.get_by_role("alert")).to_contain_text("there is no savepoint at /nowhere")
+    watched.look("savepoint_import", DIALOG)
+    typed(page, "Where it is", ARCHIVED)
+    press(asked, "Import")
+    expect(page.get_by_test_id("ended-import")).to_be_visible()
+    press(page, "Open it")
+    expect(page.get_by_test_id("savepoint-id")).to_be_visible()
+
+
+def test_one_is_resumed_from(watched: Watched, fakes: str) -> None:
+    httpx.post(f"{fakes}/api/v1/jobs/post_engagement/stop", json={"savepoint": False}).raise_for_status()
+    page = chosen(watched, fakes, OLD)
+    press(page, "Resume from here")
+    asked = dialog(page, "Go back to this savepoint?")
+    watched.look("savepoint_resume", DIALOG)
+    press(asked, "Resume from here")
+    expect(page).to_have_url(re.compile(r"/job\?job=post_engagement"))
+    watched.rest()
+
+
+def test_one_is_disposed_of(watched: Watched, fakes: str) -> None:
+    page = chosen(watched, fakes, OLD)
+    menu = more(page, "commands_catalog")
+    watched.look("savepoint_more", POPOVER)
+    press(menu, "Dispose…")
+    asked = dialog(page, "Dispose of this savepoint?")
+    watched.look("savepoint_dispose", DIALOG)
+    asked.get_by_role("button", name="Dispose", exact=True).click()
+    expect(asked).to_have_count(0)
+    expect(page.get_by_test_id("savepoint-id")).to_have_count(0)
+
+
+def test_one_is_annotated(watched: Watched, fakes: str) -> None:
+    page = chosen(watched, fakes, OLD)
+    press(page, "Edit")
+    page.get_by_role("textbox", name="Note").fill("Before the ads.")
+    watched.look("savepoint_edit", CARD)
+    page.get_by_test_id("stDateInputCalendarButton").click()
+    expect(page.get_by_role("application", name="Choose date")).to_be_visible()
+    watched.shoot("savepoint_best_before")
+    page.keyboard.press("Escape")
+    press(page, "Save")
+    expect(page.get_by_text("Before the ads.")).to_be_visible()
+
+
+def test_what_one_holds(watched: Watched, fakes: str) -> None:
+    page = chosen(watched, fakes, OLD)
+    for tab in ("Offsets", "State", "Files", "Configuration", "Code"):
+        page.get_by_role("tab", name=tab).click()
+        if tab == "Code":
+            expect(page.locator(".cm-editor")).to_be_visible()
+        watched.look(f"savepoint_{tab.casefold()}", CARD)
+
+
+def test_several_at_once(watched: Watched, fakes: str) -> None:
+    page = chosen(watched, fakes, OLD, NEW)
+    press(page, "Verify")
+    watched.look("savepoints_verify", MENU)
+    page.keyboard.press("Escape")
+    press(page, "Export…")
+    asked = dialog(page, "Export 2 savepoints")
+    typed(page, "Folder", "/mnt/archive")
+    expect(asked.get_by_role("button", name="Export 2")).to_be_enabled()
+    watched.look("savepoints_export", DIALOG)
+    put_away(page)
+    press(page, "Label…")
+    asked = dialog(page, "Label 2 savepoints")
+    typed(page, "Label", "of March")
+    expect(asked.get_by_text("Takes the place of the label of 1 savepoint.")).to_be_visible()
+    watched.look("savepoints_label", DIALOG)
+    press(asked, "Save")
+    expect(asked).to_have_count(0)
+    press(page, "Dispose…")
+    asked = dialog(page, "Dispose of 2 savepoints?")
+    watched.look("savepoints_dispose", DIALOG)
+    press(asked, "Keep them")
+    expect(asked).to_have_count(0)
+    press(page, "Compare")
+    expect(page.get_by_test_id("comparing")).to_be_visible()
+
+
+def test_a_damaged_one_says_what_to_do(watched: Watched, faked_server: Faked) -> None:
+    page = chosen(watched, faked_server.arrange("--damaged", "--still"), NEW)
+    expect(page.locator(".tm-findings")).to_be_visible()
+    expect(page.get_by_role("button", name="Export…")).to_be_disabled()
+    watched.look("savepoint_damaged", CARD)
+    press(page, "Take batch 9 again")
+    expect(page.get_by_test_id("savepoint-id")).not_to_have_text(NEW)
+    expect(page.locator(".tm-findings")).to_have_count(0)
+
+
+def test_what_is_under_way_is_called_back(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/settings", "[data-testid=table-runtimes] tbody tr")
+    menu = more(page, "under_way_list")
+    watched.look("under_way", POPOVER)
+    press(menu, "Cancel")
+    expect(page.locator(".st-key-under_way_list")).to_have_count(0)
+
+
+def test_savepoints_are_filtered(watched: Watched, fakes: str) -> None:
+    page = chosen(watched, fakes)
+    page.get_by_role("combobox", name="Job").click()
+    expect(page.get_by_role("option", name="clicks")).to_be_visible()
+    watched.shoot("savepoints_choice")
+    page.keyboard.press("Escape")
+    choose(page, "Job", "post_engagement")
+    expect(page).to_have_url(re.compile("job=post_engagement"))
+    watched.rest()
+    page.get_by_role("button", name="Select shown").press("Enter")
+    expect(page.locator(".st-key-card_bulk")).to_contain_text("2 savepoints")
+    page.get_by_role("textbox", name="Filter").fill("nothing is called this")
+    expect(page.get_by_text("No savepoint is like this.")).to_be_visible()
