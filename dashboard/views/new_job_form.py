@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePath
 
 import streamlit as st
 
-from dashboard import gallery, session
+from dashboard import gallery, session, undo
 from dashboard.gallery import Script
 from dashboard.typed import free_name, words
 from dashboard.widgets import section
@@ -18,6 +19,7 @@ from pipelines.domain.requests import RunRequest
 
 GENERATOR = "post_events"
 PASTED = Script("job.py", "")
+_NOW, _TOUCHED, _TURN = "new_job", "new_job_touched", "new_job_turn"
 CONFS = {
     "Conf": st.column_config.TextColumn(width="medium"),
     "Value": st.column_config.TextColumn(width="small"),
@@ -34,18 +36,23 @@ class Draft:
     source: str
     args: tuple[str, ...]
     revision: int
+    touched: bool = False
 
     def typed(self, code: str) -> Draft:
-        return replace(self, code=code)
+        return replace(self, code=code, touched=True)
 
 
 def keep(draft: Draft) -> None:
-    st.session_state["new_job"] = draft
+    """It is the draft under way. Code that somebody touched is also kept for when another script was looked at meanwhile."""
+    st.session_state[_NOW] = draft
+    if draft.touched:
+        st.session_state.setdefault(_TOUCHED, {})[draft.origin] = draft
 
 
 def forget() -> None:
     """The next visit begins anew."""
-    st.session_state.pop("new_job", None)
+    st.session_state.pop(_NOW, None)
+    st.session_state.pop(_TOUCHED, None)
 
 
 def chosen(source: str) -> Draft:
@@ -74,13 +81,24 @@ def _file() -> Draft:
 
 
 def _draft(origin: str, script: Script) -> Draft:
-    known = st.session_state.get("new_job")
+    known = st.session_state.get(_NOW)
     if isinstance(known, Draft) and known.origin == origin:
         return known
-    revision = known.revision + 1 if isinstance(known, Draft) else 0
-    draft = Draft(origin, script.name, script.code, script.source, script.args, revision)
+    revision = st.session_state[_TURN] = st.session_state.get(_TURN, -1) + 1
+    before: Draft | None = st.session_state.get(_TOUCHED, {}).get(origin)
+    anew = before or Draft(origin, script.name, script.code, script.source, script.args, revision)
+    draft = replace(anew, revision=revision)
     keep(draft)
+    if before:
+        undo.offer(f"{before.script} stands as you changed it", partial(_unchanged, draft))
     return draft
+
+
+def _unchanged(draft: Draft) -> str:
+    """The script is read anew."""
+    st.session_state.get(_TOUCHED, {}).pop(draft.origin, None)
+    st.session_state.pop(_NOW, None)
+    return f"{draft.script} stands as it was read"
 
 
 def draw(draft: Draft) -> RunRequest:

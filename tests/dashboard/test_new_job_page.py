@@ -42,6 +42,19 @@ def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:
     assert app.text_input[0].value == "post_events"
 
 
+def test_what_was_typed_is_there_again_after_another_script_was_looked_at(opened: Opener) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="post_events.py")
+    draft = app.session_state["new_job"]
+    for key, value in (("new_job", draft.typed("x = 1\n")), ("new_job_touched", {draft.origin: draft.typed("x = 1\n")})):
+        app.session_state[key] = value
+    for script in ("post_engagement.py", "post_events.py"):
+        app.button_group(key="script").set_value(script).run()
+    assert app.session_state["new_job"].code == "x = 1\n"
+    app.run().button(key="undo").click().run()
+    assert "def main" in app.session_state["new_job"].code
+
+
 def test_a_script_from_a_file(opened: Opener, tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text("print('mine')\n")
