@@ -88,8 +88,8 @@ def test_no_legend_of_a_job_is_cut_and_panels_stay_level(watched: Watched, fakes
 def test_marks_of_a_restless_job_can_be_read(watched: Watched, tmp_path: Path, artifacts: Path) -> None:
     page = watched.page
     page.set_viewport_size({"width": 1280, "height": 1_500})
-    with faked(tmp_path / "server.log", "--jobs", "3", "--past") as url:
-        page.goto(f"{url}/job?job=post_engagement")
+    with faked(tmp_path / "server.log", "--jobs", "3", "--past") as fakes:
+        page.goto(f"{fakes.url}/job?job=post_engagement")
         page.get_by_text("3 restarts").first.wait_for()
         watched.rest()
         page.wait_for_function(f"({COVERED})() === 0")
