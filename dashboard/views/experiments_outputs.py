@@ -25,6 +25,8 @@ SHARE_OF_TIME = 10
 """A comparison reads both outputs: it may take at most a tenth of the time."""
 MEASURES = 4
 MOST_ROWS = 8
+AS_WRITTEN = "times in the rows are as they were written, in UTC"
+"""An output does not say whether a time of it is a moment or one on a wall, so the rows' are left as they are."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _parting(found: Comparison) -> None:
     with st.container(border=True, key="card_parting"):
         at, until = (formats.exact(one, session.zone()) for one in (parting.at_ms, parting.equal_until_ms))
         equal = f"equal up to {until}" if parting.equal_until_ms is not None else "no earlier row is equal"
-        note = f'<span class="tm-caption">{escape(parting.time_column)} · {equal}</span>'
+        note = f'<span class="tm-caption">{escape(parting.time_column)} · {equal} · {AS_WRITTEN}</span>'
         st.html(f'<div class="tm-section"><h2>They part at {at}</h2>{note}</div>')
         st.html(parting_table(parting))
         save_buttons(parting_frame(parting), name="first_difference", key="parting")
@@ -139,6 +141,7 @@ def _examples(found: Comparison) -> None:
         if whole(found):
             st.caption("No row differs.")
         return
+    st.caption(f"Examples of each kind; {AS_WRITTEN}.")
     tabs = st.tabs([f"{name} ({getattr(found, kind):,})" for kind, name in kinds], key="examples")
     for (kind, _), tab in zip(kinds, tabs, strict=True):
         with tab:
