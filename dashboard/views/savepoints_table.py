@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ROW_PX = 36
 MOST_ROWS = 10
+MOST_TONED = 200
 PAST_STYLE = "color: #c2740a"
 """Readable on light and on dark: the table is drawn on a canvas, which no style sheet reaches."""
 
@@ -34,7 +35,7 @@ def savepoint_table(
     ids: list[str] = [one.id for one in taken]
     rows = frame(taken, spaces)
     event = st.dataframe(
-        _toned(rows, [past(one, now_ms) for one in taken]),
+        toned(rows, [past(one, now_ms) for one in taken]),
         key=f"{key}_{_revision(key, ids, chosen)}",
         hide_index=True,
         column_config=_columns(),
@@ -88,8 +89,10 @@ def frame(taken: Sequence[Savepoint], own: Mapping[SavepointId, SavepointSpace])
     )
 
 
-def _toned(rows: pd.DataFrame, over: Sequence[bool]) -> Styler:
-    """Dates that are past in orange."""
+def toned(rows: pd.DataFrame, over: Sequence[bool]) -> Styler | pd.DataFrame:
+    """Dates that are past in orange; a style is worked out for every cell, so where there are many rows only the filter finds them."""
+    if not any(over) or len(rows) > MOST_TONED:
+        return rows
     return rows.style.apply(lambda column: [PAST_STYLE if one else "" for one in over], subset=["until"])
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from datetime import UTC, date, datetime
 
+import pandas as pd
 import pytest
+from pandas.io.formats.style import Styler
 
 from dashboard.views.savepoints_filters import matches
+from dashboard.views.savepoints_table import MOST_TONED, frame, toned
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.requests import AnnotateRequest, ImportRequest, StopRequest
 from pipelines.domain.trust import Trust
@@ -140,3 +143,11 @@ def test_where_an_imported_one_came_from_is_said(opened: Opener) -> None:
     words = said(opened(face, "savepoints", savepoint=brought))
     assert "imported" in words and "s3://lake/archive/clicks.tar.zst" in words
     assert matches(face.savepoint(brought), "IMPORTED")
+
+
+def test_past_dates_are_toned_where_there_are_few_rows() -> None:
+    rows = frame(FakeFace.sample().savepoints(), {})
+    assert toned(rows, [False] * len(rows)) is rows
+    assert isinstance(toned(rows, [True] * len(rows)), Styler)
+    many = pd.concat([rows] * MOST_TONED)
+    assert toned(many, [True] * len(many)) is many
