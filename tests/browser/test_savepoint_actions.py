@@ -172,7 +172,7 @@ def test_savepoints_are_filtered(watched: Watched, fakes: str) -> None:
     choose(page, "Job", "post_engagement")
     expect(page).to_have_url(re.compile("job=post_engagement"))
     watched.rest()
-    page.get_by_role("button", name="Select shown").press("Enter")
+    press(page, "Select shown")
     expect(page.locator(".st-key-card_bulk")).to_contain_text("2 savepoints")
     page.get_by_role("textbox", name="Filter").fill("nothing is called this")
     expect(page.get_by_text("No savepoint is like this.")).to_be_visible()
