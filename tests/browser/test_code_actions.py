@@ -26,8 +26,9 @@ def code(page: Page, text: str) -> None:
 def test_a_new_job_is_refused_and_started(watched: Watched, fakes: str) -> None:
     page = watched.open(f"{fakes}/new", EDITOR)
     code(page, "\ndef broken(:\n")
-    expect(page.locator(".cm-lintRange-error").first).to_be_visible()
     expect(page.get_by_role("button", name="Start")).to_be_disabled()
+    page.locator(".cm-content").last.press("Control+End")
+    expect(page.locator(".cm-lintRange-error").first).to_be_visible()
     page.locator(".cm-lintRange-error").first.hover()
     expect(page.locator(".cm-tooltip-lint")).to_be_visible()
     page.screenshot(path=watched.artifacts / "new_hint.png")
