@@ -141,3 +141,27 @@ def test_the_index_is_rebuilt(watched: Watched, fakes: str) -> None:
     press(asked, "Rebuild")
     expect(page.get_by_text("The index was made anew")).to_be_visible()
     watched.look("settings_rebuilt")
+
+
+def test_ranges_tabs_and_switches(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/job?job=post_engagement", ".js-plotly-plot .main-svg")
+    page.locator(".st-key-range").get_by_text("1h", exact=True).click()
+    expect(page).to_have_url(re.compile("range=1h"))
+    page.get_by_role("tab", name="Logs").click()
+    page.locator(".st-key-log_bar").get_by_text("Follow", exact=True).click()
+    expect(page.get_by_role("switch", name="Follow")).not_to_be_checked()
+    page.get_by_role("tab", name="Events").click()
+    page.get_by_role("tabpanel").locator("tbody tr").first.wait_for()
+    watched.look("job_events_again")
+
+
+def test_examples_of_a_comparison_are_looked_at(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/experiments?experiment=ex-1", ".st-key-card_side_b")
+    examples = page.locator("[class*=st-key-examples]")
+    examples.locator("visible=true").first.wait_for()
+    tabs = page.get_by_role("tab").all()
+    assert len(tabs) > 1
+    for tab in tabs:
+        tab.click()
+        expect(examples.locator("visible=true").first).to_be_visible()
+    watched.look("experiment_examples")
