@@ -39,8 +39,8 @@ class Answers:
             return cast(T, slot.answer)
 
     def soon(self, question: Hashable, ask: Callable[[], T], now_ms: float, age_ms: float, wait_s: float) -> T | None:
-        """As `given`, but for what may take long: who asks first waits `wait_s` for it, nobody else at all. Until it is there the former
-        answer stands, None where there was none. Raises what `ask` raised, to one of those who look."""
+        """As `given`, but for what may take long: nobody waits for it longer than `wait_s`, and that only while it is begun. Until it is
+        there the former answer stands, None where there was none. Raises what `ask` raised, to one of those who look."""
         slot = self._slot(question)
         with slot.turn:
             first = slot.asking is None and now_ms - slot.at_ms > age_ms
@@ -51,7 +51,9 @@ class Answers:
                 wait((asking,), wait_s)
             if asking is not None and asking.done():
                 slot.asking = None
-                slot.answer = _result(asking, slot)
+                if asking.exception() is not None:
+                    slot.at_ms = float("-inf")
+                slot.answer = asking.result()
             return cast("T | None", slot.answer)
 
     def _slot(self, question: Hashable) -> _Slot:
@@ -61,15 +63,6 @@ class Answers:
             while len(self._slots) > MOST:
                 del self._slots[next(iter(self._slots))]
             return slot
-
-
-def _result(answer: Future[T], slot: _Slot) -> T:
-    """An error is nobody's answer: whoever comes next asks again."""
-    try:
-        return answer.result()
-    except BaseException:
-        slot.at_ms = float("-inf")
-        raise
 
 
 def _asked(ask: Callable[[], T]) -> Future[T]:

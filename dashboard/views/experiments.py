@@ -19,7 +19,7 @@ from dashboard.views import (
     operations,
 )
 from dashboard.views.commands import commands, said
-from dashboard.views.experiments_reading import Pair, pair
+from dashboard.views.experiments_reading import Pair, decided, pair
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import chip, errors_shown, message_box, page_header, when
 from pipelines.domain.decisions import Choice, StateFrom
@@ -68,7 +68,7 @@ def _experiment(one: Experiment, a: str, b: str) -> None:
 def _decide(one: Experiment, chosen: Pair) -> None:
     """Promote and drop B, where it is a variant that nothing was decided about."""
     found = experiments_sides.detail_of(chosen.b)
-    if found and found.summary.job.origin and not experiments_decisions.chosen(one, chosen.b):
+    if found and found.summary.job.origin and not decided(one, chosen.b):
         experiments_decisions.buttons(chosen.b)
 
 
@@ -79,7 +79,7 @@ def _concerns(one: Experiment, about: Operation) -> bool:
 def _shell(one: Experiment, chosen: Pair) -> tuple[Equivalent, ...]:
     """Its commands, and those that decide about B."""
     shows = said("Show it", ["experiments", "--json"], "GET", f"/experiments/{one.id}")
-    made, url = experiments_decisions.chosen(one, chosen.b), session.url()
+    made, url = decided(one, chosen.b), session.url()
     decides: tuple[Equivalent, ...] = ()
     if made is None:
         decides = (equivalents.promote(chosen.b, url, StateFrom.PRESENT), equivalents.drop(chosen.b, url, with_savepoint=True))

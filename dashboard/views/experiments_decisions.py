@@ -28,17 +28,6 @@ UNDROPS = "Take it back: it goes on where the drop ended it"
 TONES: dict[Choice, Tone] = {Choice.PROMOTED: "green", Choice.DROPPED: "gray"}
 
 
-def chosen(experiment: Experiment | None, job: str) -> Decision | None:
-    """What was decided about `job`, None where nothing was."""
-    return next((one for one in experiment.decisions if one.job == job), None) if experiment else None
-
-
-def of_job(job: str) -> tuple[Experiment, Decision] | None:
-    """What an experiment decided about `job`, None where none did."""
-    every = session.workspace().experiments()
-    return next(((one, made) for one in every for made in [chosen(one, job)] if made), None)
-
-
 def badge(made: Decision) -> str:
     """The decision as a chip."""
     return chip(made.choice.capitalize(), TONES[made.choice], hint=formats.exact(made.at_ms))

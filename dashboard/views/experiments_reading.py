@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from dashboard import formats
-from pipelines.domain.experiments import Comparison, Parting
+from pipelines.domain.decisions import Decision
+from pipelines.domain.experiments import Comparison, Experiment, Parting
 
 PARTS = (("equal", "Equal"), ("changed", "Changed"), ("only_a", "Only in A"), ("only_b", "Only in B"))
 """Field of a comparison -> its name; in the order of the bar, and of the colours in the style sheet."""
@@ -30,6 +31,16 @@ def pair(jobs: Sequence[str], a: str, b: str) -> Pair:
     first = a if a in jobs else jobs[0]
     second = b if b in jobs and b != first else next(job for job in jobs if job != first)
     return Pair(first, second)
+
+
+def decided(experiment: Experiment | None, job: str) -> Decision | None:
+    """What was decided about `job`, None where nothing was."""
+    return next((one for one in experiment.decisions if one.job == job), None) if experiment else None
+
+
+def of_job(every: Sequence[Experiment], job: str) -> tuple[Experiment, Decision] | None:
+    """What one of the experiments decided about `job`, None where none did."""
+    return next(((one, made) for one in every for made in [decided(one, job)] if made), None)
 
 
 def whole(found: Comparison) -> int:

@@ -10,7 +10,7 @@ from dashboard import formats, navigation, session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.frames import save_buttons
 from dashboard.views import experiments_decisions, operations, versions_difference
-from dashboard.views.experiments_reading import Pair
+from dashboard.views.experiments_reading import Pair, decided
 from dashboard.views.fork.drafts import difference
 from dashboard.views.job import actions
 from dashboard.widgets import chip, confirm, errors_shown, facts, message_box, state_chip, when
@@ -34,7 +34,7 @@ def detail_of(job: str) -> JobDetail | None:
 
 def card(side: str, job: str, experiment: Experiment | None = None) -> None:
     """One side's card with its actions."""
-    found, made = detail_of(job), experiments_decisions.chosen(experiment, job)
+    found, made = detail_of(job), decided(experiment, job)
     with st.container(border=True, key=f"card_side_{side.lower()}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(_title(side, job, found, made), width="stretch")
@@ -48,9 +48,9 @@ def card(side: str, job: str, experiment: Experiment | None = None) -> None:
 
 def _title(side: str, job: str, found: JobDetail | None, made: Decision | None) -> str:
     mark = f'<span class="tm-side {side.lower()}">{side}</span>'
-    state, decided = state_chip(found.summary.state) if found else "", experiments_decisions.badge(made) if made else ""
+    state, badge = state_chip(found.summary.state) if found else "", experiments_decisions.badge(made) if made else ""
     link = f'<a href="{navigation.href("job", job=job)}" target="_self"><strong>{escape(job)}</strong></a>'
-    return f'<div class="tm-head">{mark}{link}{state}{decided}</div>'
+    return f'<div class="tm-head">{mark}{link}{state}{badge}</div>'
 
 
 def _facts(found: JobDetail) -> list[tuple[str, str]]:

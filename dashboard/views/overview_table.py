@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard import formats, navigation, paging, session
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
+from dashboard.views import choices
 from dashboard.views.attention import Finding
 from dashboard.widgets import STATES, Tone
 from pipelines.domain.jobs import JobSummary
@@ -85,7 +86,8 @@ def _chosen(jobs: Sequence[JobSummary], attention: frozenset[str], now: float) -
     state = state if state in CHOICES else ALL
     with st.container(horizontal=True, vertical_alignment="center", key="jobs_bar"):
         st.html('<div class="tm-section"><h2>Jobs</h2></div>', width="content")
-        _states(jobs, attention, state)
+        numbers = {choice: sum(fits(job, attention) for job in jobs) for choice, fits in CHOICES.items()}
+        choices.chips(numbers, state, name="state")
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
         words = st.text_input(
             "Filter jobs", key="filter", bind="query-params", placeholder="Filter jobs", icon=":material/search:", type="search",
@@ -93,20 +95,6 @@ def _chosen(jobs: Sequence[JobSummary], attention: frozenset[str], now: float) -
         )  # fmt: skip
     wanted = (words or "").casefold().split()
     return [job for job in jobs if CHOICES[state](job, attention) and all(word in _text(job) for word in wanted)]
-
-
-def _states(jobs: Sequence[JobSummary], attention: frozenset[str], chosen: str) -> None:
-    """How many jobs are in which state; a click on one lets only those through."""
-    with st.container(horizontal=True, gap="small", key="states", width="content"):
-        for choice, fits in CHOICES.items():
-            number = sum(fits(job, attention) for job in jobs)
-            st.button(
-                f"{choice} **{number:,}**",
-                key=f"state_{choice.casefold().replace(' ', '_')}",
-                type="primary" if choice == chosen else "secondary",
-                on_click=session.select,
-                kwargs={"state": "" if choice == ALL else choice, "page": ""},
-            )
 
 
 def _text(job: JobSummary) -> str:

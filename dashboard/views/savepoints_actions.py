@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from pipelines.domain.requests import ResumeRequest
 from pipelines.domain.savepoints import RestorePlan, Savepoint
 from pipelines.domain.trust import Trust
 
+T = TypeVar("T")
 LEVELS = {Trust.COMPLETE: "Files and sizes", Trust.INTACT: "Checksums of all files"}
 PROVES = "Spark restores it in a sandbox, counts its rows and runs one batch into a scratch output. It takes about a minute."
 
@@ -59,14 +61,20 @@ def verify(chosen: Sequence[Savepoint], level: Trust) -> None:
 
 def each(chosen: Sequence[Savepoint], act: Callable[[Savepoint], object]) -> bool:
     """Does it to each; what fails is said, and keeps no other. Whether all are done."""
-    failed: list[TidemarkError] = []
-    for one in chosen:
-        try:
-            act(one)
-        except TidemarkError as error:
-            failed.append(error)
+    failed = refusals(chosen, act)
     if failed and len(chosen) > 1:
         message_box(f"{len(chosen) - len(failed)} of {len(chosen)} are done", tone="blue")
     for refused in failed:
         error_box(refused)
     return not failed
+
+
+def refusals(items: Sequence[T], act: Callable[[T], object]) -> list[TidemarkError]:
+    """Does it to each; what fails keeps no other."""
+    failed: list[TidemarkError] = []
+    for one in items:
+        try:
+            act(one)
+        except TidemarkError as error:
+            failed.append(error)
+    return failed

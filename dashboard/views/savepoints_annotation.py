@@ -14,7 +14,7 @@ from dashboard.views import savepoints_actions
 from dashboard.views.savepoints_filters import past
 from dashboard.widgets import chip
 from pipelines.domain.annotations import MOST_LABEL, MOST_NOTE
-from pipelines.domain.errors import Conflict, TidemarkError
+from pipelines.domain.errors import Conflict
 from pipelines.domain.moments import day_end_ms
 from pipelines.domain.requests import AnnotateRequest
 from pipelines.domain.savepoints import Savepoint
@@ -131,12 +131,7 @@ def _which(changes: Changes) -> str:
 
 def _put_back(changes: Changes) -> str:
     """Each gets its own former words; one that says something else by now keeps that."""
-    failed: list[TidemarkError] = []
-    for before, after in changes:
-        try:
-            _put_one_back(before, after)
-        except TidemarkError as error:
-            failed.append(error)
+    failed = savepoints_actions.refusals(changes, lambda change: _put_one_back(*change))
     if len(failed) == len(changes):
         raise failed[0]
     if failed:

@@ -6,6 +6,7 @@ from functools import partial
 
 from dashboard import session, undo
 from dashboard.views import operations
+from dashboard.views.experiments_reading import of_job
 from pipelines.domain.decisions import Choice
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.operations import Operation, OperationState
@@ -22,7 +23,10 @@ def see() -> bool:
     drops = operations.ended(lambda one: one.kind == "drop" and one.state is OperationState.DONE)
     for ended in (*stops, *drops):
         operations.put_away(ended.id)
-        _stopped(ended) if ended.kind in STOPPED else dropped(ended.subject)
+    for stop in stops:
+        _stopped(stop)
+    for drop in drops:
+        dropped(drop.subject)
     return bool(stops or drops)
 
 
@@ -31,7 +35,10 @@ def _stopped(ended: Operation) -> None:
 
     if ended.state is OperationState.FAILED:
         error = TidemarkError(ended.error_code, ended.error_message, ended.error_hint)
-        notices.say(notices.Notice(ended.job, error=error)) if session.selected("job") == ended.job else undo.refuse(error)
+        if session.selected("job") == ended.job:
+            notices.say(notices.Notice(ended.job, error=error))
+        else:
+            undo.refuse(error)
         return
     taken = session.workspace().savepoint(ended.result) if ended.result else None
     if taken:
@@ -65,8 +72,8 @@ def _resume(job: str) -> str:
 
 def dropped(job: str) -> None:
     """Says that a variant was dropped, with Undo; of a fork that is in no experiment nothing but its stop can be taken back."""
-    marks = (one for experiment in session.workspace().experiments() for one in experiment.decisions)
-    if any(one.job == job and one.choice is Choice.DROPPED for one in marks):
+    decided = of_job(session.workspace().experiments(), job)
+    if decided and decided[1].choice is Choice.DROPPED:
         undo.offer(f"{job} was dropped", partial(undrop, job))
     else:
         offer_resume(job, f"{job} was dropped at")

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard import formats, session
 from dashboard.families import CHOICES, Family, Page, fitting
+from dashboard.views import choices
 
 ALL = next(iter(CHOICES))
 
@@ -17,7 +18,7 @@ def choose(every: Sequence[Family], now: float) -> list[Family]:
     choice = session.selected("show", ALL)
     choice = choice if choice in CHOICES else ALL
     with st.container(horizontal=True, vertical_alignment="center", key="versions_bar"):
-        _chips(every, choice)
+        choices.chips({name: sum(map(fits, every)) for name, fits in CHOICES.items()}, choice, name="show")
         if session.selected("whole"):
             st.button(
                 "Fold ended jobs", type="tertiary", icon=":material/unfold_less:", key="fold", on_click=session.select, kwargs={"whole": ""}
@@ -28,19 +29,6 @@ def choose(every: Sequence[Family], now: float) -> list[Family]:
             type="search", live=True, label_visibility="collapsed", width=240, on_change=session.select, kwargs={"page": ""},
         )  # fmt: skip
     return fitting(every, choice, words or "")
-
-
-def _chips(every: Sequence[Family], chosen: str) -> None:
-    """How many families there are of each kind; a click on one lets only those through."""
-    with st.container(horizontal=True, gap="small", key="states", width="content"):
-        for choice, fits in CHOICES.items():
-            st.button(
-                f"{choice} **{sum(map(fits, every)):,}**",
-                key=f"show_{choice.casefold().replace(' ', '_')}",
-                type="primary" if choice == chosen else "secondary",
-                on_click=session.select,
-                kwargs={"show": "" if choice == ALL else choice, "page": ""},
-            )
 
 
 def pager(page: Page) -> None:

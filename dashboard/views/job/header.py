@@ -12,6 +12,7 @@ from dashboard import equivalents, formats, navigation, session
 from dashboard.equivalents import Equivalent
 from dashboard.views import experiments_decisions
 from dashboard.views.commands import listed
+from dashboard.views.experiments_reading import of_job
 from dashboard.views.job import actions, resuming
 from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
 from dashboard.widgets import chip, entry, menu, page_header, state_chip, when
@@ -32,7 +33,7 @@ def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
         link = navigation.href("savepoints", savepoint=origin.savepoint)
         said = f"fork of {escape(origin.job)}"
         chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self"><span class="tm-chip blue">{said}</span></a>')
-    decided = experiments_decisions.of_job(name) if detail.summary.job.origin else None
+    decided = of_job(session.workspace().experiments(), name) if detail.summary.job.origin else None
     if decided:
         experiment, made = decided
         link = navigation.href("experiments", experiment=experiment.id)
