@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this folder instead
     sys.path.insert(0, str(ROOT))
 
-from dashboard import assembly, downloads, session, shell  # noqa: E402
+from dashboard import assembly, downloads, left_pages, session, shell  # noqa: E402
 from dashboard.guard import LOOPBACK, Guard  # noqa: E402
 from dashboard.served import serve_asset  # noqa: E402
 from pipelines.domain.errors import FACES, TidemarkError, Unavailable  # noqa: E402
@@ -39,6 +39,7 @@ api = assembly.Api()
 async def lifespan(_app: App) -> AsyncIterator[None]:
     """Opens the workspace where `main` has not done so: that is under `streamlit run`."""
     gc.set_threshold(*COLLECTED_AFTER)
+    left_pages.mend()
     if session.is_open():
         yield
         return

@@ -1,0 +1,76 @@
+"""Pages over a slow network, on fakes: what the browser asks for before it knows of the next page keeps nobody from seeing that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.browser.pages import opened
+from tests.browser.pressing import press
+from tests.browser.watching import Watched
+from tests.waiting import until
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+PARTS = 3
+"""Requests of parts that refresh themselves, one every second or two."""
+
+
+class Network:
+    """What the server says reaches the page, or waits while it is `held`."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self.held = False
+        self.asked = 0
+        self._waiting: list[str | bytes] = []
+        self._send: Callable[[str | bytes], None] = lambda _: None
+        page.route_web_socket(re.compile("/_stcore/stream$"), self._connected)
+
+    def _connected(self, browser: WebSocketRoute) -> None:
+        server = browser.connect_to_server()
+        self._send = browser.send
+        server.on_message(self._said)
+
+        def asks(message: str | bytes) -> None:
+            self.asked += 1
+            server.send(message)
+
+        browser.on_message(asks)
+
+    def _said(self, message: str | bytes) -> None:
+        if self.held:
+            self._waiting.append(message)
+        else:
+            self._send(message)
+
+    def asked_again(self) -> None:
+        """Waits until the page has asked for some parts more."""
+        enough = self.asked + PARTS
+
+        def asked() -> bool:
+            self._page.title()  # Playwright hands over what has come while it is asked something
+            return self.asked >= enough
+
+        until(asked)
+
+    def release(self) -> None:
+        """All that waits arrives, in its order."""
+        self.held = False
+        for message in self._waiting:
+            self._send(message)
+
+
+def test_the_next_page_stays(watched: Watched, fakes: str) -> None:
+    network = Network(watched.page)
+    opened(watched, fakes, "savepoint")
+    network.held = True
+    press(watched.page, "Fork")
+    network.asked_again()
+    network.release()
+    expect(watched.page).to_have_url(re.compile("/fork"))
+    network.asked_again()
+    expect(watched.page.locator(".cm-editor").first).to_be_visible()
