@@ -4,7 +4,7 @@ const TYPING = 'input:not([type="checkbox"]):not([type="radio"]), textarea, sele
 const pages = JSON.parse(document.getElementById("tm-keys").dataset.pages);
 const filter = () => document.querySelector('[class*="st-key-"][class*="filter"] input, .stMain input[type="search"]');
 const savepoint = () => (location.pathname.endsWith("/job") ? document.querySelector(".st-key-take button:not(:disabled)") : null);
-let prefixed = 0;
+let prefixed = -Infinity; // when `g` was pressed, in ms since the page was opened
 
 function busy(event) {
   const at = event.composedPath()[0];
@@ -38,7 +38,7 @@ function listed() {
 }
 
 function help() {
-  const dialog = element("dialog", document.querySelector('[data-testid="stApp"]'), "", "tm-keys");
+  const dialog = element("dialog", document.querySelector('[data-testid="stApp"]') ?? document.body, "", "tm-keys");
   dialog.setAttribute("aria-labelledby", "tm-keys-title");
   const head = element("div", dialog, "", "tm-keys-head");
   element("h2", head, "Keys").id = "tm-keys-title";
@@ -59,7 +59,7 @@ function help() {
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented || busy(event)) return;
   const second = event.timeStamp - prefixed < PATIENCE_MS;
-  prefixed = 0;
+  prefixed = -Infinity;
   const act = second ? pages[event.key] && (() => open(pages[event.key].path)) : actOf(event);
   if (!act) return;
   event.preventDefault();

@@ -71,6 +71,13 @@ def test_the_list_of_keys(watched: Watched, fakes: str) -> None:
     expect(page).to_have_url(re.compile(r":\d+/$"))
 
 
+def test_keys_work_from_the_first_moment(watched: Watched, fakes: str) -> None:
+    page = watched.page
+    page.goto(f"{fakes}/events", wait_until="domcontentloaded")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Take a savepoint")
+
+
 def test_s_takes_a_savepoint_of_the_job(watched: Watched, fakes: str) -> None:
     opened(watched, fakes, "job")
     watched.page.keyboard.press("s")
