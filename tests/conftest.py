@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.sandbox.java import java_home
+from tests import java
 from tests.storage import s3_server as s3_server_
 
 if TYPE_CHECKING:
@@ -44,8 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Gives what starts Spark its Java, as the supervisor does; skips what needs a browser where there is none, saying how to get one."""
     if item.get_closest_marker("spark"):
-        os.environ["JAVA_HOME"] = str(java_home().path)
-        os.environ["PYSPARK_PYTHON"] = sys.executable
+        java.prepare()
     if item.get_closest_marker("browser") and browser() is None:
         pytest.skip(NO_BROWSER)
 
@@ -97,8 +95,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One small, quiet, real Spark for all tests of the run; its JVM is gone when they are done."""
     from pyspark.sql import SparkSession
 
-    os.environ["JAVA_HOME"] = str(java_home().path)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    java.prepare()
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("tests")
     for key, value in _confs(folder).items():
@@ -114,8 +111,7 @@ def _confs(folder: Path) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        # The first compiler alone and the plain collector: tests are short, and this halves what their JVM takes of the processor.
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
         "spark.local.dir": str(folder / "local"),
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",

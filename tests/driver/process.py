@@ -18,8 +18,6 @@ from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FIL
 
 ROOT = Path(__file__).parents[2]
 CONF = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
-"""Small, and quick to start: the tests' JVMs live for seconds."""
-CONF |= {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @dataclass

@@ -35,7 +35,6 @@ STATE = "org.apache.spark.sql.execution.streaming.state"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 BRISK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "4",
     "spark.sql.streaming.stateStore.maintenanceInterval": "500ms",

@@ -23,7 +23,6 @@ CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.log.level": "ERROR",
     "spark.driver.memory": "700m",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 QUERIES = ("counts_hdfs", "counts_rocks", "joined", "distinct", "totals", "plain")
 CODE = f"""
