@@ -11,19 +11,19 @@ from pipelines.domain.errors import AlreadyExists, TidemarkError
 from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.savepoints import Manifest, RestorePlan, SinkPlan, StoredFile
 from pipelines.domain.trust import Damage
-from pipelines.savepoint import completeness, leases, makers, manifests, places, sinks, targets
+from pipelines.savepoint import cloning, completeness, leases, makers, manifests, places, sinks, targets
 from pipelines.savepoint.beginnings import Beginning
 from pipelines.savepoint.targets import Fork, Resume, Scratch, Target
 from pipelines.savepoint.uncollected import uncollected
 from pipelines.storage import documents, folders, paths
 from pipelines.storage.opening import open_storage
-from pipelines.storage.protocol import Clone, How, Storage
+from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.undoing import undone
+from pipelines.storage.watching import UNWATCHED, Watch
 
 __all__ = ["Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore"]
 
 UNFINISHED = ".making-"
-FREE = {How.LINK, How.REFLINK}
 HARMLESS = {"noop", "console"}
 Open = Callable[[str], Storage]
 
@@ -43,7 +43,7 @@ def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: 
     manifest = manifests.load(library, savepoint)
     begun = targets.sink_beginnings(library, manifest, target)
     files = targets.files(library, manifest, target, begun)
-    expected = folders.expected_how(library, open_target(_split(target.checkpoints)[0]))
+    storage = open_target(_split(target.checkpoints)[0])
     decided = tuple(one.decision.plan for one in begun)
     cloned, written = sum(file.bytes for file in files.clones.values()), sum(map(len, files.written.values()))
     return RestorePlan(
@@ -53,8 +53,8 @@ def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: 
         checkpoints=target.checkpoints,
         files=len(files.clones) + len(files.written),
         bytes=cloned + written,
-        new_bytes=written + (0 if expected in FREE else cloned),
-        how=expected.value,
+        new_bytes=written + cloning.copied_bytes(library, storage, files.clones.values()),
+        how=folders.expected_how(library, storage).value,
         sinks=decided,
         warnings=warnings(decided),
     )
@@ -67,11 +67,12 @@ def restore(
     now_ms: int,
     open_target: Open = open_storage,
     lives: makers.Lives = makers.lives,
+    watch: Watch = UNWATCHED,
 ) -> Restored:
     """New checkpoints at `target.checkpoints`, whole or not at all.
 
     Raises NotFound, Corrupt (`savepoint.damaged`, naming the file), Conflict (`restore.sink_shared`, `restore.table_shared`,
-    `restore.history_gone`, `savepoint.disposing`), Invalid (`fork.sink_choice`), AlreadyExists (`restore.exists`).
+    `restore.history_gone`, `savepoint.disposing`), Invalid (`fork.sink_choice`), AlreadyExists (`restore.exists`), what `watch` raises.
     """
     manifests.load(library, savepoint)
     parent, name = _split(target.checkpoints)
@@ -83,7 +84,7 @@ def restore(
         completeness.refuse(savepoint, _damages(library, manifest, target))
         begun = targets.sink_beginnings(library, manifest, target)
         sinks.refuse(one.decision for one in begun)
-        return _make(library, manifest, target, begun, storage, name, now_ms)
+        return _make(library, manifest, target, begun, storage, name, now_ms, watch)
 
 
 def clean(parent: str, now_ms: int, lives: makers.Lives = makers.lives, open_target: Open = open_storage) -> tuple[str, ...]:
@@ -120,7 +121,14 @@ def _remove_marked(storage: Storage, name: str) -> None:
 
 
 def _make(
-    library: Storage, manifest: Manifest, target: Target, begun: Sequence[Beginning], storage: Storage, name: str, now_ms: int
+    library: Storage,
+    manifest: Manifest,
+    target: Target,
+    begun: Sequence[Beginning],
+    storage: Storage,
+    name: str,
+    now_ms: int,
+    watch: Watch,
 ) -> Restored:
     """Built aside; all before step 5 is undone on an error.
 
@@ -138,8 +146,9 @@ def _make(
     with undone(lambda: folders.remove(storage, aside), aside):
         mark = documents.encode(makers.this_process(now_ms, f"restore {manifest.id}"))
         folders.put(storage, {paths.join(aside, places.MAKING): mark})  # 1
-        copied = _clone(library, manifest, storage, aside, clones)  # 2
+        copied = _clone(library, manifest, storage, aside, clones, watch)  # 2
         folders.put(storage, {paths.join(aside, path): data for path, data in written.items()})  # 3
+        watch.step(cloning.SETTLING)
         _check(storage, aside, clones, written)  # 4
         folders.rename(storage, aside, name)  # 5
     with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
@@ -148,11 +157,12 @@ def _make(
     return Restored(target.checkpoints, files.sink_logs, len(clones) + len(written), new_bytes)
 
 
-def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, clones: Mapping[str, StoredFile]) -> int:
+def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, clones: Mapping[str, StoredFile], watch: Watch) -> int:
     """Bytes that were copied because they could not be linked."""
+    files = list(clones.values())
     wanted = [Clone(places.inside(manifest.id, file.path), paths.join(aside, path)) for path, file in clones.items()]
-    ways = list(storage.clone(library, wanted))
-    return sum(file.bytes for file, how in zip(clones.values(), ways, strict=True) if how not in FREE)
+    cloning.begin(watch, cloning.copied_bytes(library, storage, files))
+    return cloning.added_bytes(files, cloning.clone(library, storage, wanted, files, watch))
 
 
 def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], written: Mapping[str, bytes]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import RestorePlan
-from pipelines.savepoint import restore, sinks
+from pipelines.savepoint import cloning, restore, sinks
 from pipelines.savepoint.choosing import Point
 from pipelines.savepoint.gather import gather
 from pipelines.savepoint.image import JobImage
@@ -18,7 +18,7 @@ def plan(job: JobImage, wanted: Point, target: Resume, library: Storage) -> Rest
     gathered = gather(job, wanted)
     parts = [part for query in gathered for part in query.parts]
     ways = {folders.expected_how(part.source, library) for part in parts if part.clone}
-    copied = [file.bytes for part in parts if folders.expected_how(part.source, library) not in restore.FREE for file in part.cloned]
+    copied = sum(cloning.copied_bytes(part.source, library, part.cloned) for part in parts)
     written = sum(len(data) for part in parts for data in part.write.values())
     decided = tuple(sinks.for_resume(query.image).plan for query in gathered)
     return RestorePlan(
@@ -28,7 +28,7 @@ def plan(job: JobImage, wanted: Point, target: Resume, library: Storage) -> Rest
         checkpoints=target.checkpoints,
         files=sum(len(part.files) for part in parts),
         bytes=sum(file.bytes for part in parts for file in part.files),
-        new_bytes=written + sum(copied),
+        new_bytes=written + copied,
         how=", ".join(sorted(ways)),
         sinks=decided,
         warnings=restore.warnings(decided),

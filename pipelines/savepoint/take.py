@@ -12,21 +12,21 @@ from pipelines.checkpoint import damage
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Reason, Savepoint, StoredFile, TakePlan
-from pipelines.savepoint import completeness, makers, manifests, places
+from pipelines.savepoint import cloning, completeness, makers, manifests, places
 from pipelines.savepoint.choosing import OfBatch, Point
 from pipelines.savepoint.discarding import discard
 from pipelines.savepoint.gather import Gathered, Part, gather
 from pipelines.savepoint.image import JobImage
 from pipelines.savepoint.uncollected import uncollected
 from pipelines.storage import documents, folders
-from pipelines.storage.protocol import Clone, How, Storage
+from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.undoing import undone
+from pipelines.storage.watching import UNWATCHED, Watch
 
 TRIES = 5
 """Spark deletes old files while we read: each try begins with the newest batch of that moment."""
 VANISHED = {"storage.not_found", damage.MISSING}
 """What a file that Spark deletes under us looks like: gone when cloned, or already when the batch's files were listed."""
-FREE = {How.LINK, How.REFLINK}
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,30 @@ def plan(job: JobImage, wanted: Point, library: Storage) -> TakePlan:
     gathered = gather(job, wanted)
     parts = [part for query in gathered for part in query.parts]
     ways = {folders.expected_how(part.source, library) for part in parts if part.clone}
-    copied = [file.bytes for part in parts if folders.expected_how(part.source, library) not in FREE for file in part.cloned]
     files = _files(job, parts)
     return TakePlan(
         job=job.job,
         batches={query.image.query: query.image.batch for query in gathered},
         files=len(files),
         bytes=sum(file.bytes for file in files),
-        new_bytes=sum(copied) + sum(len(data) for data in _written(job, parts).values()),
+        new_bytes=_copied_bytes(parts, library) + sum(len(data) for data in _written(job, parts).values()),
         how=", ".join(sorted(ways)),
     )
 
 
-def take(job: JobImage, wanted: Point, library: Storage, naming: Naming, clock: Callable[[], float] = time.perf_counter) -> Savepoint:
+def take(
+    job: JobImage,
+    wanted: Point,
+    library: Storage,
+    naming: Naming,
+    watch: Watch = UNWATCHED,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Savepoint:
     """A savepoint of `job` in `library` (the storage of all savepoints), published when this returns.
 
-    Raises what `plan` raises; AlreadyExists for an id in use; Unavailable `savepoint.moving` where files kept vanishing.
+    `watch` is told of each try anew. Raises what `plan` raises, and what `watch` raises; AlreadyExists for an id in use; Unavailable
+    `savepoint.moving` where files kept vanishing.
     """
     began = clock()
     if next(iter(library.list(naming.id)), None) is not None:
@@ -68,7 +76,7 @@ def take(job: JobImage, wanted: Point, library: Storage, naming: Naming, clock: 
     for _ in range(TRIES):
         try:
             with uncollected():
-                return _make(job, gather(job, wanted), library, naming, lambda: (clock() - began) * 1000)
+                return _make(job, gather(job, wanted), library, naming, lambda: (clock() - began) * 1000, watch)
         except (NotFound, Corrupt) as error:
             if error.code not in VANISHED:
                 raise
@@ -76,7 +84,9 @@ def take(job: JobImage, wanted: Point, library: Storage, naming: Naming, clock: 
     raise vanished if isinstance(vanished, Corrupt) else _moving(job, wanted) from vanished
 
 
-def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming: Naming, took_ms: Callable[[], float]) -> Savepoint:
+def _make(
+    job: JobImage, gathered: Sequence[Gathered], library: Storage, naming: Naming, took_ms: Callable[[], float], watch: Watch
+) -> Savepoint:
     """The order of the steps is the correctness: all before 5 is invisible to readers, and undone on an error.
 
     1. say who makes it, so that cleaners leave it alone;
@@ -90,10 +100,11 @@ def _make(job: JobImage, gathered: Sequence[Gathered], library: Storage, naming:
     mark = places.inside(naming.id, places.MAKING)
     with undone(lambda: discard(library, naming.id), f"What was made of savepoint {naming.id}"):
         folders.put(library, {mark: documents.encode(makers.this_process(naming.now_ms, "take"))})  # 1
-        cloned = _clone(parts, library, naming.id)  # 2
+        cloned = _clone(parts, library, naming.id, watch)  # 2
         written = _written(job, parts)
         folders.put(library, {places.inside(naming.id, path): data for path, data in written.items()})  # 3
         files = _files(job, parts)
+        watch.step(cloning.SETTLING)
         completeness.settle(library, naming.id, files, written)  # 4
         manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms())
         library.write(places.inside(naming.id, places.MANIFEST), documents.encode(manifest))  # 5
@@ -113,14 +124,18 @@ class Done:
         return Done(self.ways + other.ways, self.new_bytes + other.new_bytes)
 
 
-def _clone(parts: Iterable[Part], library: Storage, savepoint: SavepointId) -> Done:
+def _clone(parts: Sequence[Part], library: Storage, savepoint: SavepointId, watch: Watch) -> Done:
     done = Done(Counter(), 0)
+    cloning.begin(watch, _copied_bytes(parts, library))
     for part in parts:
         targets = [Clone(source, f"{savepoint}/{target}") for source, target in part.clone]
-        ways = list(library.clone(part.source, targets))
-        copied = sum(file.bytes for file, how in zip(part.cloned, ways, strict=True) if how not in FREE)
-        done += Done(Counter(how.value for how in ways), copied)
+        ways = cloning.clone(part.source, library, targets, part.cloned, watch)
+        done += Done(Counter(how.value for how in ways), cloning.added_bytes(part.cloned, ways))
     return done
+
+
+def _copied_bytes(parts: Iterable[Part], library: Storage) -> int:
+    return sum(cloning.copied_bytes(part.source, library, part.cloned) for part in parts)
 
 
 def _put(written: Mapping[str, bytes]) -> Done:

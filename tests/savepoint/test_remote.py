@@ -22,6 +22,7 @@ from pipelines.storage.protocol import Clone, How, Storage
 from tests.savepoint import golden
 from tests.savepoint.faulty import Fault, FaultyStorage, Killed, Kills, break_folders
 from tests.savepoint.golden import NOW_MS, VERSION, Bench
+from tests.savepoint.test_cancelled import Cancelled, Listening
 from tests.savepoint.test_take import NAMES
 
 SP = SavepointId("sp-1")
@@ -121,6 +122,20 @@ def test_from_anywhere_to_anywhere(checkpoint: str, savepoints: str, how: How, s
     assert contents(job.savepoints) == {}
     with pytest.raises(NotFound):
         library.load(job.library, SP)
+
+
+@pytest.mark.parametrize(("checkpoint", "savepoints"), [("s3", "local"), ("local", "s3")])
+def test_a_cancelled_copy_leaves_nothing(checkpoint: str, savepoints: str, s3_url: str, bench: Bench) -> None:
+    """Of a savepoint from or to a bucket, cancelled half way; the next one is whole."""
+    job, counting = setting(bench, s3_url, checkpoint, savepoints), Listening()
+    take.take(job.image(), Newest(), job.library, take.Naming(SavepointId("sp-0"), NOW_MS), counting)
+    assert sum(counting.told) == counting.steps[0][1] > 0
+    before = contents(job.savepoints)
+    with pytest.raises(Cancelled):
+        take.take(job.image(), Newest(), job.library, take.Naming(SP, NOW_MS), Listening(counting.words // 2))
+    assert contents(job.savepoints) == before
+    job.take()
+    assert verify.verify(job.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
 
 
 def test_damage_in_a_bucket_is_found(s3_url: str, bench: Bench) -> None:

@@ -1,0 +1,153 @@
+"""Work whose bytes are copied, cancelled at every word that it says: nothing is listed, nothing is left, and the next one is exact."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.trust import Trust
+from pipelines.savepoint import cloning, library, restore, take, verify
+from pipelines.savepoint.choosing import Newest
+from pipelines.storage import copying
+from pipelines.storage.watching import Watch
+from tests.savepoint import golden
+from tests.savepoint.apart import apart
+from tests.savepoint.faulty import Fails, FaultyStorage
+from tests.savepoint.golden import NOW_MS, Bench
+
+SP = SavepointId("sp-1")
+SMALL = "stateless"
+
+
+class Cancelled(Conflict):
+    """What the watch of somebody who cancels raises."""
+
+
+class Listening:
+    """Keeps what it is told; from the `at`-th word on (0: never) everything is answered with a cancel."""
+
+    def __init__(self, at: int = 0) -> None:
+        self._at, self._turn = at, threading.Lock()
+        self.steps: list[tuple[str, int]] = []
+        self.told: list[int] = []
+        self.words = 0
+
+    def step(self, step: str, total: int = 0) -> None:
+        self._word()
+        self.steps.append((step, total))
+
+    def advance(self, done: int) -> None:
+        self._word()
+        self.told.append(done)
+
+    def _word(self) -> None:
+        with self._turn:
+            self.words += 1
+            if self._at and self.words >= self._at:
+                raise Cancelled("operation.cancelled", "cancelled", "Begin it again.")
+
+
+def taking(bench: Bench, watch: Watch) -> object:
+    return take.take(bench.image(), Newest(), bench.library, take.Naming(SP, NOW_MS), watch)
+
+
+def forking(bench: Bench, watch: Watch) -> object:
+    return restore.restore(bench.library, SP, replace(bench.fork(), sinks={"*": "fresh"}), NOW_MS, watch=watch)
+
+
+def resuming(bench: Bench, watch: Watch) -> object:
+    return restore.restore(bench.library, SP, bench.resume(), NOW_MS, watch=watch)
+
+
+Verb = Callable[[Bench, Watch], object]
+VERBS: list[Verb] = [taking, forking, resuming]
+
+
+@pytest.fixture
+def two_disks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small pieces, so that a file is several words."""
+    apart(monkeypatch)
+    monkeypatch.setattr(copying, "BUFFER_BYTES", 512)
+    yield
+
+
+def prepared(folder: Path, verb: Verb) -> Bench:
+    made = golden.bench(folder, SMALL)
+    if verb is not taking:
+        made.take()
+    return made
+
+
+def contents(bench: Bench) -> dict[str, bytes]:
+    """Every file of the savepoints and of what was made from them."""
+    places = [bench.folder / "savepoints", bench.folder / "forks"]
+    return {str(path.relative_to(bench.folder)): path.read_bytes() for place in places for path in place.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_byte_that_is_copied_is_told_once(verb: Verb, two_disks: None, tmp_path: Path) -> None:
+    bench, watch = prepared(tmp_path, verb), Listening()
+    verb(bench, watch)
+    manifest = library.manifest(bench.library, SP)
+    clones = [file for file in manifest.files if file.path.startswith("queries/")]
+    steps, (_, total) = [step for step, _ in watch.steps], watch.steps[0]
+    assert steps == [cloning.COPYING, cloning.SETTLING]
+    assert sum(watch.told) == total > 0
+    assert max(watch.told) <= 512 < total <= sum(file.bytes for file in clones)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_cancelled_at_every_word(verb: Verb, two_disks: None, tmp_path: Path) -> None:
+    counting = Listening()
+    verb(prepared(tmp_path / "whole", verb), counting)
+    assert counting.words > 20
+    for word in range(1, counting.words + 1):
+        bench = prepared(tmp_path / str(word), verb)
+        before, names, shelf = contents(bench), bench.files(), library.shelf(bench.library)
+        with pytest.raises(Cancelled):
+            verb(bench, Listening(word))
+        assert (contents(bench), bench.files()) == (before, names), word
+        assert library.shelf(bench.library) == shelf
+        assert library.clean(bench.library, NOW_MS, lives=lambda *_: False).unfinished == ()
+        assert restore.clean(str(bench.folder / "forks"), NOW_MS, lives=lambda *_: False) == ()
+    verb(bench, Listening())
+    assert_exact(bench, Bench(tmp_path / "whole", SMALL))
+
+
+def assert_exact(bench: Bench, whole: Bench) -> None:
+    """What is made after a cancel is, file for file, what is made without one."""
+    assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).damages == ()
+    here, there = ({path: data for path, data in contents(one).items() if _is_of_spark(path)} for one in (bench, whole))
+    assert here == there
+
+
+def _is_of_spark(path: str) -> bool:
+    """Not the records of ours, which say when and how long, nor the sink's log, which names the folder it lies in."""
+    return Path(path).suffix != ".json" and "/sink/" not in path and "/.sinks/" not in path
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_where_all_is_linked_a_watch_is_told_of_steps_alone(verb: Verb, tmp_path: Path) -> None:
+    watch = Listening()
+    verb(prepared(tmp_path, verb), watch)
+    assert (watch.steps, watch.told) == ([(cloning.LINKING, 0), (cloning.SETTLING, 0)], [])
+
+
+def test_each_try_is_told_from_its_beginning(two_disks: None, tmp_path: Path) -> None:
+    """A file of Spark's vanished while it was copied: the savepoint begins anew."""
+    bench, watch = prepared(tmp_path, taking), Listening()
+
+    class Vanishing(Fails):
+        def strike(self) -> None:
+            if self.steps == self.at:
+                raise NotFound("storage.not_found", "the job deleted it", "Try again.")
+
+    shelf = FaultyStorage(bench.library, Vanishing(4))
+    assert take.take(bench.image(), Newest(), shelf, take.Naming(SP, NOW_MS), watch).id == SP
+    assert [step for step, _ in watch.steps] == [cloning.COPYING, cloning.COPYING, cloning.SETTLING]
