@@ -38,15 +38,15 @@ class Operation:
 
     id: OperationId
     kind: str
-    """`stop`, `cancel`, `verify`, `prove`, `diagnose`, `export`, `import`, `read`, `promote`, `drop`."""
+    """`take`, `fork`, `resume`, `stop`, `cancel`, `verify`, `prove`, `diagnose`, `export`, `import`, `read`, `promote`, `drop`."""
     job: JobName
-    """The job it is about; empty for an import that has not read its manifest yet."""
+    """The job it is about (of a fork: the new one); empty for an import that has not read its manifest yet."""
     state: OperationState
     created_ms: int
     ended_ms: int | None = None
     result: str = ""
-    """What it made: a savepoint's id for a stop and an import, the level reached for a verify (or `damaged`), the URL for an export,
-    `sound` or `damaged` for a diagnosis, the reading's id for a read, the run for a promotion."""
+    """What it made: a savepoint's id for a take, a stop and an import, the job for a fork and a resume, the level reached for a verify (or
+    `damaged`), the URL for an export, `sound` or `damaged` for a diagnosis, the reading's id for a read, the run for a promotion."""
     error_group: str = ""
     """The group of the error it failed with: decides a command's exit code. Empty where it did not fail."""
     error_code: str = ""

@@ -74,8 +74,8 @@ def take_to(parts: Parts, job: str, request: TakeRequest) -> Savepoint | TakePla
     operation = OperationId(parts.new_id("o"))
     shelf = open_storage(str(parts.layout.export_library(operation)))
     if request.dry_run:
-        plan = savepoints.take_into(parts, shelf, name, request, Reason.MANUAL)
-        return replace(plan, new_bytes=plan.bytes) if isinstance(plan, TakePlan) else plan
+        plan = savepoints.plan(parts, shelf, name, request)
+        return replace(plan, new_bytes=plan.bytes)
     return operations.answered(
         parts,
         _operation(parts, operation, "export", name, home),
@@ -147,8 +147,7 @@ def _dispose(parts: Parts, savepoint: SavepointId, to: Target) -> None:
 def _take(parts: Parts, shelf: Storage, job: JobName, request: TakeRequest, home: str, operation: OperationId, ticket: Ticket) -> Savepoint:
     try:
         ticket.step("taking")
-        taken = savepoints.take_into(parts, shelf, job, request, Reason.MANUAL)
-        assert isinstance(taken, Savepoint), "a dry run ended before"
+        taken = savepoints.take_into(parts, shelf, job, request, Reason.MANUAL, ticket)
         to = exporting.target(address(f"{home}/{taken.id}"), False, operation)
         _export(parts, shelf, taken.id, to, operation, ticket, read_back=True)
     finally:

@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Conflict, TidemarkError
@@ -20,6 +20,9 @@ from pipelines.workspace.parts import Parts
 
 log = logging.getLogger("tidemark.operations")
 T = TypeVar("T")
+NOTICED_S = 0.5
+"""Work that mostly takes no time is an operation from then on: sooner than anybody wonders, later than almost all of it ends."""
+PAUSE_S = 0.1
 
 
 class Cancelled(Conflict):
@@ -66,6 +69,12 @@ Work = Callable[[Ticket], str]
 """Does the work and answers with the operation's result."""
 
 
+def cancellable(parts: Parts, kind: str, job: JobName, subject: str = "") -> Operation:
+    """A new operation, not begun yet, that can be called back."""
+    named = OperationId(parts.new_id("o"))
+    return Operation(named, kind, job, OperationState.RUNNING, parts.now_ms(), subject=subject, can_cancel=True)
+
+
 def begin(parts: Parts, wanted: Operation, work: Work) -> Operation:
     """Starts `work` as `wanted` (in the state RUNNING); answers at once."""
     ticket = Ticket()
@@ -77,22 +86,65 @@ def begin(parts: Parts, wanted: Operation, work: Work) -> Operation:
 
 def answered(parts: Parts, wanted: Operation, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
     """What `work` answers, done as the operation `wanted` whose result is `result` of it; raises what it raises."""
-    ended: list[T | BaseException] = []
-
-    def working(ticket: Ticket) -> str:
-        try:
-            answer = work(ticket)
-        except BaseException as error:
-            ended.append(error)
-            raise
-        ended.append(answer)
-        return result(answer)
-
-    begin(parts, wanted, working)
+    kept = _Kept(work, result)
+    begin(parts, wanted, kept.work)
     wait(parts, wanted.id)
-    if isinstance(ended[0], BaseException):
-        raise ended[0]
-    return ended[0]
+    return kept.answer()
+
+
+def noticed(parts: Parts, wanted: Operation, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
+    """The same for work that mostly takes no time: whoever asks does it, and it is an operation once it has taken `NOTICED_S`."""
+    kept, ticket, notice = _Kept(work, result), Ticket(), _Notice(parts, wanted)
+    parts.under_way[wanted.id] = ticket
+    try:
+        _carry(parts, wanted, kept.work, ticket, notice.written)
+    finally:
+        notice.written()
+    return kept.answer()
+
+
+class _Kept(Generic[T]):
+    """Work whose answer, or error, is kept beside the operation that it is done as."""
+
+    def __init__(self, work: Callable[[Ticket], T], result: Callable[[T], str]) -> None:
+        self._work, self._result = work, result
+        self._ended: list[T | BaseException] = []
+
+    def work(self, ticket: Ticket) -> str:
+        try:
+            answer = self._work(ticket)
+        except BaseException as error:
+            self._ended.append(error)
+            raise
+        self._ended.append(answer)
+        return self._result(answer)
+
+    def answer(self) -> T:
+        """Raises what the work raised."""
+        ended = self._ended[0]
+        if isinstance(ended, BaseException):
+            raise ended
+        return ended
+
+
+class _Notice:
+    """The row of an operation, written once that has taken some time."""
+
+    def __init__(self, parts: Parts, wanted: Operation) -> None:
+        self._parts, self._wanted, self._written = parts, wanted, False
+        self._timer = threading.Timer(NOTICED_S, self._write)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _write(self) -> None:
+        self._written = True
+        save(self._parts, self._wanted)
+
+    def written(self) -> bool:
+        """Whether it was; it is not from here on."""
+        self._timer.cancel()
+        self._timer.join()
+        return self._written
 
 
 def wait(parts: Parts, operation: OperationId) -> Operation:
@@ -103,22 +155,28 @@ def wait(parts: Parts, operation: OperationId) -> Operation:
     return get(parts, operation)
 
 
-def _carry(parts: Parts, running: Operation, work: Work, ticket: Ticket) -> None:
-    """Every end is an end that people see: what nobody expected is logged with its traceback, too."""
+def _carry(parts: Parts, running: Operation, work: Work, ticket: Ticket, is_seen: Callable[[], bool] = lambda: True) -> None:
+    """Does the work; its end is kept where the operation `is_seen`."""
     try:
-        ended = replace(running, state=OperationState.DONE, result=work(ticket), amount=ticket.amount)
-    except Cancelled:
-        ended = replace(running, state=OperationState.CANCELLED, amount=ticket.amount)
-    except TidemarkError as error:
-        ended = failed(running, error, 0)
-    except Exception as error:
-        log.exception("operation %s", running.id)
-        ended = failed(running, TidemarkError("internal", f"{type(error).__name__}: {error}", "The server's log has the traceback."), 0)
-    try:
-        save(parts, replace(ended, job=ticket.job or ended.job, ended_ms=parts.now_ms(), can_cancel=False))
+        ended = _ended(running, work, ticket)
+        if is_seen():
+            save(parts, replace(ended, job=ticket.job or ended.job, ended_ms=parts.now_ms(), can_cancel=False))
     finally:
         parts.under_way.pop(running.id, None)
         ticket.ended.set()
+
+
+def _ended(running: Operation, work: Work, ticket: Ticket) -> Operation:
+    """Every end is an end that people see: what nobody expected is logged with its traceback, too."""
+    try:
+        return replace(running, state=OperationState.DONE, result=work(ticket), amount=ticket.amount)
+    except Cancelled:
+        return replace(running, state=OperationState.CANCELLED, amount=ticket.amount)
+    except TidemarkError as error:
+        return failed(running, error, 0)
+    except Exception as error:
+        log.exception("operation %s", running.id)
+        return failed(running, TidemarkError("internal", f"{type(error).__name__}: {error}", "The server's log has the traceback."), 0)
 
 
 def get(parts: Parts, named: str) -> Operation:
@@ -146,10 +204,11 @@ def cancel(parts: Parts, named: str) -> Operation:
 
 
 def end_all(parts: Parts) -> None:
-    """Asks all that is under way to end, and waits for it: the catalog is about to be closed."""
-    for ticket in list(parts.under_way.values()):
-        ticket.end()
-        ticket.ended.wait()
+    """Asks all that is under way to end, what that begins on its way too, and waits for it: the catalog is about to be closed."""
+    while under_way := list(parts.under_way.values()):
+        for ticket in under_way:
+            ticket.end()
+            ticket.ended.wait(PAUSE_S)
 
 
 def failed(running: Operation, error: TidemarkError, now_ms: int) -> Operation:

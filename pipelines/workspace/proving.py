@@ -53,7 +53,7 @@ def _in_sandbox(parts: Parts, manifest: Manifest, folder: Path, ticket: Ticket, 
     began = time.monotonic()
     checkpoints = folder / "checkpoints"
     ticket.step("restoring")
-    restore.restore(parts.library, manifest.id, _target(parts, manifest, checkpoints), parts.now_ms())  # 2
+    restore.restore(parts.library, manifest.id, _target(parts, manifest, checkpoints), parts.now_ms(), watch=ticket)  # 2
     counted = _count(manifest, folder, checkpoints, ticket)  # 3
     counts, unread = _counts(parts, manifest, counted)
     damages = (*(_damage(one) for one in unread if one.damaged), *proofs.damages(counts))

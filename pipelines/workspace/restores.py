@@ -9,6 +9,8 @@ from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.savepoints import Manifest, RestorePlan
 from pipelines.domain.versions import Version
 from pipelines.savepoint import restore
+from pipelines.storage.watching import Watch
+from pipelines.workspace import operations
 from pipelines.workspace.parts import Parts
 
 
@@ -25,8 +27,13 @@ class Restoring:
 
     def apply(self) -> dict[str, str]:
         """Makes the checkpoints; answers with the sink logs to carry (query -> directory)."""
-        restored = restore.restore(self.parts.library, self.manifest.id, self.target, self.parts.now_ms())
+        kind = "fork" if isinstance(self.target, restore.Fork) else "resume"
+        wanted = operations.cancellable(self.parts, kind, self.target.job, self.manifest.id)
+        restored = operations.noticed(self.parts, wanted, self._restore, lambda made: self.target.job)
         return {str(query): folder for query, folder in restored.sink_logs.items()}
+
+    def _restore(self, watch: Watch) -> restore.Restored:
+        return restore.restore(self.parts.library, self.manifest.id, self.target, self.parts.now_ms(), watch=watch)
 
 
 def of_fork(parts: Parts, manifest: Manifest, job: JobName, run: RunId, version: Version, sinks: Mapping[str, str]) -> Restoring:

@@ -7,7 +7,8 @@ The order: (1) a safety savepoint where the resume goes back in time or changes 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipelines.catalog import runs as run_rows
@@ -20,7 +21,11 @@ from pipelines.domain.versions import Version
 from pipelines.savepoint import choosing, restore, rewinding
 from pipelines.workspace import attachments, events, expected, images, restores, runs, savepoints, versions
 from pipelines.workspace.expected import Names
+from pipelines.workspace.operations import Cancelled
 from pipelines.workspace.parts import Parts
+
+ON_THE_WAY = {Reason.BEFORE_RESUME, Reason.BEFORE_UPGRADE, Reason.REWIND}
+"""Why a resume takes savepoints."""
 
 
 def resume(parts: Parts, job: str, request: ResumeRequest) -> Run | RestorePlan:
@@ -33,7 +38,7 @@ def resume(parts: Parts, job: str, request: ResumeRequest) -> Run | RestorePlan:
     if request.batch is not None and request.from_savepoint:
         raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
     attachments.refuse(parts, name, "resumed")
-    with parts.holding(name):
+    with parts.holding(name), _taken_back(parts, name):
         newest = _ended(parts, name)
         change = versions.Change(request.code, request.script, request.args, request.conf, request.master, request.python)
         wanted = versions.changed(versions.get(parts, newest.version), change, parts.now_ms())
@@ -50,6 +55,20 @@ def resume(parts: Parts, job: str, request: ResumeRequest) -> Run | RestorePlan:
         if frozen.id != newest.version:
             _keep_last(parts, name, newest.version)
         return _begin(parts, name, RunId(parts.new_id("r")), frozen, newest.checkpoints, _left_sink_logs(parts, newest), "", names)
+
+
+@contextmanager
+def _taken_back(parts: Parts, job: JobName) -> Iterator[None]:
+    """Where a resume is cancelled, what it saved on its way goes again; nobody else saves for its reasons while the job is held."""
+    before = {one.id for one in savepoints.newest_first(parts, job)}
+    try:
+        yield
+    except Cancelled:
+        for one in savepoints.newest_first(parts, job):
+            if one.id not in before and one.reason in ON_THE_WAY:
+                with suppress(Conflict):  # a fork of it is in the making
+                    savepoints.dispose(parts, one.id, dry_run=False)
+        raise
 
 
 def _ended(parts: Parts, job: JobName) -> Run:

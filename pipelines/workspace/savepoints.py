@@ -12,32 +12,45 @@ from pipelines.domain.savepoints import DisposePlan, Manifest, Reason, RetainedB
 from pipelines.savepoint import annotating, choosing, gather, library
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import take as taking
+from pipelines.savepoint.choosing import Point
 from pipelines.storage.protocol import Storage
-from pipelines.workspace import events, images, readings, runs
+from pipelines.storage.watching import Watch
+from pipelines.workspace import events, images, operations, readings, runs
 from pipelines.workspace.parts import Parts
 
 
 def take(parts: Parts, job: str, request: TakeRequest, *, reason: Reason = Reason.MANUAL) -> Savepoint | TakePlan:
     """A savepoint of a job, running or not; published when this returns. Raises what `pipelines.savepoint.take` raises."""
     name = runs.known(parts, job)
-    taken = take_into(parts, parts.library, name, request, reason)
-    if isinstance(taken, TakePlan):
-        return taken
+    if request.dry_run:
+        return plan(parts, parts.library, name, request)
+    wanted = operations.cancellable(parts, "take", name)
+    return operations.noticed(parts, wanted, lambda ticket: _take(parts, name, request, reason, ticket), lambda taken: taken.id)
+
+
+def _take(parts: Parts, job: JobName, request: TakeRequest, reason: Reason, watch: Watch) -> Savepoint:
+    taken = take_into(parts, parts.library, job, request, reason, watch)
     record(parts, taken)
     parts.unsealed.put(taken.id)
     said = f" ({taken.label})" if taken.label else ""
-    events.say(parts, "savepoint.taken", name, taken.id, f"savepoint {taken.id}{said} of batch {taken.batch} in {taken.took_ms:.0f} ms")
+    events.say(parts, "savepoint.taken", job, taken.id, f"savepoint {taken.id}{said} of batch {taken.batch} in {taken.took_ms:.0f} ms")
     return taken
 
 
-def take_into(parts: Parts, shelf: Storage, job: JobName, request: TakeRequest, reason: Reason) -> Savepoint | TakePlan:
-    """The savepoint in any storage of savepoints, unknown to the catalog; or its plan."""
+def plan(parts: Parts, shelf: Storage, job: JobName, request: TakeRequest) -> TakePlan:
+    """What `take_into` would do."""
+    return taking.plan(images.image(parts, job), _point(request), shelf)
+
+
+def take_into(parts: Parts, shelf: Storage, job: JobName, request: TakeRequest, reason: Reason, watch: Watch) -> Savepoint:
+    """The savepoint in any storage of savepoints, unknown to the catalog."""
     image = images.image(parts, job)
-    wanted = choosing.point(request.batch, request.at_ms, request.event_ms)
-    if request.dry_run:
-        return taking.plan(image, wanted, shelf)
     naming = taking.Naming(SavepointId(parts.new_id("sp")), parts.now_ms(), reason, request.label)
-    return taking.take(image, wanted, shelf, naming)
+    return taking.take(image, _point(request), shelf, naming, watch)
+
+
+def _point(request: TakeRequest) -> Point:
+    return choosing.point(request.batch, request.at_ms, request.event_ms)
 
 
 def record(parts: Parts, savepoint: Savepoint) -> None:

@@ -105,7 +105,7 @@ def _read(parts: Parts, manifest: Manifest, table: StateTable, limit: int, opera
         try:
             ticket.step("restoring")
             target = restore.Scratch(manifest.job, str(folder / "checkpoints"), parts.new_query_id)
-            restore.restore(parts.library, manifest.id, target, parts.now_ms())  # 1
+            restore.restore(parts.library, manifest.id, target, parts.now_ms(), watch=ticket)  # 1
             home = folder / "read"
             home.mkdir()
             found = _in_sandbox(manifest, table, limit, home, folder / "checkpoints", ticket)  # 2
