@@ -10,6 +10,7 @@ import typer
 
 from pipelines.cli import formats, options, output
 from pipelines.cli.differences import section_text
+from pipelines.cli.runs import forked
 from pipelines.cli.session import opened
 from pipelines.domain.experiments import Comparison, Experiment
 from pipelines.domain.intervals import Interval, Measure
@@ -49,7 +50,8 @@ def experiment(
     """Fork one savepoint several times. Prints the experiment's id."""
     with opened(ctx, workspace, as_json) as here:
         variants = tuple(map(_variant, variant))
-        made = here.face.start_experiment(ExperimentRequest(name, options.savepoint_name(savepoint), variants, with_parent))
+        request = ExperimentRequest(name, options.savepoint_name(savepoint), variants, with_parent)
+        made = forked(here, [one.name for one in variants], lambda: here.face.start_experiment(request))
         here.session.tick()
         output.tell(f"{made.name} began with {', '.join(made.jobs)}")
         here.show(made, made.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
@@ -18,6 +18,8 @@ from pipelines.domain.operations import Operation, OperationState
 
 T = TypeVar("T")
 FIRST_LOOK_SECONDS = 0.01
+AT_ONCE_SECONDS = 0.3
+"""What answers within is not looked at: most of what is asked for does."""
 Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 LEAVING: dict[signal.Signals, Handler] = {
     signal.SIGINT: signal.default_int_handler,
@@ -48,22 +50,24 @@ def followed(here: Here, begin: Callable[[], Operation]) -> Operation:
 
 
 def answered(here: Here, call: Callable[[], T], works_as: Callable[[Operation], bool]) -> T:
-    """What `call` answers, which works as a new operation that `works_as` knows: shown, and cancelled, as `followed` does it."""
+    """What `call` answers. Where that takes longer it works as new operations that `works_as` knows, one after the other: each is shown,
+    and cancelled, as `followed` does it."""
     known = {one.id for one in here.face.operations(running=True)}
+    cancelled: dict[str, str] = {}
     with _Leaving.heard() as leaving, progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
         answer = ThreadPoolExecutor(1).submit(call)
-        cancelled: Operation | None = None
+        wait([answer], timeout=AT_ONCE_SECONDS)
         while not answer.done():
             begun = next((one for one in here.face.operations(running=True) if one.id not in known and works_as(one)), None)
             show(begun.amount if begun else None)
-            if begun and leaving.number and not cancelled:
+            if begun and leaving.number and begun.id not in cancelled:
                 _cancel(here, begun)
-                cancelled = begun
+                cancelled[begun.id] = begun.kind
             here.session.sleep(POLL_SECONDS)
             here.session.tick()
     error = answer.exception()
     if cancelled and isinstance(error, Conflict) and error.code == "operation.cancelled":
-        raise _left(leaving, cancelled.kind)
+        raise _left(leaving, list(cancelled.values())[-1])
     return answer.result()
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pipelines.cli import options
-from pipelines.cli.runs import show_begun
+from pipelines.cli.runs import forked, show_begun
 from pipelines.cli.session import Here, opened
 from pipelines.domain.requests import ForkRequest
 
@@ -57,7 +57,8 @@ def fork(
             new_queries=tuple(new_query or ()),
             dry_run=dry_run,
         )
-        show_begun(here, here.face.fork(origin, request), wait, timeout)
+        begun = here.face.fork(origin, request) if dry_run else forked(here, [name], lambda: here.face.fork(origin, request))
+        show_begun(here, begun, wait, timeout)
 
 
 def _conf_of(here: Here, savepoint: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from pipelines.cli import formats, output
@@ -23,6 +23,10 @@ class Pace:
 
     first: Amount
     since_ms: int
+
+    def is_of(self, now: Amount) -> bool:
+        """Whether `now` is of the same step: one that is behind its beginning is the same of another operation."""
+        return (now.step, now.total) == (self.first.step, self.first.total) and now.done >= self.first.done
 
     def left_ms(self, now: Amount, now_ms: int) -> float | None:
         """How long the rest takes at this pace; None where nobody knows."""
@@ -45,7 +49,7 @@ class Course:
     def said(self, amount: Amount) -> str:
         """`1.2 GB of 3.4 GB, 120.0 MB/s, 18.3 s left`."""
         now_ms = self._now_ms()
-        if self._pace is None or self._pace.first.step != amount.step:
+        if self._pace is None or not self._pace.is_of(amount):
             self._pace = Pace(amount, now_ms)
         done = formats.quantity(amount.done, amount.unit)
         parts = [f"{done} of {formats.quantity(amount.total, amount.unit)}" if amount.total else done]
@@ -87,17 +91,21 @@ def _lines(course: Course, now_ms: Callable[[], int]) -> Show:
 
 @contextmanager
 def _bar(course: Course) -> Iterator[Show]:
-    """A bar that is gone when the operation has ended."""
+    """A bar that is there once something is known, and gone when the operation has ended."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as progress:
-        task = progress.add_task("waiting", total=None, said="")
+    progress = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    task = progress.add_task("", total=None, said="")
+    with ExitStack() as shown:
 
         def show(amount: Amount | None) -> None:
-            if amount is not None:
-                total = amount.total or None
-                progress.update(task, description=amount.step, completed=amount.done, total=total, said=course.said(amount))
+            if amount is None:
+                return
+            if not progress.live.is_started:
+                shown.enter_context(progress)
+            total = amount.total or None
+            progress.update(task, description=amount.step, completed=amount.done, total=total, said=course.said(amount))
 
         yield show

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from pipelines.cli import options, output
-from pipelines.cli.following import BegunThenFailed, sound
+from pipelines.cli.following import BegunThenFailed, answered, sound
 from pipelines.cli.plans import restore_plan
 from pipelines.cli.session import POLL_SECONDS, Here, opened
 from pipelines.domain.jobs import LogChunk, Run
@@ -17,6 +18,7 @@ from pipelines.domain.requests import ResumeRequest, RunRequest, StopRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import RestorePlan
 
+T = TypeVar("T")
 Script = Annotated[
     Path, typer.Argument(metavar="SCRIPT", exists=True, dir_okay=False, readable=True, help="A PySpark script.", show_default=False)
 ]
@@ -64,7 +66,8 @@ def run(
             from_savepoint=options.savepoint_name(from_savepoint) if from_savepoint else "",
             new_queries=tuple(new_query or ()),
         )
-        show_begun(here, here.face.run(request), wait, timeout)
+        begun = forked(here, [request.name], lambda: here.face.run(request)) if from_savepoint else here.face.run(request)
+        show_begun(here, begun, wait, timeout)
 
 
 def resume(
@@ -105,7 +108,7 @@ def resume(
             new_queries=tuple(new_query or ()),
             dry_run=dry_run,
         )
-        show_begun(here, here.face.resume(job, request), wait, timeout)
+        show_begun(here, _resumed(here, job, request), wait, timeout)
 
 
 def stop(
@@ -161,6 +164,18 @@ def logs(
             if live and not chunk.text:
                 here.session.sleep(POLL_SECONDS)
                 here.session.tick()
+
+
+def forked(here: Here, names: Sequence[str], call: Callable[[], T]) -> T:
+    """What `call` answers, which forks jobs of these names: shown and cancelled where a savepoint's bytes are copied for them."""
+    return answered(here, call, lambda one: one.kind == "fork" and one.job in names)
+
+
+def _resumed(here: Here, job: str, request: ResumeRequest) -> Run | RestorePlan:
+    """The same for a resume: what it saves on its way may be copied too."""
+    if request.dry_run:
+        return here.face.resume(job, request)
+    return answered(here, lambda: here.face.resume(job, request), lambda one: one.kind in ("take", "resume") and one.job == job)
 
 
 def show_begun(here: Here, begun: Run | RestorePlan, wait: bool, timeout: float) -> None:

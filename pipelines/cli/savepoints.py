@@ -102,10 +102,15 @@ def savepoint_details(taken: Savepoint, verification: Verification | None, now_m
 
 
 def _taken(here: Here, job: str, request: TakeRequest) -> Savepoint | TakePlan:
-    """One that goes to a URL takes its time: its copy is an operation whose subject is that URL, and is shown and cancelled like one."""
-    if not request.to or request.dry_run:
+    """One that goes to a URL, or whose bytes are copied, takes its time: that is an operation, and is shown and cancelled like one."""
+    if request.dry_run:
         return here.face.take(job, request)
-    return answered(here, lambda: here.face.take(job, request), lambda one: (one.kind, one.job) == ("export", job) and "/" in one.subject)
+    kind = "export" if request.to else "take"
+    return answered(
+        here,
+        lambda: here.face.take(job, request),
+        lambda one: (one.kind, one.job) == (kind, job) and ("/" in one.subject) == bool(request.to),
+    )
 
 
 def _told(taken: Savepoint) -> str:
