@@ -18,6 +18,10 @@ COURSES = {
     "half": ([(0, COPYING[0]), (2_000, COPYING[1])], "4.0 MB of 8.0 MB, 2.0 MB/s, 2.0 s left"),
     "a step seen late": ([(0, COPYING[2]), (1_000, COPYING[3])], "7.0 MB of 8.0 MB, 1.0 MB/s, 1.0 s left"),
     "each step by itself": ([(0, COPYING[0]), (9_000, READING[0]), (11_000, READING[1])], "4 stores of 8 stores, 2 stores/s, 2.0 s left"),
+    "the same step of the next operation": (
+        [(0, COPYING[1]), (9_000, COPYING[0]), (11_000, COPYING[1])],
+        "4.0 MB of 8.0 MB, 2.0 MB/s, 2.0 s left",
+    ),
     "no total": ([(0, Amount("copying", 0)), (1_000, Amount("copying", 3_000))], "3.0 kB, 3.0 kB/s"),
 }
 
@@ -75,3 +79,11 @@ def test_elsewhere_a_line_every_few_seconds(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(("numbers", "said"), [([], "-"), ([4], "4"), ([4, 5], "4-5"), ([4, 5, 6, 9, 11, 12], "4-6, 9, 11-12")])
 def test_ranges(numbers: list[int], said: str) -> None:
     assert formats.ranges(numbers) == said
+
+
+def test_nothing_is_drawn_before_anything_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with progress.shown(lambda: 0, as_json=False) as show:
+        show(None)
+    assert terminal.getvalue() == ""
