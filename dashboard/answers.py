@@ -45,7 +45,7 @@ class Answers:
         with slot.turn:
             first = slot.asking is None and now_ms - slot.at_ms > age_ms
             if first:
-                slot.asking, slot.at_ms = _asked(ask), now_ms
+                slot.asking, slot.at_ms = beside(ask), now_ms
             asking = slot.asking
             if asking is not None and first and slot.answer is None:
                 wait((asking,), wait_s)
@@ -65,7 +65,7 @@ class Answers:
             return slot
 
 
-def _asked(ask: Callable[[], T]) -> Future[T]:
+def beside(ask: Callable[[], T]) -> Future[T]:
     """What `ask` will have said, in a thread of its own that nobody waits for when the server ends."""
     answer: Future[T] = Future()
 

@@ -19,6 +19,9 @@ SETTLED_MS = 900
 
 DIAGNOSE = "diagnose"
 VERBS: dict[str, tuple[str, str]] = {
+    "take": ("Taking a savepoint of", "Took a savepoint of"),
+    "fork": ("Forking", "Forked"),
+    "resume": ("Resuming", "Resumed"),
     "stop": ("Stopping", "Stopped"),
     "cancel": ("Cancelling", "Cancelled at once"),
     "verify": ("Verifying", "Verified"),
@@ -31,6 +34,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "drop": ("Dropping", "Dropped"),
 }
 """Kind of an operation -> what it does, what it has done."""
+MAKES = ("take", "fork", "resume", "export", "import")
+"""Kinds of which nothing is left where they are cancelled."""
 CHECKS = ("verify", "prove")
 """Kinds whose result is a level of trust, or that damage was found."""
 
@@ -51,9 +56,13 @@ def title(operation: Operation) -> str:
 
 
 def subject(operation: Operation) -> str:
-    """What an operation works on: `sp-1a2b3c4d of post_engagement`, a URL, or the job."""
+    """What an operation works on: `sp-1a2b3c4d of post_engagement`, a URL, or the job; of a fork and a resume, also what it begins."""
     if not operation.subject:
         return operation.job
+    if operation.kind == "fork":
+        return f"{formats.short_id(operation.subject)} as {operation.job}"
+    if operation.kind == "resume":
+        return f"{operation.job} from {formats.short_id(operation.subject)}"
     if not operation.subject.startswith("sp-"):
         return operation.subject
     return f"{formats.short_id(operation.subject)}{f' of {operation.job}' if operation.job else ''}"
@@ -155,7 +164,7 @@ def ending(operation: Operation) -> str:
     failed = operation.state is OperationState.FAILED
     said = f"{title(operation)} failed: {operation.error_message}" if failed else outcome(operation)
     tag = chip(operation.error_code, "red", mono=True) if failed else ""
-    undone = operation.state is OperationState.CANCELLED and operation.kind in ("export", "import")
+    undone = operation.state is OperationState.CANCELLED and operation.kind in MAKES
     more = operation.error_hint if failed else "What it had made was removed." if undone else ""
     note = f"<p>{escape(more)}</p>" if more else ""
     head = f'<div class="tm-operation-head">{chip(label, tone, dot=True)}<strong>{escape(said)}</strong>{tag}</div>'

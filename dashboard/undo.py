@@ -43,6 +43,11 @@ def offer(words: str, undo: Undo, *, action: str = "Undo") -> None:
     _say(Notice(words, session.now_ms() + OFFERED_MS, undo, action))
 
 
+def say(words: str) -> None:
+    """Says what was done, where there is no way back."""
+    _say(Notice(words, session.now_ms() + OFFERED_MS))
+
+
 def refuse(error: TidemarkError) -> None:
     """Says what could not be done."""
     _say(Notice(error.message, None, refusal=error))

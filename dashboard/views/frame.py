@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import session, undo
 from dashboard.dialogs import redraw
-from dashboard.views import operations, undoing
+from dashboard.views import operations, undoing, waiting
 from pipelines.domain.errors import TidemarkError
 
 REFRESH_SECONDS = 2
@@ -30,7 +30,8 @@ def _draw() -> None:
 def _ended() -> bool:
     """Whether something has ended that the page beneath does not show yet."""
     try:
-        return undoing.see()
+        answered = session.refreshing() and waiting.see()
+        return undoing.see() or answered
     except TidemarkError as error:
         undo.refuse(error)
         return False

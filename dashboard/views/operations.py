@@ -30,6 +30,8 @@ class Followed:
     newest: dict[str, Operation] = field(default_factory=dict)
     """Those that it follows, as last seen; put away, they are forgotten."""
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
+    cancelled: set[str] = field(default_factory=set)
+    """Those whose end was asked for here."""
     adopted: bool = False
 
 
@@ -72,6 +74,11 @@ def _running() -> Sequence[Operation]:
 def put_away(operation: str) -> None:
     """Forgets an operation that has ended."""
     _followed().newest.pop(operation, None)
+
+
+def cancels() -> bool:
+    """Whether this session cancels something, or shows that it was."""
+    return any(one.id in _followed().cancelled for one in _followed().newest.values())
 
 
 def ended(fits: Fits) -> list[Operation]:
@@ -136,6 +143,7 @@ def _cancel(operation: str) -> None:
     st.session_state.pop("cancel_refused", None)
     try:
         begin(session.workspace().cancel(operation))
+        _followed().cancelled.add(operation)
     except TidemarkError as error:
         st.session_state["cancel_refused"] = (operation, error)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import formats, navigation, session
-from dashboard.views import overview_table
+from dashboard.views import overview_table, waiting
 from dashboard.views.attention import Finding, findings
 from dashboard.views.live import live, live_switch, range_switch
 from dashboard.widgets import KeyFigure, chip, command, empty_state, errors_shown, key_figures, page_header, when
@@ -155,7 +155,7 @@ def _act(one: Finding) -> None:
         return
     if one.action == "take":
         with errors_shown():
-            session.workspace().take(one.job, TakeRequest())
+            waiting.take(one.job, TakeRequest())
             navigation.go("job", job=one.job, tab="Savepoints")
         return
     if one.action == "savepoint":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
+from dashboard import equivalents, formats, navigation, progress, session
 from dashboard.dialogs import redraw
 from dashboard.equivalents import Equivalent
 from dashboard.views import operations, savepoints_bulk, savepoints_exports, savepoints_filters
@@ -48,7 +48,7 @@ def _draw() -> None:
 
 
 def _concerns_savepoints(one: Operation) -> bool:
-    return one.kind in ("verify", "prove", "export", "import")
+    return one.kind in ("verify", "prove", *progress.MAKES)
 
 
 def _shell() -> tuple[Equivalent, ...]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from dashboard import formats, navigation, session
-from dashboard.views import operations, restore_plans
+from dashboard.views import operations, restore_plans, waiting
 from dashboard.widgets import confirm, error_box, message_box
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.requests import ResumeRequest
@@ -49,7 +49,7 @@ def ask_resume(savepoint: Savepoint) -> None:
 
 
 def _resume(savepoint: Savepoint) -> None:
-    session.workspace().resume(savepoint.job, ResumeRequest(savepoint.id))
+    waiting.resume(savepoint.job, ResumeRequest(savepoint.id))
     navigation.go("job", job=savepoint.job)
 
 

@@ -8,9 +8,9 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from dashboard import formats, session, trust
+from dashboard import formats, navigation, session, trust
 from dashboard.components import frames
-from dashboard.views import diagnosis, savepoints_actions
+from dashboard.views import diagnosis, savepoints_actions, waiting
 from dashboard.widgets import errors_shown, facts, message_box, when
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
 from pipelines.domain.requests import TakeRequest
@@ -52,10 +52,11 @@ def _instead(savepoint: Savepoint, key: str) -> None:
             f"Take batch {savepoint.batch:,} again", type="primary", icon=":material/bookmark_add:", key=f"again_{key}"
         ):
             with errors_shown():
-                taken = session.workspace().take(savepoint.job, TakeRequest(batch=savepoint.batch, label=savepoint.label))
-                if isinstance(taken, Savepoint):
-                    session.select(savepoint=taken.id)
-                    st.rerun()
+                taken = waiting.take(savepoint.job, TakeRequest(batch=savepoint.batch, label=savepoint.label))
+                if taken is None:
+                    navigation.go("job", job=savepoint.job)
+                session.select(savepoint=taken.id)
+                st.rerun()
         nearest = nearest_sound(savepoint, session.workspace().savepoints(savepoint.job))
         if nearest:
             words = f"Open {formats.short_id(nearest.id)}, batch {nearest.batch:,}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import equivalents, formats, navigation, session
-from dashboard.views import operations, state_rows, state_sql
+from dashboard.views import operations, state_rows, state_sql, waiting
 from dashboard.views.commands import commands
 from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
 from pipelines.domain.errors import TidemarkError
@@ -187,13 +187,15 @@ def _of_a_job(savepoint: Savepoint) -> bool:
 
 
 def take(job: str) -> str:
-    """A savepoint of the job's newest committed batch, by way of which its state is read; its id, empty where it was refused."""
+    """A savepoint of the job's newest committed batch, by way of which its state is read; its id, empty where it was refused. The job's
+    page opens where its bytes are copied: there it is seen how far that is."""
     try:
-        taken = session.workspace().take(job, TakeRequest())
+        taken = waiting.take(job, TakeRequest())
     except TidemarkError as error:
         error_box(error)
         return ""
-    assert isinstance(taken, Savepoint)
+    if taken is None:
+        navigation.go("job", job=job)
     return taken.id
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import equivalents, formats, navigation, session
 from dashboard.components.code_editor import syntax_diagnostics
-from dashboard.views import restore_plans
+from dashboard.views import restore_plans, waiting
 from dashboard.views.commands import commands
 from dashboard.views.fork import drafts, form
 from dashboard.views.fork.drafts import Variant
@@ -72,8 +72,8 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
         wanted = _buttons(name, variant, outlook)
     if wanted and outlook.request:
         with left, errors_shown():
-            session.workspace().resume(name, outlook.request)
-            st.session_state.pop(key, None)
+            if waiting.resume(name, outlook.request):
+                st.session_state.pop(key, None)
             navigation.go("job", job=name)
 
 

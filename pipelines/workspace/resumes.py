@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from pipelines.catalog import runs as run_rows
@@ -38,7 +38,8 @@ def resume(parts: Parts, job: str, request: ResumeRequest) -> Run | RestorePlan:
     if request.batch is not None and request.from_savepoint:
         raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
     attachments.refuse(parts, name, "resumed")
-    with parts.holding(name), _taken_back(parts, name):
+    held = nullcontext() if request.dry_run else parts.holding(name)
+    with held, _taken_back(parts, name):
         newest = _ended(parts, name)
         change = versions.Change(request.code, request.script, request.args, request.conf, request.master, request.python)
         wanted = versions.changed(versions.get(parts, newest.version), change, parts.now_ms())

@@ -52,6 +52,7 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
     draft = _draft(manifest)
     with page_header(f"Fork {savepoint.job}", chips=_chips(savepoint), caption=_caption(savepoint), key="fork_head"):
         slot = st.container(horizontal=True, vertical_alignment="center", width="content", key="fork_actions")
+    starting.see(manifest)
     with st.container(key="fork_variants"):  # always there, so that what stands below stays what it is
         draft, variant = _variants(manifest, draft)
     left, right = st.columns([2.35, 1], gap="medium")
@@ -71,7 +72,7 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
         starting.shell(manifest, draft)
         if st.button("Add variant", icon=":material/add:", key="fork_add", disabled=len(draft.variants) == len(drafts.LETTERS)):
             _add(manifest, draft)
-        wanted = starting.button(draft, why_not)
+        wanted = starting.button(manifest, draft, why_not)
     if wanted:
         with left:
             starting.start(manifest, draft)

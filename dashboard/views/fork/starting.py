@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.equivalents import Equivalent
+from dashboard.views import operations, waiting
 from dashboard.views.commands import commands, said
 from dashboard.views.fork.drafts import Draft, Variant
 from dashboard.widgets import errors_shown
 from pipelines.domain.errors import TidemarkError
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.jobs import Run
 from pipelines.domain.requests import ExperimentRequest
 from pipelines.domain.savepoints import Manifest
 
 
-def button(draft: Draft, why_not: str) -> bool:
-    """The primary button; disabled with the reason on it where something would be refused."""
+def button(manifest: Manifest, draft: Draft, why_not: str) -> bool:
+    """The primary button; disabled with the reason on it where something would be refused, and while it is done."""
+    why_not = why_not or (waiting.BUSY if waiting.is_asked(_starting(manifest)) else "")
     label = "Start experiment" if draft.is_experiment else "Start fork"
     return st.button(label, type="primary", icon=":material/rocket_launch:", key="fork_start", disabled=bool(why_not), help=why_not or None)
 
@@ -27,15 +33,40 @@ def start(manifest: Manifest, draft: Draft) -> None:
     """Starts it and opens what came of it; a refusal is shown, and all that was typed stays."""
     with errors_shown():
         if draft.is_experiment:
-            requests = tuple(variant.request() for variant in draft.variants)
-            begun = session.workspace().start_experiment(
-                ExperimentRequest(draft.experiment.strip(), manifest.id, requests, draft.with_parent)
-            )
-            _forget(manifest)
-            navigation.go("experiments", experiment=begun.id)
-        session.workspace().fork(manifest.id, draft.variants[0].request())
+            _open(manifest, waiting.ask(_starting(manifest), _experimenting(manifest, draft), f"{draft.experiment.strip()} began"))
+        else:
+            request = draft.variants[0].request()
+            forking = partial(session.workspace().fork, manifest.id, request)
+            _open(manifest, waiting.ask(_starting(manifest), forking, f"{request.name} was forked"))
+        st.rerun()
+
+
+def _experimenting(manifest: Manifest, draft: Draft) -> Callable[[], Experiment]:
+    requests = tuple(variant.request() for variant in draft.variants)
+    request = ExperimentRequest(draft.experiment.strip(), manifest.id, requests, draft.with_parent)
+    return partial(session.workspace().start_experiment, request)
+
+
+def see(manifest: Manifest) -> None:
+    """What is being made, where its bytes are copied; opens it when it is there, and shows what refused it."""
+    operations.under_way(lambda one: one.kind == "fork" and one.subject == manifest.id, key="fork")
+    with errors_shown():
+        _open(manifest, waiting.answered(_starting(manifest)))
+
+
+def _starting(manifest: Manifest) -> str:
+    """Under which a fork of the savepoint is waited for."""
+    return f"fork_{manifest.id}"
+
+
+def _open(manifest: Manifest, begun: object) -> None:
+    """Nothing where it has not begun yet."""
+    if isinstance(begun, Experiment):
         _forget(manifest)
-        navigation.go("job", job=draft.variants[0].name.strip())
+        navigation.go("experiments", experiment=begun.id)
+    if isinstance(begun, Run):
+        _forget(manifest)
+        navigation.go("job", job=begun.job)
 
 
 def _forget(manifest: Manifest) -> None:

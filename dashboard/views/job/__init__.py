@@ -8,6 +8,7 @@ from dashboard import navigation, session
 from dashboard.dialogs import redraw
 from dashboard.views import operations
 from dashboard.views.job import (
+    actions,
     batches,
     configuration,
     failure,
@@ -50,6 +51,7 @@ def page() -> None:
 
 
 def _draw(name: str, detail: JobDetail) -> None:
+    actions.see(name)
     on, span_ms = header.draw(name, detail)
     notices.draw(name)
     operations.under_way(lambda one: one.job == name, key="job")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import equivalents, formats, navigation, session
 from dashboard.dialogs import dialog
-from dashboard.views import operations
+from dashboard.views import operations, waiting
 from dashboard.views.commands import listed
 from dashboard.views.job import notices
 from dashboard.views.job.notices import Notice
@@ -21,17 +21,29 @@ from pipelines.domain.savepoints import Savepoint
 
 
 def take(job: str, batch: int | None = None, at_ms: int | None = None, event_ms: int | None = None) -> Savepoint | None:
-    """Takes a savepoint and says so on the job's page; None where it could not be taken, which is said there too."""
+    """Takes a savepoint and says so on the job's page; None where it is not there yet, and where it could not be taken, which is said
+    there too."""
     began = time.perf_counter()
     try:
-        taken = session.workspace().take(job, TakeRequest(batch=batch, at_ms=at_ms, event_ms=event_ms))
+        taken = waiting.take(job, TakeRequest(batch=batch, at_ms=at_ms, event_ms=event_ms))
     except TidemarkError as error:
         notices.say(Notice(job, error=error))
         return None
-    if not isinstance(taken, Savepoint):
-        return None
-    notices.say(Notice(job, taken, (time.perf_counter() - began) * 1_000))
+    if taken is not None:
+        notices.say(Notice(job, taken, (time.perf_counter() - began) * 1_000))
     return taken
+
+
+def see(job: str) -> None:
+    """Says what came of what was asked for and took its time."""
+    try:
+        taken = waiting.taken(job)
+        waiting.resumed(job)
+    except TidemarkError as error:
+        notices.say(Notice(job, error=error))
+    else:
+        if taken is not None:
+            notices.say(Notice(job, taken))
 
 
 def ask_fork(job: str) -> None:
@@ -47,9 +59,10 @@ def ask_fork(job: str) -> None:
             if st.button(
                 "From now: take a savepoint and fork it", type="primary", icon=":material/bookmark_add:", key="fork_now", width="stretch"
             ):
-                taken = session.workspace().take(job, TakeRequest(label="to fork"))
-                if isinstance(taken, Savepoint):
+                taken = waiting.take(job, TakeRequest(label="to fork"))
+                if taken is not None:
                     navigation.go("fork", savepoint=taken.id)
+                st.rerun()
             if not known:
                 return
             names = {one.id: savepoint_words(one) for one in known}

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import equivalents, formats, navigation, session
 from dashboard.equivalents import Equivalent
-from dashboard.views import experiments_decisions
+from dashboard.views import experiments_decisions, waiting
 from dashboard.views.commands import listed
 from dashboard.views.experiments_reading import of_job
 from dashboard.views.job import actions, resuming
@@ -55,13 +55,23 @@ def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
     state, attached = detail.summary.state, detail.summary.job.attached
     running = state is not None and state.live
     streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
+    busy = waiting.BUSY if waiting.busy(name) else ""
     if streaming:
         type_: Literal["primary", "secondary"] = "primary" if running or attached else "secondary"
-        st.button("Savepoint", type=type_, icon=":material/bookmark_add:", key="take", on_click=actions.take, args=(name,))  # type: ignore[arg-type]
+        st.button(
+            "Savepoint",
+            type=type_,
+            icon=":material/bookmark_add:",
+            key="take",
+            on_click=actions.take,  # type: ignore[arg-type]
+            args=(name,),
+            disabled=bool(busy),
+            help=busy or None,
+        )
         if st.button("Fork", icon=":material/call_split:", key="fork"):
             actions.ask_fork(name)
     begins = not running and not attached and state is not None
-    if begins and st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume"):
+    if begins and st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume", disabled=bool(busy), help=busy or None):
         resuming.ask_resume(name, detail)
     if running and state is not RunState.STOPPING and st.button("Stop", icon=":material/stop_circle:", key="stop"):
         actions.ask_stop(name, streaming)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import equivalents, formats, navigation, session
 from dashboard.dialogs import dialog
-from dashboard.views import restore_plans
+from dashboard.views import restore_plans, waiting
 from dashboard.views.commands import listed
 from dashboard.views.job import notices
 from dashboard.widgets import error_box, errors_shown
@@ -55,7 +55,7 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
             ready = _planned(job, request)
             with st.container(horizontal=True, vertical_alignment="center"):
                 if st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume_yes", disabled=not ready):
-                    session.workspace().resume(job, request)
+                    waiting.resume(job, request)
                     notices.put_away()
                     st.rerun()
                 if request.batch is None and st.button(
@@ -134,7 +134,7 @@ def ask_rewind(job: str, batch: int) -> None:
                     st.rerun()
                 yes = st.button("Go back", type="primary", icon=":material/history:", key="rewind_yes", disabled=not ready)
             if yes:
-                session.workspace().resume(job, request)
+                waiting.resume(job, request)
                 notices.put_away()
                 session.select(point="")
                 st.rerun()
