@@ -39,7 +39,16 @@ QUERY = QueryName("counts")
 RETAINED = (7, 8, 9)
 """Batches that a job's checkpoint still holds."""
 _ROWS = "number of output rows"
-STEPS = {"verify": "reading files", "prove": "reading state", "export": "copying", "import": "copying", "read": "reading rows"}
+STEPS = {
+    "take": "copying",
+    "fork": "copying",
+    "resume": "copying",
+    "verify": "reading files",
+    "prove": "reading state",
+    "export": "copying",
+    "import": "copying",
+    "read": "reading rows",
+}
 
 
 def query_image(job: str, batch: int) -> QueryImage:

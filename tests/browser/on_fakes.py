@@ -20,6 +20,7 @@ from pipelines.api.app import create_api
 from pipelines.domain.requests import RunRequest
 from tests import faces, samples
 from tests.browser import pasts, waves
+from tests.copies import Copies
 from tests.faces import FakeFace
 from tests.memory import Memory
 
@@ -36,6 +37,7 @@ def options() -> argparse.ArgumentParser:
     asked.add_argument("--busy", action="store_true", help="with jobs run elsewhere and operations under way")
     asked.add_argument("--damaged", action="store_true", help="with a savepoint and a failed job that are damaged")
     asked.add_argument("--memory", action="store_true", help="with much state of several kinds")
+    asked.add_argument("--copying", action="store_true", help="where savepoints, forks and resumes are copied until they are cancelled")
     asked.add_argument("--jobs", type=int, default=0, help="with so many jobs more")
     asked.add_argument("--past", action="store_true", help="those jobs with a day behind them: savepoints, forks, some that ended")
     asked.add_argument("--still", action="store_true", help="pages do not refresh themselves")
@@ -57,6 +59,8 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
     if given.damaged:
         face.damaged |= {DAMAGED, "post_engagement_split"}
         face.verify(DAMAGED)
+    if given.copying:
+        Copies(face)
     live.REFRESH_SECONDS = STILL_SECONDS if given.still else REFRESH_SECONDS
     session.open_with(face)
 
