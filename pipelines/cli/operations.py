@@ -27,7 +27,7 @@ def operations(
     workspace: options.Workspace = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """List operations, newest first. Stops, verifications, readings of state, exports and imports, with how far they are."""
+    """List operations, newest first. Stops, verifications, readings of state, exports, imports and copies, with how far they are."""
     with opened(ctx, workspace, as_json) as here:
         known = here.face.operations(running=running)
         here.show(known, _table(known, here.session.now_ms) if known else "")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pipelines.domain.savepoints import StoredFile
 from pipelines.storage import folders
-from pipelines.storage.protocol import Clone, How, Storage, unwatched
+from pipelines.storage.protocol import Clone, How, Storage
 from pipelines.storage.watching import Watch
 
 FREE = {How.LINK, How.REFLINK}
@@ -25,9 +25,17 @@ def begin(watch: Watch, copied: int) -> None:
 
 
 def clone(source: Storage, target: Storage, clones: Sequence[Clone], files: Sequence[StoredFile], watch: Watch) -> list[How]:
-    """How each of `clones` was made; `files` are what they will be. A watch of links is told nothing: they are fast without it."""
-    advance = watch.advance if copied_bytes(source, target, files) else unwatched
-    return list(target.clone(source, clones, advance))
+    """How each of `clones` was made; `files` are what they will be. A watch of links is told nothing: they are fast without it.
+
+    The first file tells whether links are as possible as they seem: not every file system has them, nor has every user.
+    """
+    if copied_bytes(source, target, files):
+        return list(target.clone(source, clones, watch.advance))
+    first = list(target.clone(source, clones[:1]))
+    if FREE.issuperset(first):
+        return [*first, *target.clone(source, clones[1:])]
+    watch.step(COPYING, sum(file.bytes for file in files[1:]))
+    return [*first, *target.clone(source, clones[1:], watch.advance)]
 
 
 def added_bytes(files: Iterable[StoredFile], ways: Iterable[How]) -> int:

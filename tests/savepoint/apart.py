@@ -13,6 +13,12 @@ from pipelines.storage import copying, folders
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file system that is asked for is another one, and links are refused as between two."""
     devices = count()
+    unlinked(monkeypatch)
+    monkeypatch.setattr(folders, "_device", lambda path: next(devices))
+
+
+def unlinked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file system, on which nothing can be linked: of another user's files, or a simple one."""
 
     def refused(*_: object) -> bool:
         return False
@@ -20,6 +26,5 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> None:
     def unshared(*_: object) -> None:
         raise OSError(errno.EOPNOTSUPP, "no reflinks here")
 
-    monkeypatch.setattr(folders, "_device", lambda path: next(devices))
     monkeypatch.setattr(copying, "link", refused)
     monkeypatch.setattr(copying.fcntl, "ioctl", unshared)

@@ -17,7 +17,7 @@ from pipelines.savepoint.choosing import Newest
 from pipelines.storage import copying
 from pipelines.storage.watching import Watch
 from tests.savepoint import golden
-from tests.savepoint.apart import apart
+from tests.savepoint.apart import apart, unlinked
 from tests.savepoint.faulty import Fails, FaultyStorage
 from tests.savepoint.golden import NOW_MS, Bench
 
@@ -137,6 +137,17 @@ def test_where_all_is_linked_a_watch_is_told_of_steps_alone(verb: Verb, tmp_path
     watch = Listening()
     verb(prepared(tmp_path, verb), watch)
     assert (watch.steps, watch.told) == ([(cloning.LINKING, 0), (cloning.SETTLING, 0)], [])
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_links_that_turn_out_impossible_are_copies(verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, watch = prepared(tmp_path, verb), Listening()
+    unlinked(monkeypatch)
+    verb(bench, watch)
+    steps = [step for step, _ in watch.steps]
+    assert set(steps[:-1]) == {cloning.LINKING, cloning.COPYING} and steps[-1] == cloning.SETTLING
+    assert sum(watch.told) == sum(total for _, total in watch.steps) > 0
+    assert library.shelf(bench.library).unreadable == ()
 
 
 def test_each_try_is_told_from_its_beginning(two_disks: None, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.requests import RunRequest
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIES_FILE, RunState
-from pipelines.workspace import rebuild, runs, tails
+from pipelines.workspace import operations, rebuild, runs, tails
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 from tests.savepoint.golden import lay_output
@@ -111,6 +111,12 @@ def progress_line(batch: int, watermark: str) -> str:
 
 def job(name: str) -> JobName:
     return JobName(name)
+
+
+@pytest.fixture(autouse=True)
+def noticed_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine, what mostly takes no time is no operation unless a test makes it one."""
+    monkeypatch.setattr(operations, "NOTICED_S", 600)
 
 
 @pytest.fixture

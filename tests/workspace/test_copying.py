@@ -146,8 +146,7 @@ def test_a_stop_whose_savepoint_is_cancelled_has_stopped(house: House, two_disks
     assert house.face.parts.files.wanted(run.job).stop is None
 
 
-def test_what_takes_no_time_is_no_operation(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "NOTICED_S", 600)
+def test_what_takes_no_time_is_no_operation(house: House) -> None:
     house.ran("a")
     saved = taken(house.face)
     house.face.fork(saved.id, ForkRequest("b"))
@@ -155,8 +154,7 @@ def test_what_takes_no_time_is_no_operation(house: House, monkeypatch: pytest.Mo
     assert house.face.operations() == [] and house.face.parts.under_way == {}
 
 
-def test_what_is_refused_is_raised_and_leaves_no_operation_under_way(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "NOTICED_S", 600)
+def test_what_is_refused_is_raised_and_leaves_no_operation_under_way(house: House) -> None:
     house.begin("a")
     with pytest.raises(Conflict) as refused:
         house.face.take("a", TakeRequest())
