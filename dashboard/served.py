@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 _HERE = Path(__file__).parent
 _COMPONENTS = (
     *("panel.js", "panel.css", "figure.js", "labels.js", "saving.js", "saving.css"),
-    *("table.js", "table.css", "keys.js", "drawer.js", "plan.js", "plan.css"),
+    *("table.js", "table.css", "keys.js", "drawer.js", "history.js", "plan.js", "plan.css"),
 )
 _FOLDERS = dict.fromkeys(_COMPONENTS, _HERE / "components")
 _FOREVER = "public, max-age=31536000, immutable"

@@ -57,7 +57,8 @@ def _files(charted: bool, static: Path) -> Iterator[str]:
     for module in ("table.js", *(("panel.js",) if charted else ())):
         yield f'<link rel="modulepreload" href="{asset_url(module)}">'
     yield f'<script type="module" id="tm-keys" src="{asset_url("keys.js")}" data-pages="{_lettered()}"></script>'
-    yield f'<script type="module" src="{asset_url("drawer.js")}"></script>'
+    for module in ("drawer.js", "history.js"):
+        yield f'<script type="module" src="{asset_url(module)}"></script>'
     yield f'<link rel="{"preload" if charted else "prefetch"}" href="{asset_url(PLOTLY)}" as="script">'
 
 

@@ -63,6 +63,8 @@ from tests.samples import NOW_MS, QUERY, RETAINED, ROOT
 __all__ = ["LOG", "NOW_MS", "QUERY", "ROOT", "FakeFace"]
 T = TypeVar("T")
 LOG = "line one\nline two\nline three\n"
+KEPT = 100
+"""Batches that Spark keeps of each job, at most."""
 
 
 class FakeFace:
@@ -87,6 +89,10 @@ class FakeFace:
         self.memory: Memory = Memory()
         """The state that savepoints of a job hold."""
         self.readings: dict[str, Reading] = {}
+        self.committed: Sequence[int] = RETAINED
+        """Batches that each job has committed, as far as they are known."""
+        self.happened: list[Event] = []
+        """What happened before the runs that there are began, newest first."""
         self.calls: list[tuple[str, object]] = []
         """What was asked that changes something: (method, request)."""
         self._work: dict[str, Callable[[], str]] = {}
@@ -235,15 +241,11 @@ class FakeFace:
 
     def retained(self, job: str) -> Sequence[RetainedBatch]:
         self._runs(job)
-        return tuple(RetainedBatch(QUERY, batch, NOW_MS - (9 - batch) * 10_000, NOW_MS - 60_000) for batch in RETAINED)
+        return tuple(samples.retained(batch, self.committed[-1]) for batch in self.committed[-KEPT:])
 
     def batches(self, job: str, *, limit: int = 100) -> Sequence[BatchRow]:
         self._runs(job)
-        rows = [
-            BatchRow(QUERY, batch, NOW_MS, 812.5, 40, 116, NOW_MS - 60_000, 2, {"addBatch": 700.0}, '[{"description": "files"}]')
-            for batch in (9, 8, 7)
-        ]
-        return tuple(rows[:limit])
+        return tuple(samples.batch_row(batch, self.committed[-1]) for batch in self.committed[: -limit - 1 : -1])
 
     def operators(self, job: str) -> Sequence[QueryOperators]:
         return (samples.query_operators(),) if self._summary(job).batch is not None else ()
@@ -274,7 +276,8 @@ class FakeFace:
     def _events(self) -> Sequence[Event]:
         actors = cycle((PAGE, COMMAND, ""))
         began = [(name, runs[-1].id, next(actors)) for name, runs in self.runs.items()]
-        return [Event(NOW_MS, "run.started", JobName(name), run, f"{name} began", actor) for name, run, actor in began]
+        runs = [Event(NOW_MS, "run.started", JobName(name), run, f"{name} began", actor) for name, run, actor in began]
+        return [*runs, *self.happened]
 
     def operation(self, operation: str) -> Operation:
         return self._advance(_found(self.operations_by_id, operation, "operation"))
@@ -606,7 +609,7 @@ class FakeFace:
 
     def _taken(self, job: str, request: TakeRequest, reason: Reason = Reason.MANUAL) -> Savepoint:
         run = self._runs(job)[-1]
-        batch = 9 if request.batch is None else request.batch
+        batch = self.committed[-1] if request.batch is None else request.batch
         taken = samples.savepoint(
             self._id("sp"), job, version=run.version, run=run.id, batch=batch, reason=reason, label=request.label, to=request.to
         )
@@ -662,7 +665,7 @@ class FakeFace:
         return operation
 
     def _check_batch(self, batch: int | None) -> None:
-        if batch is not None and batch not in RETAINED:
+        if batch is not None and batch not in self.committed[-KEPT:]:
             raise NotFound("batch.gone", f"batch {batch} is not kept any more", "See which are: batches JOB --retained.")
 
     def _restore_plan(self, savepoint: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
@@ -684,7 +687,7 @@ class FakeFace:
             state=runs[-1].state,
             run=runs[-1],
             queries=1,
-            batch=9 if live else None,
+            batch=self.committed[-1] if live else None,
             batch_ms_p50=420.0 if live else None,
             batch_ms_p99=850.0 if live else None,
             latency=(400.0, 420.0, 850.0) if live else (),

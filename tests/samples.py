@@ -9,6 +9,7 @@ from pipelines.domain.about import About, Disk, Runtime, Server, Storage
 from pipelines.domain.decisions import PromotePlan, StateFrom
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import TidemarkError
+from pipelines.domain.experiments import BatchRow
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.operations import Amount, Operation, OperationState
@@ -23,6 +24,7 @@ from pipelines.domain.savepoints import (
     QueryImage,
     Reason,
     RestorePlan,
+    RetainedBatch,
     Savepoint,
     SinkPlan,
     SourceOffset,
@@ -68,6 +70,19 @@ def query_image(job: str, batch: int) -> QueryImage:
         files=12,
         bytes=2_000_000,
     )
+
+
+def retained(batch: int, newest: int) -> RetainedBatch:
+    """One of a batch every ten seconds, the newest of them now."""
+    behind = newest - batch
+    return RetainedBatch(QUERY, batch, NOW_MS - behind * 10_000, NOW_MS - 60_000 - behind // 3 * 30_000)
+
+
+def batch_row(batch: int, newest: int) -> BatchRow:
+    """The same batch, as its progress said it."""
+    kept = retained(batch, newest)
+    sources = '[{"description": "files"}]'
+    return BatchRow(QUERY, batch, kept.timestamp_ms, 812.5, 40, 116, kept.watermark_ms, 2, {"addBatch": 700.0}, sources)
 
 
 def query_operators() -> QueryOperators:

@@ -190,7 +190,9 @@ class Table {
     if (!known) this.drawn.set(row.id, (known = { element: element("tr", "") }));
     if (known.said !== said) this.fillRow(known.element, row);
     known.said = said;
-    known.element.classList.toggle("selected", row.id === this.data.selected);
+    const chosen = row.id === this.data.selected;
+    known.element.classList.toggle("selected", chosen);
+    known.element.ariaCurrent = chosen ? "true" : null;
     return known.element;
   }
 

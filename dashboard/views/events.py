@@ -76,7 +76,7 @@ def _older(happened: Sequence[Event], before: str) -> None:
 
 def _wanted(now: float) -> EventFilter:
     """What the bar over the table lets through; all of it stands in the address."""
-    jobs = sorted(str(one.job.name) for one in session.shared("jobs", session.workspace().jobs))
+    jobs = [str(one.job.name) for one in session.shared("jobs", session.workspace().jobs)]
     chosen: Any = {
         "bind": "query-params",
         "label_visibility": "collapsed",
@@ -88,7 +88,7 @@ def _wanted(now: float) -> EventFilter:
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
         since = st.selectbox("Time", list(SINCE), key="since", width=130, **chosen)
         actor = st.selectbox("By", ACTORS, key="by", format_func=lambda one: one or "By anyone", width=140, **chosen)
-        job = st.selectbox("Job", ["", *jobs], key="job", format_func=lambda one: one or "All jobs", width=200, **chosen)
+        job = _job(jobs)
         words = st.text_input(
             "Filter events",
             key="filter",
@@ -101,7 +101,30 @@ def _wanted(now: float) -> EventFilter:
         )
     back = SINCE.get(since or ANY_TIME, 0)
     from_ms = int(now - back) if back else None
-    return EventFilter(job or "", KINDS.get(kind or "All", ""), words or "", actor or "", from_ms, before=session.selected("before"))
+    return EventFilter(job, KINDS.get(kind or "All", ""), words or "", actor or "", from_ms, before=session.selected("before"))
+
+
+def _job(jobs: Sequence[str]) -> str:
+    """Not bound to the address as the others are: Streamlit lets nobody else set a name that a widget is bound to, and takes it out of
+    the address that somebody goes back to; the page of a job has it in its own."""
+    wanted = session.selected("job")
+    st.session_state["job"] = wanted
+    return (
+        st.selectbox(
+            "Job",
+            ["", *sorted({*jobs, wanted} - {""})],
+            key="job",
+            format_func=lambda one: one or "All jobs",
+            label_visibility="collapsed",
+            width=200,
+            on_change=_choose_job,
+        )
+        or ""
+    )
+
+
+def _choose_job() -> None:
+    session.select(job=st.session_state["job"], page="", before="")
 
 
 def tone(kind: str) -> Tone:

@@ -24,7 +24,7 @@ from tests.copies import Copies
 from tests.faces import FakeFace
 from tests.memory import Memory
 
-DAMAGED = "sp-000000000003"
+READ, DAMAGED = "sp-000000000002", "sp-000000000003"
 REFRESH_SECONDS = live.REFRESH_SECONDS
 STILL_SECONDS = 86_400
 
@@ -56,6 +56,7 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
         pasts.give(face, given.jobs)
     if given.memory:
         face.memory = Memory(rows=25_000, several=True)
+        pasts.read_partly(face, READ)
     if given.damaged:
         face.damaged |= {DAMAGED, "post_engagement_split"}
         face.verify(DAMAGED)

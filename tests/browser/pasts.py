@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.domain.ids import RunId, VersionId
-from pipelines.domain.requests import ForkRequest, TakeRequest
+from pipelines.domain.events import DRIVER, PAGE
+from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.jobs import Event
+from pipelines.domain.requests import ForkRequest, RunRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from tests import faces
@@ -14,16 +16,25 @@ from tests.faces import FakeFace
 DAY_MS = 86_400_000
 LARGE = 34
 """Forks of the first job: more than a page of the tree has lanes."""
+UNSAVED = "daily_totals"
+"""A job that runs for days, of whose state nobody ever took a savepoint."""
+BATCHES = range(1, 701)
+"""What each job has committed: more than a page of batches, and than Spark keeps."""
+PARTLY = 10_000
+"""Rows read of a state that has more."""
 
 
 def give(face: FakeFace, jobs: int) -> None:
     """Every third of `job_0` … gets a savepoint, every tenth two forks, the first one many; of twenty one has ended."""
     now = faces.NOW_MS
+    face.committed = BATCHES
     for number in range(jobs):
         _move(face, f"job_{number}", now - DAY_MS + number * 400_000 % (DAY_MS - 3_600_000))
         if number % 20 == 7:
             _end(face, f"job_{number}")
     _restless(face, "post_engagement", now)
+    face.run(RunRequest(UNSAVED, "daily_totals.py", "print('a')\n"))
+    _move(face, UNSAVED, now - 2 * DAY_MS)
     for number in range(0, jobs, 3):
         forks = LARGE if number == 0 and jobs > 100 else 2 if number % 10 == 0 else 0
         _fork(face, f"job_{number}", forks)
@@ -63,4 +74,15 @@ def _restless(face: FakeFace, job: str, now: int) -> None:
     earlier = [replace(run, state=RunState.FAILED, ended_ms=run.created_ms + 5_000) for run in face.runs[job]]
     later = [replace(first, id=RunId(f"r-again-{n}"), version=of, created_ms=at, started_ms=at) for n, (at, of) in enumerate(moments)]
     face.runs[job] = earlier + later
-    face.take(job, TakeRequest(label="between"))
+    taken = face.take(job, TakeRequest(label="between"))
+    assert isinstance(taken, Savepoint)
+    face.happened += [
+        Event(now - 12_000, "savepoint.taken", JobName(job), taken.id, f"{job} at batch {taken.batch}", PAGE),
+        Event(now - 655_000, "run.failed", JobName(job), later[1].id, "the driver ended with 1", DRIVER),
+    ]
+
+
+def read_partly(face: FakeFace, savepoint: str) -> None:
+    """Of the savepoint's last table of state some rows are read."""
+    read = face.memory.reading(face.savepoint(savepoint), face.states(savepoint)[-1], PARTLY)
+    face.readings[read.id] = read

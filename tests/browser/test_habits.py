@@ -54,6 +54,28 @@ def test_keys_leave_alone_what_is_typed(watched: Watched, fakes: str) -> None:
     expect(page).to_have_url(re.compile("/\\?filter="))
 
 
+def test_back_leads_to_where_one_was(watched: Watched, fakes: str) -> None:
+    """Also where a button or a row has opened another page: that is one step, with what was selected."""
+    opened(watched, fakes, "overview")
+    opened(watched, fakes, "job_state")
+    page = watched.page
+    page.locator("[data-testid=table-states] tbody tr").first.click()
+    expect(page).to_have_url(re.compile(r"/state\?savepoint=sp-"))
+    watched.rest()
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"/job\?job=post_engagement&tab=State$"))
+    expect(page.locator("[data-testid=table-states] tbody tr")).to_have_count(1)
+    page.get_by_role("tab", name="Batches").click()
+    page.locator("[data-testid=table-batches] tbody tr").first.click()
+    expect(page.locator(".st-key-card_batch")).to_be_visible()
+    page.get_by_role("link", name="Events", exact=True).click()
+    expect(page).to_have_url(re.compile("/events"))
+    watched.rest()
+    page.go_back()
+    expect(page.locator(".st-key-card_batch")).to_be_visible()
+    expect(page).to_have_url(re.compile("batch=counts"))
+
+
 def test_the_list_of_keys(watched: Watched, fakes: str) -> None:
     opened(watched, fakes, "overview")
     page = watched.page

@@ -40,6 +40,17 @@ def test_what_needs_attention_is_acted_upon(watched: Watched, fakes: str) -> Non
     watched.rest()
 
 
+def test_a_savepoint_is_taken_of_a_job_that_has_none(watched: Watched, faked_server: Faked) -> None:
+    page = watched.open(faked_server.arrange("--past", "--still"), ".st-key-attention_daily_totals_")
+    watched.look("overview_unsaved")
+    press(page, "Take a savepoint")
+    expect(page).to_have_url(re.compile(r"/job\?job=daily_totals&tab=Savepoints"))
+    expect(page.locator("[data-testid=table-job_savepoints] tbody tr")).to_have_count(1)
+    page.go_back()
+    expect(page.locator("[data-testid=table-jobs] tbody tr").first).to_be_visible()
+    expect(page.locator(".st-key-attention_daily_totals_")).to_have_count(0)
+
+
 def test_state_is_read_filtered_and_asked(watched: Watched, faked_server: Faked) -> None:
     url = faked_server.arrange("--busy", "--memory", "--still")
     page = watched.open(f"{url}/state?savepoint={STATE}", ".st-key-empty_unread")
@@ -60,6 +71,27 @@ def test_state_is_read_filtered_and_asked(watched: Watched, faked_server: Faked)
         page.locator(".st-key-save_state_answer").get_by_role("button", name="Parquet").click()
     assert download.value.suggested_filename == "state_answer.parquet"
     watched.look("state_answer")
+
+
+def test_the_rest_of_a_large_state_is_read(watched: Watched, faked_server: Faked) -> None:
+    url = faked_server.arrange("--memory", "--still")
+    page = watched.open(f"{url}/state?savepoint={STATE}&query=counts&operator=2&store=default&variable=seen", ".st-key-read_all")
+    watched.look("state_partly")
+    press(page, "Read all 25,000 rows")
+    expect(page.locator(".st-key-read_all")).to_have_count(0)
+    expect(page.get_by_role("group", name="Rows", exact=True)).to_contain_text("all of them read")
+
+
+def test_the_state_of_a_new_savepoint(watched: Watched, faked_server: Faked) -> None:
+    url = faked_server.arrange("--memory", "--still")
+    page = watched.open(f"{url}/state?savepoint={STATE}&query=counts&operator=1&store=left", ".st-key-empty_unread")
+    press(page, "New savepoint")
+    expect(page).not_to_have_url(re.compile(STATE))
+    expect(page).to_have_url(re.compile(r"/state\?savepoint=sp-.*&operator=1&store=left"))
+    expect(page.get_by_text("remembers at batch 9")).to_be_visible()
+    watched.look("state_new_savepoint")
+    page.get_by_role("combobox", name=re.compile("Savepoint")).first.click()
+    expect(page.get_by_role("option")).to_have_count(3)
 
 
 def test_two_points_are_compared(watched: Watched, fakes: str) -> None:

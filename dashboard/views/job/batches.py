@@ -66,9 +66,8 @@ def _list(rows: Sequence[BatchRow], chosen: str, now: float) -> None:
         session.select(batch="" if clicked == chosen else clicked)
         st.rerun(scope="fragment")
     step = next((limit for limit in LIMITS if limit > len(rows)), 0)
-    if len(rows) >= _limit() and step and st.button(f"Show {step:,}", type="tertiary", key="more_batches"):
-        session.select(batches=str(step))
-        st.rerun(scope="fragment")
+    if len(rows) >= _limit() and step:
+        st.button(f"Show {step:,}", type="tertiary", key="more_batches", on_click=session.select, kwargs={"batches": str(step)})
 
 
 def _id(row: BatchRow) -> str:
@@ -99,9 +98,9 @@ def _detail(row: BatchRow, now: float) -> None:
                 f'<div class="tm-section"><h2>Batch {row.batch:,}</h2><span class="tm-caption">{escape(row.query)}</span></div>',
                 width="stretch",
             )
-            if st.button("", icon=":material/close:", type="tertiary", key="batch_close", help="Close"):
-                session.select(batch="")
-                st.rerun(scope="fragment")
+            st.button(
+                "", icon=":material/close:", type="tertiary", key="batch_close", help="Close", on_click=session.select, kwargs={"batch": ""}
+            )
         facts(
             [
                 ("Triggered", when(row.at_ms, now)),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
 from dashboard import navigation, session
 from dashboard.components.table import table
 from dashboard.views import events
 from dashboard.widgets import empty_state
+from pipelines.domain.jobs import Event
 
 LIMIT = 500
 
@@ -20,8 +26,16 @@ def draw(name: str, now: float) -> None:
             pass
         return
     rows = [events.row(event, place, now, with_job=False) for place, event in enumerate(happened)]
-    opened = table(events.columns(with_job=False), rows, key="occurrences", label="Events of this job", max_height=680)
+    columns, shows = events.columns(with_job=False), partial(_show_log, happened)
+    opened = table(columns, rows, key="occurrences", label="Events of this job", max_height=680, on_click=shows)
     if opened:
         events.open_subject(happened[int(opened)])
     if len(happened) == LIMIT:
         navigation.link("events", f"The newest {LIMIT:,}. All events of this job", icon=":material/history:", job=name)
+
+
+def _show_log(happened: Sequence[Event]) -> None:
+    """What is about a run leads to that run's log, on another tab of this page."""
+    clicked = getattr(st.session_state["occurrences"], "row", None)
+    if clicked and happened[int(clicked)].kind.startswith("run."):
+        st.session_state.update(tab="Logs", run=happened[int(clicked)].subject)
