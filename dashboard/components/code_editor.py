@@ -50,6 +50,7 @@ def code_editor(
     """
     text = _typed(key, value, revision)
     data = {
+        "name": f"{key}.{revision}",
         "value": text,
         "original": original,
         "mode": mode,
@@ -57,7 +58,6 @@ def code_editor(
         "collapse": collapse,
         "diagnostics": [asdict(found) for found in diagnostics],
         "height": height,
-        "revision": revision,
         "label": label,
         "pauseMs": 400,
     }

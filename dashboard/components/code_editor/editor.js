@@ -10,10 +10,10 @@ import { searchKeymap, highlightSelectionMatches } from "@codemirror/search";
 import { closeBrackets, closeBracketsKeymap, autocompletion, completionKeymap } from "@codemirror/autocomplete";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
 import { getChunks, unifiedMergeView, MergeView } from "@codemirror/merge";
+import { Kept, living } from "./keeping.js";
 import { themeOf } from "./theme.js";
 
 const COLLAPSE = { margin: 3, minSize: 6 };
-const editors = new WeakMap();
 
 /** Extensions that every pane has, writable or not. */
 function reading() {
@@ -69,6 +69,12 @@ class Reporter {
     return true;
   }
 
+  /** In another place: Python knows `text` there, and hears of what differs from it. */
+  again(text, state) {
+    this.said = text;
+    if (state.doc.toString() !== text) this.later(state);
+  }
+
   stop() {
     clearTimeout(this.timer);
   }
@@ -110,7 +116,7 @@ function singleView(parent, data, extensions) {
   return { panes: [view], main: view, destroy: () => view.destroy() };
 }
 
-/** Builds the editor that `data` asks for inside `host`, and follows the page's theme until it is destroyed. */
+/** Builds the editor that `data` asks for inside `host`; it follows the page's theme as often as it is shown. */
 function open(host, data, send) {
   const root = document.createElement("div");
   root.className = "tm-code";
@@ -122,22 +128,15 @@ function open(host, data, send) {
   const label = named(data.label);
   const extensions = [reading(), data.readonly ? locked() : writing(), reporter.extension(), label, theme()];
   const view = data.mode === "split" ? splitView(root, data, extensions, theme) : singleView(root, data, extensions);
-  const repaint = () => {
-    const now = themeOf(host, height);
+  const repaint = (place) => {
+    const now = themeOf(place, height);
     view.panes.filter((pane) => themed.get(pane.state) !== now).forEach((pane) => pane.dispatch({ effects: themed.reconfigure(now) }));
   };
-  return {
-    mode: data.mode,
-    revision: data.revision,
-    view: view.main,
-    repaint,
-    destroy() {
-      reporter.stop();
-      view.destroy();
-      root.remove();
-      editors.delete(host);
-    },
+  const destroy = () => {
+    reporter.stop();
+    view.destroy();
   };
+  return Object.assign(new Kept(data.name, root, destroy), { mode: data.mode, view: view.main, repaint, reporter });
 }
 
 /** Brings the first difference into view, inside the editor alone: the page stays where it is. */
@@ -163,21 +162,22 @@ function showDiagnostics(view, diagnostics) {
   view.dispatch(setDiagnostics(view.state, placed));
 }
 
-/** The component: called again with new data; the editor lives on unless its mode or revision changed. */
+/** The component: called again with new data; the editor of a name lives on, in whatever place, unless its mode changed. */
 export default function codeEditor({ data, parentElement: host, setStateValue }) {
-  let editor = editors.get(host);
-  if (editor && (editor.mode !== data.mode || editor.revision !== data.revision)) {
+  const send = (text) => setStateValue("value", text);
+  let editor = living(data.name);
+  if (editor && editor.mode !== data.mode) {
     editor.destroy();
     editor = undefined;
   }
-  if (!editor) {
-    editor = open(host, data, (text) => setStateValue("value", text));
-    editors.set(host, editor);
-    if (data.mode !== "edit") showFirstChange(editor.view);
-  }
-  editor.repaint();
+  const opened = !editor;
+  editor ??= open(host, data, send);
+  editor.reporter.send = send;
+  const moved = editor.root.parentNode !== host;
+  const leave = editor.show(host);
+  if (moved) editor.reporter.again(data.value, editor.view.state);
+  if (opened && data.mode !== "edit") showFirstChange(editor.view);
+  editor.repaint(host);
   showDiagnostics(editor.view, data.diagnostics);
-  editor.turn = (editor.turn ?? 0) + 1;
-  const { turn } = editor;
-  return () => editor.turn === turn && editor.destroy();
+  return leave;
 }
