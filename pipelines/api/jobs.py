@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.api.bodies import FaceNow, JobNamed, Points, planned, refusals
+from pipelines.api.cursors import link_older
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.events import EventFilter
 from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk, Run
 from pipelines.domain.operations import Operation
@@ -158,7 +160,15 @@ def plan(
 
 @router.get("/{job}/events", summary="List what happened to a job", responses=refusals(NotFound))
 def job_events(
-    face: FaceNow, job: JobNamed, limit: Annotated[int, Query(ge=1, le=10_000, description="At most this many events.")] = 200
+    face: FaceNow,
+    job: JobNamed,
+    request: Request,
+    response: Response,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="At most this many events.")] = 200,
+    before: Annotated[str, Query(description="Go on after the list that said so in its header `Link`.")] = "",
 ) -> Sequence[Event]:
-    """Runs begun and ended, savepoints taken, sinks mended: newest first."""
-    return face.events(job, limit=limit)
+    """Runs begun and ended, savepoints taken, sinks mended: newest first. Where there may be older ones, the header `Link`
+    (`rel="next"`) says where they are."""
+    found = face.events(job, limit=limit, wanted=EventFilter(before=before))
+    link_older(request, response, found, limit)
+    return found

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from pipelines import __version__
 from pipelines.api.bodies import FaceNow, refusals
+from pipelines.api.cursors import link_older
 from pipelines.domain.about import About
 from pipelines.domain.errors import AlreadyExists, Corrupt, Unavailable
 from pipelines.domain.events import GROUPS, EventFilter
@@ -67,8 +68,7 @@ def events(
     Where there may be older ones, the header `Link` (`rel="next"`) says where they are.
     """
     found = face.events(limit=limit, wanted=EventFilter(job, kind, text, actor, from_ms, to_ms, before))
-    if len(found) == limit:
-        response.headers["Link"] = f'<{request.url.include_query_params(before=found[-1].cursor)}>; rel="next"'
+    link_older(request, response, found, limit)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -11,7 +12,7 @@ import pytest
 from pipelines.domain.errors import FACES, GROUPS, TidemarkError
 from pipelines.storage.documents import plain
 from pipelines.storage.layout import Layout
-from tests.faces import ROOT, FakeFace
+from tests.faces import NOW_MS, ROOT, FakeFace
 
 FIRST = "sp-000000000002"
 PROVED = "sp-000000000007"
@@ -87,6 +88,7 @@ ANSWERS = [
 REFUSALS = [
     ("GET", "/v1/jobs/nobody", None, 404, "job.not_found"),
     ("GET", "/v1/events?before=yesterday", None, 422, "events.cursor"),
+    ("GET", "/v1/jobs/post_engagement/events?before=yesterday", None, 422, "events.cursor"),
     ("DELETE", "/v1/jobs/nobody", None, 404, "job.not_found"),
     ("DELETE", "/v1/jobs/post_engagement", None, 409, "job.running"),
     ("POST", "/v1/jobs", {**RUN, "name": "post_events"}, 409, "job.exists"),
@@ -228,13 +230,15 @@ def test_answers_are_the_domain_values(client: httpx.Client, face: FakeFace) -> 
     assert client.get("/v1/tree").json() == plain(face.tree())
 
 
-def test_events_say_where_the_older_ones_are(client: httpx.Client, face: FakeFace) -> None:
-    path, found = "/v1/events?limit=2&kind=runs", []
+@pytest.mark.parametrize("path", ["/v1/events?limit=2&kind=runs&job=post_engagement", "/v1/jobs/post_engagement/events?limit=2"])
+def test_events_say_where_the_older_ones_are(client: httpx.Client, face: FakeFace, path: str) -> None:
+    face.happened = [replace(face.events("post_engagement")[0], at_ms=NOW_MS - n, message=f"before {n}") for n in range(1, 4)]
+    found = []
     while path:
         answer = client.get(path)
-        found += [event["job"] for event in answer.json()]
+        found += answer.json()
         path = answer.links.get("next", {}).get("url", "")
-    assert found == [event.job for event in face.events(limit=100)] and len(found) == 4
+    assert found == plain(face.events("post_engagement", limit=100)) and len(found) == 4
 
 
 def test_a_version_and_an_operation_are_found(client: httpx.Client, face: FakeFace) -> None:

@@ -26,7 +26,12 @@ OPEN = """async ([text, mode]) => {
 AGAIN = {
     "first off": "() => { shown.host.remove(); shown.leave(); window.shown = show(); }",
     "first on": "() => { const old = shown; window.shown = show(); old.leave(); old.host.remove(); }",
-    "a moment between": "async () => { shown.leave(); shown.host.remove(); await new Promise(requestAnimationFrame); window.shown = show(); }",
+    "a moment between": """async () => {
+        shown.leave();
+        shown.host.remove();
+        await new Promise(requestAnimationFrame);
+        window.shown = show();
+    }""",
 }
 SCROLLED = "() => (document.querySelector('.tm-code-split') ?? document.querySelector('.cm-scroller')).scrollTop"
 
