@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -16,8 +15,8 @@ import httpx
 import psutil
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
-from pipelines.sandbox.java import java_home
 from pipelines.sandbox.processes import MARK
+from tests import java
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120
@@ -47,7 +46,7 @@ class Served:
 @contextmanager
 def served(workspace: Path, log: Path) -> Iterator[Served]:
     """Starts `python -m dashboard` and waits until it says that it serves."""
-    environ = {**os.environ, "JAVA_HOME": str(java_home().path), "PYTHONUNBUFFERED": "1"}
+    environ = {**java.lasting(), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "dashboard", "--port", "0", "--workspace", str(workspace)]
     with log.open("wb") as out, subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.STDOUT) as server:
         try:

@@ -74,3 +74,4 @@ def test_the_next_page_stays(watched: Watched, fakes: str) -> None:
     expect(watched.page).to_have_url(re.compile("/fork"))
     network.asked_again()
     expect(watched.page.locator(".cm-editor").first).to_be_visible()
+    watched.rest()

@@ -129,9 +129,14 @@ def a_and_b_are_compared(watched: Watched) -> None:
     expect(page.get_by_test_id("panel-output_views").locator(".js-plotly-plot")).to_be_visible()
     expect(page.get_by_test_id("panel-overlay_latency").locator(".js-plotly-plot")).to_be_visible(timeout=LONG_MS)
     expect(page.get_by_role("tab", name=re.compile("Changed"))).to_be_visible()
+    switch, paused = page.get_by_text("Live", exact=True), page.get_by_test_id("paused")
+    switch.click()  # beside four drivers a page that compares is hardly ever at rest
+    expect(paused).to_be_visible()
     watched.shoot("5_experiment")
     page.locator(".st-key-card_code").scroll_into_view_if_needed()
     watched.shoot("5_experiment_code")
+    switch.click()
+    expect(paused).to_have_count(0)
 
 
 def value(page: Page, figure: str) -> Locator:

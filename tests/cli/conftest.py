@@ -8,16 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.cli.following import LEAVING
 from tests.cli.doors import Door
 from tests.faces import FakeFace
 
 
 @pytest.fixture(autouse=True)
 def interruptible() -> Iterator[None]:
-    """Ctrl-C is a command's own, as in a process of its own: PySpark takes it for itself, and what runs in the background ignores it."""
-    found = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Signals are a command's own, as in a process of its own: PySpark takes Ctrl-C for itself, what runs in the background ignores it,
+    and under `nohup` a terminal that closes is ignored, too."""
+    found = {number: signal.signal(number, usual) for number, usual in LEAVING.items()}
     yield
-    signal.signal(signal.SIGINT, found)
+    for number, handler in found.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

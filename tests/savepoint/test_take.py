@@ -117,7 +117,7 @@ class Purging:
         return getattr(self.inner, name)
 
     def clone(self, source: Storage, files: list[Clone], advance: Advance = unwatched) -> list[How]:
-        if self.left == 0:
+        if self.left == 0 or not any(str(self.victim).endswith(file.source) for file in files):
             return list(self.inner.clone(source, files, advance))
         self.left -= 1
         data = self.victim.read_bytes()
