@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pandas as pd
@@ -36,7 +37,8 @@ def save_buttons(frame: pd.DataFrame, *, name: str, key: str) -> None:
             )
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@st.cache_data(max_entries=KEPT, show_spinner=False, hash_funcs={pd.DataFrame: pickle.dumps})
 def _written(frame: pd.DataFrame, kind: str) -> bytes:
-    """Made once for the same rows. Streamlit would make it at the click too, but then a refresh meanwhile makes the click do nothing."""
+    """Made once for the same rows. Streamlit would make it at the click too, but then a refresh meanwhile makes the click do nothing.
+    Its own way to tell frames apart knows no lists in them, and says so in the server's log each time."""
     return downloads.WRITERS[kind][0](downloads.columns_of_frame(frame))
