@@ -36,9 +36,9 @@ def mend() -> None:
     ask = AppSession.request_rerun
 
     def request_rerun(self: AppSession, client_state: ClientState | None) -> None:
-        part = client_state is not None and bool(client_state.fragment_id)
-        if client_state is None or not part or not _left(client_state.page_script_hash, self.page_script_hash):
-            ask(self, client_state)
+        if client_state is not None and client_state.fragment_id and _left(client_state.page_script_hash, self.page_script_hash):
+            return
+        ask(self, client_state)
 
     vars(script_runner)["ScriptRequests"] = OfOnePage
     setattr(AppSession, "request_rerun", request_rerun)  # noqa: B010

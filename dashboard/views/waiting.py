@@ -88,7 +88,7 @@ def ask(key: str, call: Callable[[], T], words: str) -> T | None:
 
 def answered(key: str) -> object | None:
     """What came of what was asked under `key`, once; None while nothing has, and where this session cancelled it. Raises what it raised."""
-    if not is_answered(key):
+    if not is_asked(key) or not _asked()[key].answer.done():
         return None
     answer = _asked().pop(key).answer
     error = answer.exception()
@@ -100,10 +100,6 @@ def answered(key: str) -> object | None:
 def is_asked(key: str) -> bool:
     """Whether somebody waits for it, or for its answer to be looked at."""
     return key in _asked()
-
-
-def is_answered(key: str) -> bool:
-    return key in _asked() and _asked()[key].answer.done()
 
 
 def see() -> bool:

@@ -9,8 +9,8 @@ from pipelines.checkpoint import commits, doctor, doctor_parts, logs, metadata, 
 from pipelines.checkpoint.doctor import Examined, Subject
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
-from pipelines.domain.ids import JobName, OperationId, QueryName, SavepointId, query_name
-from pipelines.domain.operations import DAMAGED, SOUND, Operation, OperationState
+from pipelines.domain.ids import JobName, QueryName, SavepointId, query_name
+from pipelines.domain.operations import DAMAGED, SOUND
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.domain.trust import Damage, Trust
 from pipelines.savepoint import completeness, manifests, places, sealing, verify
@@ -28,8 +28,7 @@ def diagnose(parts: Parts, subject: str) -> Sequence[Diagnosis]:
     """One diagnosis a query, made as an operation. NotFound (`diagnose.nothing`) where `subject` is neither a job, a savepoint nor a
     checkpoint's place; Conflict (`operation.cancelled`) where somebody ended it."""
     job, about, look = _subject(parts, subject)
-    operation = OperationId(parts.new_id("o"))
-    wanted = Operation(operation, "diagnose", job, OperationState.RUNNING, parts.now_ms(), subject=about, can_cancel=True)
+    wanted = operations.cancellable(parts, "diagnose", job, about)
     return operations.answered(parts, wanted, look, lambda found: SOUND if all(one.sound for one in found) else DAMAGED)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipelines.domain.errors import Conflict, Corrupt, Invalid, TidemarkError
 from pipelines.domain.ids import JobName, OperationId, SavepointId
-from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.operations import Operation
 from pipelines.domain.requests import ExportRequest, ImportRequest, TakeRequest
 from pipelines.domain.savepoints import ExportPlan, Reason, Savepoint, TakePlan
 from pipelines.domain.versions import version
@@ -31,26 +31,25 @@ from pipelines.workspace.parts import Parts
 def export(parts: Parts, named: str, request: ExportRequest) -> Operation | ExportPlan:
     """Copies a savepoint out; raises at once what can be said at once (AlreadyExists, Invalid, Corrupt), the rest fails the operation."""
     savepoint = savepoints.get(parts, named)
-    operation = OperationId(parts.new_id("o"))
-    to = exporting.target(_outside(parts, request.url), request.archive, operation)
+    wanted = operations.cancellable(parts, "export", savepoint.job, savepoint.id)
+    to = exporting.target(_outside(parts, request.url), request.archive, wanted.id)
     plan = exporting.plan(parts.library, savepoint.id, to, request.then_dispose)
     if request.dry_run:
         return plan
 
     def work(ticket: Ticket) -> str:
-        _export(parts, parts.library, savepoint.id, to, operation, ticket, read_back=request.then_dispose)
+        _export(parts, parts.library, savepoint.id, to, wanted.id, ticket, read_back=request.then_dispose)
         events.say(parts, "savepoint.exported", savepoint.job, savepoint.id, f"savepoint {savepoint.id} was exported to {to.url}")
         if request.then_dispose:
             _dispose(parts, savepoint.id, to)
         return to.url
 
-    return operations.begin(parts, _operation(parts, operation, "export", savepoint.job, savepoint.id), work)
+    return operations.begin(parts, wanted, work)
 
 
 def import_savepoint(parts: Parts, request: ImportRequest) -> Operation:
     """Brings a savepoint in; Invalid for what is no address. Everything else that can be wrong fails the operation."""
     at = address(request.url)
-    operation = OperationId(parts.new_id("o"))
 
     def work(ticket: Ticket) -> str:
         ticket.step("reading the manifest")
@@ -60,7 +59,7 @@ def import_savepoint(parts: Parts, request: ImportRequest) -> Operation:
         events.say(parts, "savepoint.imported", brought.job, brought.id, said)
         return brought.id
 
-    return operations.begin(parts, _operation(parts, operation, "import", JobName(""), at.url), work)
+    return operations.begin(parts, operations.cancellable(parts, "import", JobName(""), at.url), work)
 
 
 def take_to(parts: Parts, job: str, request: TakeRequest) -> Savepoint | TakePlan:
@@ -71,15 +70,15 @@ def take_to(parts: Parts, job: str, request: TakeRequest) -> Savepoint | TakePla
     name = runs.known(parts, job)
     home = open_storage(request.to).url.rstrip("/")
     _outside(parts, f"{home}/any")
-    operation = OperationId(parts.new_id("o"))
-    shelf = open_storage(str(parts.layout.export_library(operation)))
+    wanted = operations.cancellable(parts, "export", name, home)
+    shelf = open_storage(str(parts.layout.export_library(wanted.id)))
     if request.dry_run:
         plan = savepoints.plan(parts, shelf, name, request)
         return replace(plan, new_bytes=plan.bytes)
     return operations.answered(
         parts,
-        _operation(parts, operation, "export", name, home),
-        lambda ticket: _take(parts, shelf, name, request, home, operation, ticket),
+        wanted,
+        lambda ticket: _take(parts, shelf, name, request, home, wanted.id, ticket),
         lambda taken: taken.path,
     )
 
@@ -105,10 +104,6 @@ def _clean(parts: Parts, path: Path) -> None:
         events.say(parts, "export.left", None, path.stem, said)
     else:
         path.unlink()
-
-
-def _operation(parts: Parts, operation: OperationId, kind: str, job: JobName, subject: str) -> Operation:
-    return Operation(operation, kind, job, OperationState.RUNNING, parts.now_ms(), subject=subject, can_cancel=True)
 
 
 def _outside(parts: Parts, url: str) -> Address:

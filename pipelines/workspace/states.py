@@ -13,7 +13,7 @@ from pipelines.catalog import states as questions
 from pipelines.domain import proofs, states
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import OperationId, QueryName
-from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.states import Reading, StateQuery, StateRequest, StateRows, StateTable
 from pipelines.sandbox import states as sandbox
@@ -37,16 +37,15 @@ def read(parts: Parts, named: str, request: StateRequest) -> Operation:
     table = states.chosen(_listed(parts, manifest), request)
     if request.limit < 1:
         raise Invalid("state.limit", f"{request.limit} rows cannot be read", "Ask for at least one row.")
-    operation = OperationId(parts.new_id("o"))
+    wanted = operations.cancellable(parts, "read", manifest.job, manifest.id)
 
     def work(ticket: Ticket) -> str:
         if (kept := _kept(parts, manifest, table, request.limit)) is not None:
             return kept.id
         with verifications.turn(parts, ticket):
             kept = _kept(parts, manifest, table, request.limit)
-            return (kept or _read(parts, manifest, table, request.limit, operation, ticket)).id
+            return (kept or _read(parts, manifest, table, request.limit, wanted.id, ticket)).id
 
-    wanted = Operation(operation, "read", manifest.job, OperationState.RUNNING, parts.now_ms(), subject=manifest.id, can_cancel=True)
     return operations.begin(parts, wanted, work)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipelines.domain.ids import OperationId
-from pipelines.domain.operations import DAMAGED, Operation, OperationState
+from pipelines.domain.operations import DAMAGED, Operation
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import library, manifests
@@ -27,24 +27,19 @@ def verify(parts: Parts, named: str, level: Trust) -> Verification:
     savepoint = savepoints.get(parts, named)
     if level is not Trust.PROVED:
         return _files(parts, savepoint, level)
-    wanted = _operation(parts, savepoint, level)
+    wanted = operations.cancellable(parts, "prove" if level is Trust.PROVED else "verify", savepoint.job, savepoint.id)
     return operations.answered(parts, wanted, lambda ticket: _checked(parts, savepoint, level, wanted.id, ticket), _result)
 
 
 def start(parts: Parts, named: str, level: Trust) -> Operation:
     """The same as an operation; its result is the level reached, or `damaged`."""
     savepoint = savepoints.get(parts, named)
-    wanted = _operation(parts, savepoint, level)
+    wanted = operations.cancellable(parts, "prove" if level is Trust.PROVED else "verify", savepoint.job, savepoint.id)
     return operations.begin(parts, wanted, lambda ticket: _result(_checked(parts, savepoint, level, wanted.id, ticket)))
 
 
 def last(parts: Parts, named: str) -> Verification | None:
     return manifests.last_verification(parts.library, savepoints.get(parts, named).id)
-
-
-def _operation(parts: Parts, savepoint: Savepoint, level: Trust) -> Operation:
-    named, kind = OperationId(parts.new_id("o")), "prove" if level is Trust.PROVED else "verify"
-    return Operation(named, kind, savepoint.job, OperationState.RUNNING, parts.now_ms(), subject=savepoint.id, can_cancel=True)
 
 
 def _checked(parts: Parts, savepoint: Savepoint, level: Trust, operation: OperationId, ticket: Ticket) -> Verification:
