@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this folder instead
     sys.path.insert(0, str(ROOT))
 
-from dashboard import assembly, downloads, left_pages, session, shell  # noqa: E402
+from dashboard import assembly, downloads, left_pages, offered_files, session, shell  # noqa: E402
 from dashboard.guard import LOOPBACK, Guard  # noqa: E402
 from dashboard.served import serve_asset  # noqa: E402
 from pipelines.domain.errors import FACES, TidemarkError, Unavailable  # noqa: E402
@@ -57,6 +57,7 @@ def _streamlit_settings() -> assembly.Settings:
     return assembly.Settings(workspace.resolve(), url_of(host, port))
 
 
+offered_files.mend()
 app = App(
     Path(__file__).with_name("app.py"),
     lifespan=lifespan,

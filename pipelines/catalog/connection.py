@@ -31,6 +31,9 @@ _SETTINGS: dict[str, Any] = {
     "autoload_known_extensions": False,
 }
 _STORAGE_VERSION = "v1.5.0"
+_CATALOG_THREADS = 1
+"""Threads of one question to the catalog. Its answers take milliseconds, of which a second thread takes none away and costs a third
+more of a processor; the pages ask side by side."""
 
 
 class Catalog:
@@ -79,7 +82,8 @@ def open_catalog(path: Path, *, memory_limit: str = "1GB") -> Catalog:
     from pipelines.catalog.migrations import migrate
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    catalog = Catalog(path, _connect(str(path), memory_limit, storage_compatibility_version=_STORAGE_VERSION))
+    root = _connect(str(path), memory_limit, storage_compatibility_version=_STORAGE_VERSION, threads=_CATALOG_THREADS)
+    catalog = Catalog(path, root)
     try:
         migrate(catalog)
     except BaseException:

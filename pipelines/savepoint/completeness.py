@@ -29,7 +29,7 @@ def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile
 def settle(library: Storage, folder: str, files: Sequence[StoredFile], put: Iterable[str]) -> None:
     """What is about to be published in `folder`: its names and what was `put` (paths in it) are on disk, and meanwhile everything is
     looked at: raises what `require` raises."""
-    names = [paths.join(folder, file.path) for file in files]
+    names = [f"{folder}/{file.path}" for file in files]
     flushed = partial(folders.flush, library, names, [paths.join(folder, path) for path in put])
     complete = partial(require, library, SavepointId(folder), files)
     parallel.each(lambda step: step(), (flushed, complete), 2)

@@ -36,6 +36,9 @@ class LocalStorage:
     def _at(self, path: str) -> str:
         return f"{self._root}/{paths.relative(path)}"
 
+    def _all_at(self, found: Sequence[str]) -> list[str]:
+        return [f"{self._root}/{path}" for path in paths.all_relative(found)]
+
     def require(self) -> None:
         """Raises Unavailable (`storage.vanished`) where the folder was there and is not any more: writing would make another one."""
         there = _there(self._root)
@@ -94,10 +97,10 @@ class LocalStorage:
             file.write(data)
 
     def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
-        targets = [self._at(file.target) for file in files]
+        targets = self._all_at([target for _, target in files])
         if isinstance(source, LocalStorage):
-            pairs = [(source._at(file.source), target, file.target) for file, target in zip(files, targets, strict=True)]
-            return self._clone_local(pairs, advance)
+            sources, names = source._all_at([path for path, _ in files]), [name for _, name in files]
+            return self._clone_local(list(zip(sources, targets, names, strict=True)), advance)
         with refusals(self._root):
             self._make_folders(_folders(targets))
         with self._required():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pipelines.domain.errors import Invalid
 
@@ -17,6 +17,15 @@ def relative(path: str) -> str:
         hint = "Use parts joined by single '/', without '.', '..' or a leading '/'."
         raise Invalid("storage.path", f"{path!r} is not a relative path", hint)
     return path
+
+
+def all_relative(found: Sequence[str]) -> Sequence[str]:
+    """`found` itself; raises like `relative` for the first that is none. Looks at all of them at once: there can be 50,000."""
+    framed = "/" + "/\n/".join(found) + "/"
+    if "//" in framed or "/./" in framed or "/../" in framed or "\0" in framed:
+        for path in found:
+            relative(path)
+    return found
 
 
 def join(*parts: str) -> str:

@@ -1,10 +1,13 @@
 """What a savepoint of 50,000 small state files costs, beside `cp -r` of the same checkpoint in the same minutes.
 
 The checkpoint is a golden one whose operator has been given 1,780 partitions without snapshots: each needs all of its 14 deltas.
+What one measurement leaves to be written is on disk before the next one begins, and nothing is deleted meanwhile (ext4 steps over
+each inode that was deleted in the last minutes when it makes a folder), so that none pays for another.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
 import time
@@ -25,9 +28,12 @@ def test_a_savepoint_of_fifty_thousand_files(tmp_path: Path) -> None:
     job = widened(bench(tmp_path / "job", "hdfs"))
     took, copied, restored = [], [], []
     for number in range(ROUNDS):
+        os.sync()
         savepoint = job.take(f"sp-{number}")
         took.append(savepoint.took_ms / 1_000)
-        copied.append(copy_seconds(job.checkpoint, tmp_path / "copy"))
+        os.sync()
+        copied.append(copy_seconds(job.checkpoint, tmp_path / f"copy-{number}", keep=True))
+        os.sync()
         began = time.perf_counter()
         restore.restore(job.library, savepoint.id, job.fork(f"fork-{number}"), NOW_MS)
         restored.append(time.perf_counter() - began)

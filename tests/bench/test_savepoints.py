@@ -121,11 +121,13 @@ def durations(progress: Path) -> list[float]:
     return [json.loads(line)["durationMs"]["triggerExecution"] for line in progress.read_text().splitlines() if line.endswith("}")]
 
 
-def copy_seconds(source: Path, target: Path) -> float:
+def copy_seconds(source: Path, target: Path, *, keep: bool = False) -> float:
+    """What `cp -r` takes; the copy is deleted unless it is to be kept."""
     started = time.perf_counter()
     subprocess.run(["cp", "-r", str(source), str(target)], check=False, stderr=subprocess.DEVNULL)  # Spark deletes old files under it
     took = time.perf_counter() - started
-    shutil.rmtree(target)
+    if not keep:
+        shutil.rmtree(target)
     return took
 
 

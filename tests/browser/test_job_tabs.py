@@ -119,7 +119,6 @@ def test_an_event_opens_what_it_is_about(watched: Watched, past: str) -> None:
     rows(page, "occurrences").filter(has_text="savepoint.taken").click()
     expect(page).to_have_url(re.compile(r"/savepoints\?savepoint=sp-"))
     expect(page.get_by_test_id("savepoint-id")).to_be_visible()
-    page.wait_for_load_state("networkidle")  # the page asks for the files of its download buttons, which are gone with it
     page.go_back()
     rows(page, "occurrences").filter(has_text="run.failed").click()
     expect(page).to_have_url(re.compile("tab=Logs"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from tests.browser.pages import opened
 from tests.browser.pressing import press
@@ -75,3 +75,26 @@ def test_the_next_page_stays(watched: Watched, fakes: str) -> None:
     network.asked_again()
     expect(watched.page.locator(".cm-editor").first).to_be_visible()
     watched.rest()
+
+
+def test_files_that_a_page_offered_outlast_it(watched: Watched, fakes: str) -> None:
+    """A slow browser asks for the files of download buttons when their page has long been left; others meanwhile go on."""
+    asked: list[Route] = []
+    opened(watched, fakes, "overview")
+    watched.page.route("**/media/**", lambda route: asked.append(route))
+    go_to(watched.page, "Savepoints")
+    watched.page.wait_for_function("document.querySelectorAll('[data-testid=stDownloadButton]').length > 1")
+    until(lambda: bool(watched.page.title() and asked))
+    for left_for in ("Versions", "Events", "Overview"):
+        go_to(watched.page, left_for)
+    while asked:
+        route = asked.pop(0)
+        with watched.page.expect_response(route.request.url) as answered:
+            route.continue_()
+        assert answered.value.ok
+
+
+def go_to(page: Page, name: str) -> None:
+    """By the link of the navigation; the page is there when this returns, not all that is on it."""
+    page.get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
