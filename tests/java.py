@@ -17,6 +17,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from pipelines.driver import submit
 from pipelines.sandbox.java import java_home
 
 LASTING = "-Xlog:disable"
@@ -41,7 +42,8 @@ spark.stop()
 def prepare() -> None:
     """Sets the variables that Spark reads: its Java, its Python, and how they are started."""
     os.environ["JAVA_HOME"] = str(java_home().path)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.pop("PYSPARK_PYTHON", None)
+    submit.prepare_workers(os.environ)
     os.environ["SPARK_SUBMIT_OPTS"] = f"{BRISK} {shared()}"
     os.environ["SPARK_LAUNCHER_OPTS"] = BRISK
 

@@ -6,11 +6,14 @@ import os
 import shlex
 import sys
 from collections.abc import MutableMapping
+from pathlib import Path
 
 from pipelines.domain.runs import RunSpec
 
 QUIET = {"spark.ui.showConsoleProgress": "false"}
 """The log is a file: Spark's progress bars, drawn over themselves, would fill it."""
+
+WORKER_PYTHON = Path(__file__).with_name("worker_python")
 
 
 def submit_arguments(spec: RunSpec) -> str:
@@ -27,8 +30,16 @@ def prepare(spec: RunSpec, environment: MutableMapping[str, str]) -> None:
     """Sets the environment for the JVM; a local master's Python workers must be this very interpreter."""
     environment["PYSPARK_SUBMIT_ARGS"] = submit_arguments(spec)
     if spec.master.startswith("local"):
-        environment.setdefault("PYSPARK_PYTHON", sys.executable)
+        prepare_workers(environment)
         environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def prepare_workers(environment: MutableMapping[str, str]) -> None:
+    """Sets the Python that Spark's workers start on: this interpreter, with the PySpark that is installed in it where that is the Spark
+    that will run. A `PYSPARK_PYTHON` that somebody has set stays."""
+    installed = "SPARK_HOME" not in environment and os.access(WORKER_PYTHON, os.X_OK)
+    environment.setdefault("PYSPARK_PYTHON", str(WORKER_PYTHON) if installed else sys.executable)
+    environment["TIDEMARK_PYTHON"] = sys.executable
 
 
 def enter(spec: RunSpec) -> None:

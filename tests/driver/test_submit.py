@@ -1,0 +1,62 @@
+"""The Python that Spark's workers start on: the driver's own interpreter, with the PySpark that is installed there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.driver import submit
+
+INSTALLED = Path(pyspark.__file__)
+ZIP = INSTALLED.parent / "python" / "lib" / "pyspark.zip"
+SAY = "import os, pyspark, sys; print(pyspark.__file__, sys.executable, os.environ.get('PYTHONPATH', ''), *sys.argv[1:], sep='\\n')"
+
+
+def started(path: str) -> list[str]:
+    """What a worker with this PYTHONPATH says: PySpark's place, its interpreter, its own PYTHONPATH, its arguments."""
+    environ = {"SPARK_HOME": str(INSTALLED.parent), "TIDEMARK_PYTHON": sys.executable, "PYTHONPATH": path, "PATH": os.environ["PATH"]}
+    found = subprocess.run([submit.WORKER_PYTHON, "-c", SAY, "a b"], env=environ, check=True, capture_output=True, text=True)
+    return found.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        (f"{ZIP}", ""),
+        (f"{ZIP}:/py4j.zip:/of the job", "/py4j.zip:/of the job"),
+        (f"/first:{ZIP}:/last", "/first:/last"),
+        (f"/first:{ZIP}", "/first"),
+        ("/first:/last", "/first:/last"),
+        ("", ""),
+    ],
+)
+def test_a_worker_has_the_installed_pyspark_and_all_else_of_its_path(path: str, left: str) -> None:
+    assert started(path) == [str(INSTALLED), sys.executable, left, "a b"]
+
+
+def test_a_python_that_was_chosen_stays() -> None:
+    environment = {"PYSPARK_PYTHON": "/opt/python"}
+    submit.prepare_workers(environment)
+    assert environment["PYSPARK_PYTHON"] == "/opt/python"
+
+
+def test_another_spark_brings_its_own_pyspark() -> None:
+    environment = {"SPARK_HOME": "/opt/spark"}
+    submit.prepare_workers(environment)
+    assert environment["PYSPARK_PYTHON"] == sys.executable
+
+
+@pytest.mark.spark
+def test_workers_of_spark_have_the_installed_pyspark(spark: SparkSession) -> None:
+    def place(_: object) -> str:
+        import pyspark
+
+        return str(pyspark.__file__)
+
+    assert spark.sparkContext.parallelize([0], 1).map(place).collect() == [str(INSTALLED)]
