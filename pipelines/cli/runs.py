@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from pipelines.cli import options, output
+from pipelines.cli import options, output, progress
 from pipelines.cli.following import BegunThenFailed, answered, sound
 from pipelines.cli.plans import restore_plan
 from pipelines.cli.session import POLL_SECONDS, Here, opened
@@ -202,15 +202,20 @@ def _up(here: Here, begun: Run) -> Run | None:
 
 
 def ended(here: Here, operation: Operation, timeout: float) -> Operation:
-    """The operation once it is done; raises what `sound` raises."""
+    """The operation once it is done, shown how far it is or what it waits for: the savepoint of its stop. Raises what `sound` raises."""
     output.tell(f"waiting for the {operation.kind} of {operation.job}")
     here.session.tick()
+    with progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
 
-    def done() -> Operation | None:
-        seen = here.face.operation(operation.id)
-        return None if seen.state == OperationState.RUNNING else seen
+        def done() -> Operation | None:
+            seen = here.face.operation(operation.id)
+            if seen.state is not OperationState.RUNNING:
+                return seen
+            beside = [one.amount for one in here.face.operations(running=True) if one.job == seen.job and one.id != seen.id]
+            show(seen.amount or next(filter(None, beside), None))
+            return None
 
-    return sound(here.session.until(done, timeout, f"the {operation.kind} of {operation.job}"))
+        return sound(here.session.until(done, timeout, f"the {operation.kind} of {operation.job}"))
 
 
 def _newest_conf(here: Here, job: str) -> dict[str, str]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import FACES, GROUPS, TidemarkError
+from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.jobs import LogChunk
-from pipelines.domain.operations import OperationState
+from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.requests import AttachRequest, CompareRequest, ForkRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import Exit, RunState
 from pipelines.storage.documents import plain
@@ -169,6 +170,24 @@ def test_stop_waits_for_the_operation(tidemark: Door, monkeypatch: pytest.Monkey
     )
     assert tidemark("stop", JOB).exit_code == 0
     assert tidemark.ticks == 4
+
+
+def test_stop_shows_how_far_its_savepoint_is(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, left = tidemark.face.operation, [10, 20, 30]
+
+    def operation(named: str) -> Operation:
+        return replace(ended(named), state=OperationState.RUNNING) if left else ended(named)
+
+    def operations(*, running: bool) -> list[Operation]:
+        copied = Amount("copying", left.pop(0) * 1_000_000, 40_000_000)
+        of = [("o-1", "another", replace(copied, done=0)), ("o-2", JOB, copied)]
+        return [Operation(OperationId(id_), "take", JobName(job), OperationState.RUNNING, 0, amount=amount) for id_, job, amount in of]
+
+    monkeypatch.setattr(tidemark.face, "operation", operation)
+    monkeypatch.setattr(tidemark.face, "operations", operations)
+    monkeypatch.setattr(tidemark, "sleep", lambda seconds: Door.sleep(tidemark, 6))
+    said = tidemark("stop", JOB).stderr.splitlines()
+    assert said[1:3] == ["copying: 20.0 MB of 40.0 MB, 1.7 MB/s, 12.0 s left", "copying: 30.0 MB of 40.0 MB, 1.7 MB/s, 6.0 s left"], said
 
 
 def test_stop_whose_operation_fails(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
