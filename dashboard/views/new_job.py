@@ -15,6 +15,7 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.requests import RunRequest
 
 ATTACH = "Runs elsewhere"
+START = "start"
 SOURCES = ("Gallery", "File", "Paste", ATTACH)
 
 
@@ -33,12 +34,15 @@ def page() -> None:
     found: list[Diagnostic] = []
     with bar, errors_shown():
         draft = form.chosen(source)
+    drawn = draft
     with code_column, errors_shown():
-        found = _editor(draft) if draft else []
+        draft, found = _editor(draft) if draft else (None, [])
     with form_column, errors_shown():
         request = form.draw(draft) if draft else None
     with head, errors_shown():
         _head(request, found)
+    if draft != drawn and not st.session_state.get(START):
+        st.rerun()
 
 
 def _source() -> str:
@@ -54,8 +58,8 @@ def _head(request: RunRequest | None, found: list[Diagnostic]) -> None:
     with page_header("New job"):
         if request:
             commands([_equivalent(request)], key="new_command")
-        start = st.button("Start", type="primary", icon=":material/play_arrow:", key="start", disabled=bool(why_not), help=why_not or None)
-    if start and request:
+        start = st.button("Start", type="primary", icon=":material/play_arrow:", key=START, disabled=bool(why_not), help=why_not or None)
+    if start and request and not why_not:
         try:
             session.workspace().run(request)
         except TidemarkError as error:
@@ -81,11 +85,17 @@ def _equivalent(request: RunRequest) -> equivalents.Equivalent:
     return equivalents.run(script, session.url(), name=request.name, args=request.args, conf=request.conf, master=request.master)
 
 
-def _editor(draft: Draft) -> list[Diagnostic]:
-    """The code with what Python says about it; a change is kept, and drawn again where Python now says something else."""
-    found = syntax_diagnostics(draft.code, draft.script) if draft.code.strip() else []
+def _editor(draft: Draft) -> tuple[Draft, list[Diagnostic]]:
+    """The code with what Python says about it: the draft with what was typed, which is kept, and what Python says of that. It is drawn
+    again once the button was looked at, which is often pressed with the last letter."""
+    found = _said(draft)
     typed = code_editor(draft.code, key="new_code", diagnostics=found, height=640, revision=draft.revision, label="Code of the new job")
-    if typed != draft.code:
-        form.keep(draft.typed(typed))
-        st.rerun()
-    return found
+    if typed == draft.code:
+        return draft, found
+    now = draft.typed(typed)
+    form.keep(now)
+    return now, _said(now)
+
+
+def _said(draft: Draft) -> list[Diagnostic]:
+    return syntax_diagnostics(draft.code, draft.script) if draft.code.strip() else []

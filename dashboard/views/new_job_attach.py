@@ -54,6 +54,7 @@ def draw(head: DeltaGenerator) -> None:
         request, why_not = _form()
         with head, errors_shown():
             _head(request, why_not)
+        _forget_older(request)
     with about, st.container(border=True, key="card_attach_about"):
         section("What this does")
         st.html(f'<p class="tm-hint">{ABOUT}</p><p class="tm-hint" style="margin-top:8px">{CREDENTIALS}</p>')
@@ -74,6 +75,14 @@ def _head(request: AttachRequest, why_not: str) -> None:
         st.rerun()
     forget()
     navigation.go("job", job=request.name)
+
+
+def _forget_older(request: AttachRequest) -> None:
+    """An error of what was asked for before goes with the next change; after the button was looked at, which is often pressed with it."""
+    refused = st.session_state.get(_REFUSED)
+    if isinstance(refused, Refused) and refused.request != request:
+        del st.session_state[_REFUSED]
+        st.rerun()
 
 
 def forget() -> None:
@@ -99,9 +108,6 @@ def _form() -> tuple[AttachRequest, str]:
         error_box(said)
     checkpoints = {place.query.strip(): place.checkpoint.strip() for place in places}
     request = AttachRequest(name, checkpoints, sink, sink_path, script, code, args)
-    if isinstance(error, Refused) and error.request != request:
-        st.session_state.pop(_REFUSED)
-        st.rerun()
     return request, _why_not(name, places)
 
 

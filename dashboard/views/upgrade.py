@@ -70,11 +70,13 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
         _plan(detail, original, variant, outlook)
     with slot:
         wanted = _buttons(name, variant, outlook)
-    if wanted and outlook.request:
+    if wanted and outlook.request and not outlook.why_not:
         with left, errors_shown():
             if waiting.resume(name, outlook.request):
                 st.session_state.pop(key, None)
             navigation.go("job", job=name)
+    elif variant.code != kept.code:
+        st.rerun()
 
 
 def _form(name: str, detail: JobDetail, key: str, variant: Variant) -> tuple[str, Variant]:

@@ -82,6 +82,16 @@ def test_a_refusal_stands_beside_its_field_until_something_changes(opened: Opene
     assert 'class="tm-error"' not in said(app)
 
 
+def test_a_press_with_the_last_letter_counts(opened: Opener) -> None:
+    """Also where the error of the press before is still there."""
+    face = FakeFace.sample()
+    app = clicked(form(opened, face, name="clicks", checkpoint_0="/data/gone"), "attach_start")
+    app.text_input(key="attach_checkpoint_0").set_value(CHECKPOINT)
+    clicked(app, "attach_start")
+    assert face.calls[-1] == ("attach", AttachRequest("clicks", {"query-0": CHECKPOINT}))
+    assert selected(app, "job") == "clicks"
+
+
 @pytest.mark.parametrize(
     ("code", "field"),
     [

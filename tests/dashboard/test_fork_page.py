@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import gallery, typed
-from dashboard.views.fork import drafts
+from dashboard.views.fork import drafts, form
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError
 from pipelines.domain.requests import ExperimentRequest, ForkRequest
 from pipelines.domain.savepoints import SinkPlan
@@ -227,3 +227,31 @@ def test_the_parent_can_be_compared_with(opened: Opener) -> None:
 
 def test_a_savepoint_that_is_gone_is_said(opened: Opener) -> None:
     assert "savepoint.not_found" in said(opened(FakeFace.sample(), "fork", savepoint="sp-gone"))
+
+
+def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("renamed")
+    monkeypatch.setattr(form, "code_editor", lambda *_, **__: "print('typed')\n")
+    clicked(app, "fork_start")
+    assert face.version(face.runs["renamed"][0].version).code == "print('typed')\n"
+    assert selected(app, "job") == "renamed"
+
+
+def test_a_press_with_what_is_refused_starts_nothing(opened: Opener) -> None:
+    face = FakeFace.sample()
+    before = {job: len(runs) for job, runs in face.runs.items()}
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("post_events")
+    clicked(app, "fork_start")
+    assert {job: len(runs) for job, runs in face.runs.items()} == before
+    assert app.button(key="fork_start").disabled and "job.exists" in said(app)
+
+
+def test_a_variant_is_added_with_the_last_letter(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT)
+    app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("renamed")
+    clicked(app, "fork_add")
+    assert selected(app, "variant") == "B"
+    assert app.session_state[f"draft_{SAVEPOINT}"].variants[0].name == "renamed"

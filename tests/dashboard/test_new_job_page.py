@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import gallery
+from dashboard.views import new_job
 from dashboard.views import new_job_form as form
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.requests import RunRequest
@@ -104,3 +105,23 @@ def test_the_gallery_reads_and_refuses(tmp_path: Path) -> None:
     (tmp_path / "binary.py").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(Invalid):
         gallery.from_path(str(tmp_path / "binary.py"))
+
+
+def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="post_events.py")
+    app.text_input[0].set_value("renamed")
+    monkeypatch.setattr(new_job, "code_editor", lambda *_, **__: "print('typed')\n")
+    clicked(app, "start")
+    _, request = face.calls[0]
+    assert isinstance(request, RunRequest)
+    assert (request.name, request.code) == ("renamed", "print('typed')\n")
+
+
+def test_a_press_with_what_is_no_python_starts_nothing(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="post_events.py")
+    monkeypatch.setattr(new_job, "code_editor", lambda *_, **__: "x = (\n")
+    clicked(app, "start")
+    assert face.calls == []
+    assert app.button(key="start").disabled and app.button(key="start").help.startswith("Line 1")

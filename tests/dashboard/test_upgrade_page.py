@@ -8,7 +8,7 @@ import pytest
 
 from dashboard import typed
 from dashboard.views import upgrade
-from dashboard.views.fork import drafts
+from dashboard.views.fork import drafts, form
 from pipelines.domain.requests import ResumeRequest, TakeRequest
 from pipelines.domain.versions import version
 from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
@@ -55,6 +55,15 @@ def test_changed_arguments_go_on_from_its_own_checkpoint(opened: Opener) -> None
     clicked(app, "upgrade_start")
     assert face.calls == [("resume", ResumeRequest(args=("--fast",)))]
     assert face.runs[JOB][-1].state.live
+
+
+def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    monkeypatch.setattr(form, "code_editor", lambda *_, **__: "print('typed')\n")
+    clicked(app, "upgrade_start")
+    assert face.calls == [("resume", ResumeRequest(code="print('typed')\n", args=("--fast",)))]
 
 
 def test_changed_code_from_a_savepoint_shows_its_plan(opened: Opener, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,7 +93,8 @@ class Lab:
         """SIGKILL for the driver and its JVM, as when the machine fails."""
         process = psutil.Process(driver.process.pid)
         for one in (*process.children(recursive=True), process):
-            one.kill()
+            with suppress(psutil.NoSuchProcess):  # a worker that has ended meanwhile
+                one.kill()
         driver.process.wait()
 
     def await_batch(self, driver: Driver, job: str, batch: int, query: str = "engagement") -> None:

@@ -64,28 +64,30 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
             manifest.version, "the savepoint", key, variant, lambda changed: _keep(manifest, _draft(manifest).changed(changed))
         )
     with right:
-        draft = _settled(manifest, draft, form.settings(manifest, variant, draft.with_parent))
+        drawn, draft = draft, _settled(manifest, draft, form.settings(manifest, variant, draft.with_parent))
         every = plans.outlooks(manifest, draft)
         plans.shown(manifest, next(one for one in every if one.variant.letter == variant.letter))
     why_not = plans.refused(every, draft)
     with slot:
         starting.shell(manifest, draft)
-        if st.button("Add variant", icon=":material/add:", key="fork_add", disabled=len(draft.variants) == len(drafts.LETTERS)):
+        if st.button("Add variant", icon=":material/add:", key=starting.ADD, disabled=len(draft.variants) == len(drafts.LETTERS)):
             _add(manifest, draft)
         wanted = starting.button(manifest, draft, why_not)
-    if wanted:
+    if wanted and not why_not:
         with left:
             starting.start(manifest, draft)
+    elif draft != drawn:
+        st.rerun()
 
 
 def _settled(manifest: Manifest, draft: Draft, typed: tuple[Variant, bool]) -> Draft:
-    """The draft with what the form says; what stands above the form is drawn again where that changed."""
+    """The draft with what the form says; what stands above the form is drawn again where that changed, but for when a button was pressed
+    with the last letter: to draw again would forget that."""
     variant, with_parent = typed
-    now = replace(draft.changed(variant), with_parent=with_parent)
-    if now != draft:
-        _keep(manifest, now)
+    now = _keep(manifest, replace(draft.changed(variant), with_parent=with_parent))
+    if now != draft and not any(st.session_state.get(key) for key in starting.BUTTONS):
         st.rerun()
-    return _keep(manifest, now)
+    return now
 
 
 def _chips(savepoint: Savepoint) -> list[str]:

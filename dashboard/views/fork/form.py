@@ -24,8 +24,10 @@ Keep = Callable[[Variant], object]
 
 
 def code(original: Version, whose: str, key: str, variant: Variant, keep: Keep) -> Variant:
-    """The editor below its bar; `whose` says what the original is (`the savepoint`). What was typed is kept, and drawn again with what
-    Python says about it."""
+    """The editor below its bar, and the variant with what was typed; `whose` says what the original is (`the savepoint`).
+
+    Who draws it keeps that, and draws it again with what Python says about it, once it has looked at its buttons: one of them is often
+    pressed with the last letter."""
     mode = _bar(original, whose, variant, keep)
     typed = code_editor(
         variant.code,
@@ -37,10 +39,7 @@ def code(original: Version, whose: str, key: str, variant: Variant, keep: Keep) 
         revision=variant.revision,
         label=f"Code of variant {variant.letter}",
     )
-    if typed != variant.code:
-        keep(replace(variant, code=typed))
-        st.rerun()
-    return variant
+    return replace(variant, code=typed)
 
 
 def _bar(original: Version, whose: str, variant: Variant, keep: Keep) -> str:

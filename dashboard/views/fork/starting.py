@@ -21,12 +21,15 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.requests import ExperimentRequest
 from pipelines.domain.savepoints import Manifest
 
+START, ADD = BUTTONS = ("fork_start", "fork_add")
+"""Keys of what is pressed when all is typed."""
+
 
 def button(manifest: Manifest, draft: Draft, why_not: str) -> bool:
     """The primary button; disabled with the reason on it where something would be refused, and while it is done."""
     why_not = why_not or (waiting.BUSY if waiting.is_asked(_starting(manifest)) else "")
     label = "Start experiment" if draft.is_experiment else "Start fork"
-    return st.button(label, type="primary", icon=":material/rocket_launch:", key="fork_start", disabled=bool(why_not), help=why_not or None)
+    return st.button(label, type="primary", icon=":material/rocket_launch:", key=START, disabled=bool(why_not), help=why_not or None)
 
 
 def start(manifest: Manifest, draft: Draft) -> None:
