@@ -170,13 +170,26 @@ class errors_shown(AbstractContextManager[None, bool]):
 @contextmanager
 def menu(key: str) -> Iterator[None]:
     """The button with three dots; inside, an `entry` for each of the things that are done less often."""
-    with st.popover("More", icon=":material/more_horiz:", key=key, help="More", on_change="rerun"):
+    named = f"{key}_{_turn(key)}"
+    with (
+        st.container(key=key, width="content"),
+        st.popover("More", icon=":material/more_horiz:", key=named, help="More", on_change="rerun"),
+    ):
         yield
 
 
 def entry(label: str, *, icon: str, key: str, of: str, help: str | None = None) -> bool:
     """A line of the menu `of`, which closes where it is pressed: it would cover the dialog that opens."""
-    return st.button(label, icon=icon, type="tertiary", key=key, help=help, on_click=st.session_state.update, args=({of: False},))
+    return st.button(label, icon=icon, type="tertiary", key=key, help=help, on_click=_close, args=(of,))
+
+
+def _turn(menu: str) -> int:
+    return int(st.session_state.get(f"{menu}_turn", 0))
+
+
+def _close(menu: str) -> None:
+    """The next one is another, and closed: a browser that is told to close one does so only if it was told before that it is open."""
+    st.session_state[f"{menu}_turn"] = _turn(menu) + 1
 
 
 def command(text: str, *, label: str = "", wide: bool = False) -> None:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from tests.browser.pages import opened
-from tests.browser.pressing import press
+from tests.browser.pressing import dialog, more, press
 from tests.browser.watching import Watched
 from tests.waiting import until
 
@@ -20,24 +20,29 @@ PARTS = 3
 
 
 class Network:
-    """What the server says reaches the page, or waits while it is `held`."""
+    """What the server says reaches the page, or waits while it is `held`; so does what the page asks for while it is `mute`."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self.held = False
+        self.held = self.mute = False
         self.asked = 0
+        self._unasked: list[str | bytes] = []
         self._waiting: list[str | bytes] = []
         self._send: Callable[[str | bytes], None] = lambda _: None
+        self._ask: Callable[[str | bytes], None] = lambda _: None
         page.route_web_socket(re.compile("/_stcore/stream$"), self._connected)
 
     def _connected(self, browser: WebSocketRoute) -> None:
         server = browser.connect_to_server()
-        self._send = browser.send
+        self._send, self._ask = browser.send, server.send
         server.on_message(self._said)
 
         def asks(message: str | bytes) -> None:
             self.asked += 1
-            server.send(message)
+            if self.mute:
+                self._unasked.append(message)
+            else:
+                self._ask(message)
 
         browser.on_message(asks)
 
@@ -59,7 +64,9 @@ class Network:
 
     def release(self) -> None:
         """All that waits arrives, in its order."""
-        self.held = False
+        self.held = self.mute = False
+        for message in self._unasked:
+            self._ask(message)
         for message in self._waiting:
             self._send(message)
 
@@ -75,6 +82,16 @@ def test_the_next_page_stays(watched: Watched, fakes: str) -> None:
     network.asked_again()
     expect(watched.page.locator(".cm-editor").first).to_be_visible()
     watched.rest()
+
+
+def test_a_menu_closes_where_it_is_pressed(watched: Watched, fakes: str) -> None:
+    """Also where that is pressed before the server has heard that the menu is open."""
+    network = Network(watched.page)
+    opened(watched, fakes, "job")
+    network.mute = True
+    press(more(watched.page), "Cancel at once…")
+    network.release()
+    dialog(watched.page, "Cancel at once?")
 
 
 def test_files_that_a_page_offered_outlast_it(watched: Watched, fakes: str) -> None:
