@@ -192,6 +192,13 @@ def _close(menu: str) -> None:
     st.session_state[f"{menu}_turn"] = _turn(menu) + 1
 
 
+def draw_again(changed: bool, *buttons: str) -> None:
+    """Draws the page anew where what was typed changed it; not yet where one of `buttons` (keys), to be looked at further down, was
+    pressed with the last letter: to draw again would forget that."""
+    if changed and not any(st.session_state.get(key) for key in buttons):
+        st.rerun()
+
+
 def command(text: str, *, label: str = "", wide: bool = False) -> None:
     """A command to copy, with the button that copies it; as wide as its text unless `wide`."""
     if label:

@@ -10,7 +10,7 @@ from dashboard.views import new_job_attach as attach
 from dashboard.views import new_job_form as form
 from dashboard.views.commands import commands
 from dashboard.views.new_job_form import Draft
-from dashboard.widgets import error_box, errors_shown, page_header
+from dashboard.widgets import draw_again, error_box, errors_shown, page_header
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.requests import RunRequest
 
@@ -34,15 +34,12 @@ def page() -> None:
     found: list[Diagnostic] = []
     with bar, errors_shown():
         draft = form.chosen(source)
-    drawn = draft
     with code_column, errors_shown():
         draft, found = _editor(draft) if draft else (None, [])
     with form_column, errors_shown():
         request = form.draw(draft) if draft else None
     with head, errors_shown():
         _head(request, found)
-    if draft != drawn and not st.session_state.get(START):
-        st.rerun()
 
 
 def _source() -> str:
@@ -86,14 +83,14 @@ def _equivalent(request: RunRequest) -> equivalents.Equivalent:
 
 
 def _editor(draft: Draft) -> tuple[Draft, list[Diagnostic]]:
-    """The code with what Python says about it: the draft with what was typed, which is kept, and what Python says of that. It is drawn
-    again once the button was looked at, which is often pressed with the last letter."""
+    """The code with what Python says about it: the draft with what was typed, which is kept, and what Python says of that."""
     found = _said(draft)
     typed = code_editor(draft.code, key="new_code", diagnostics=found, height=640, revision=draft.revision, label="Code of the new job")
     if typed == draft.code:
         return draft, found
     now = draft.typed(typed)
     form.keep(now)
+    draw_again(True, START)
     return now, _said(now)
 
 

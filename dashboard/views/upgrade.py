@@ -13,13 +13,14 @@ from dashboard.views.commands import commands
 from dashboard.views.fork import drafts, form
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resuming
-from dashboard.widgets import chip, empty_state, error_box, errors_shown, facts, page_header, section, state_chip
+from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section, state_chip
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.requests import ResumeRequest
 from pipelines.domain.savepoints import RestorePlan
 from pipelines.domain.versions import Version
 
+START = "upgrade_start"
 OWN = "Its own checkpoint"
 TEACHES = (
     "An upgrade goes on with the same job: its query id, its output, and its state, with code that you changed. It opens from the page of "
@@ -66,6 +67,7 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
     with right:
         savepoint, variant = _form(name, detail, key, variant)
         st.session_state[key] = variant
+        draw_again(variant.code != kept.code, START)
         outlook = _outlook(name, detail, original, savepoint, variant)
         _plan(detail, original, variant, outlook)
     with slot:
@@ -164,6 +166,4 @@ def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:
     if st.button("Back to the job", key="upgrade_back"):
         navigation.go("job", job=name)
     refused = outlook.why_not
-    return st.button(
-        "Start upgrade", type="primary", icon=":material/upgrade:", key="upgrade_start", disabled=bool(refused), help=refused or None
-    )
+    return st.button("Start upgrade", type="primary", icon=":material/upgrade:", key=START, disabled=bool(refused), help=refused or None)

@@ -27,7 +27,7 @@ def verify(parts: Parts, named: str, level: Trust) -> Verification:
     savepoint = savepoints.get(parts, named)
     if level is not Trust.PROVED:
         return _files(parts, savepoint, level)
-    wanted = operations.cancellable(parts, "prove" if level is Trust.PROVED else "verify", savepoint.job, savepoint.id)
+    wanted = operations.cancellable(parts, "prove", savepoint.job, savepoint.id)
     return operations.answered(parts, wanted, lambda ticket: _checked(parts, savepoint, level, wanted.id, ticket), _result)
 
 

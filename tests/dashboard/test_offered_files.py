@@ -13,7 +13,7 @@ WITHIN, AFTER = KEPT_SECONDS - 1.0, KEPT_SECONDS + 1.0
 
 
 class Offered:
-    """The files of one server at a clock that the test sets; `pages` scripts end at each moment."""
+    """The files of one server at a clock that the test sets; some scripts end at each moment."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -23,9 +23,9 @@ class Offered:
     def add(self, data: bytes) -> str:
         return self.files.add(data, "text/csv", PLACE, file_name="table.csv", is_for_static_download=True)
 
-    def at(self, moment: float, pages: int = 3) -> None:
+    def at(self, moment: float) -> None:
         self.now = moment
-        for _ in range(pages):
+        for _ in range(3):
             self.files.remove_orphaned_files()
 
     def there(self, url: str) -> bool:

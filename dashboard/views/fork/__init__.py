@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import formats, session, undo
 from dashboard.views.fork import drafts, form, plans, starting
 from dashboard.views.fork.drafts import Draft, Variant
-from dashboard.widgets import chip, command, empty_state, errors_shown, message_box, page_header, when
+from dashboard.widgets import chip, command, draw_again, empty_state, errors_shown, message_box, page_header, when
 from pipelines.domain.savepoints import Manifest, Savepoint
 
 TEACHES = (
@@ -81,12 +81,10 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
 
 
 def _settled(manifest: Manifest, draft: Draft, typed: tuple[Variant, bool]) -> Draft:
-    """The draft with what the form says; what stands above the form is drawn again where that changed, but for when a button was pressed
-    with the last letter: to draw again would forget that."""
+    """The draft with what the form says; what stands above the form is drawn again where that changed."""
     variant, with_parent = typed
     now = _keep(manifest, replace(draft.changed(variant), with_parent=with_parent))
-    if now != draft and not any(st.session_state.get(key) for key in starting.BUTTONS):
-        st.rerun()
+    draw_again(now != draft, starting.START, starting.ADD)
     return now
 
 

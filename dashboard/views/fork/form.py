@@ -26,8 +26,7 @@ Keep = Callable[[Variant], object]
 def code(original: Version, whose: str, key: str, variant: Variant, keep: Keep) -> Variant:
     """The editor below its bar, and the variant with what was typed; `whose` says what the original is (`the savepoint`).
 
-    Who draws it keeps that, and draws it again with what Python says about it, once it has looked at its buttons: one of them is often
-    pressed with the last letter."""
+    Who draws it keeps that, and draws it again with what Python says about it (`draw_again`)."""
     mode = _bar(original, whose, variant, keep)
     typed = code_editor(
         variant.code,

@@ -21,7 +21,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.requests import ExperimentRequest
 from pipelines.domain.savepoints import Manifest
 
-START, ADD = BUTTONS = ("fork_start", "fork_add")
+START, ADD = "fork_start", "fork_add"
 """Keys of what is pressed when all is typed."""
 
 
