@@ -20,10 +20,11 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this folder instead
     sys.path.insert(0, str(ROOT))
 
-from dashboard import assembly, downloads, left_pages, offered_files, session, shell  # noqa: E402
+from dashboard import assembly, downloads, session, shell  # noqa: E402
 from dashboard.guard import LOOPBACK, Guard  # noqa: E402
 from dashboard.served import serve_asset  # noqa: E402
-from pipelines.domain.errors import FACES, TidemarkError, Unavailable  # noqa: E402
+from dashboard.streamlit_fixes import left_pages, offered_files  # noqa: E402
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavailable  # noqa: E402
 
 WORKSPACE_VARIABLE = "TIDEMARK_WORKSPACE"
 GRACE_SECONDS = 5
@@ -77,7 +78,7 @@ def main(host: str, port: int, workspace: str, example: bool) -> int:
                 _serve(bound, settings)
     except TidemarkError as error:
         print(f"{error.message}\n{error.hint}", file=sys.stderr)
-        return FACES[error.group][1]
+        return STATUS_AND_EXIT_CODES[error.group][1]
     except KeyboardInterrupt:
         print("Tidemark has stopped; running jobs go on.", file=sys.stderr)
     return 0

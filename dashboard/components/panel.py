@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard.figures import Chart, TimeMark
+from dashboard.drawing.figures import Chart, TimeMark
 from dashboard.served import PLOTLY, asset_url, module_loader
 
 # Streamlit takes text of a single line for a path; hence the comment.

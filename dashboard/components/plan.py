@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import formats
-from dashboard.plan_graph import as_json, picture
+from dashboard.drawing.plan_graph import as_json, picture
 from dashboard.served import asset_url, module_loader
 from pipelines.domain.plans import QueryPlan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dashboard.components.panel import panel
-from dashboard.families import Family
-from dashboard.lineage import tree_chart
+from dashboard.drawing.families import Family
+from dashboard.drawing.lineage import tree_chart
 
 
 def version_tree(

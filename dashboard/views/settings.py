@@ -9,8 +9,8 @@ import streamlit as st
 
 from dashboard import formats, session
 from dashboard.components.table import Cell, Column, Row, number, table
-from dashboard.views.attention import LITTLE_LEFT
 from dashboard.views.commands import commands, said
+from dashboard.views.overview.attention import LITTLE_LEFT
 from dashboard.widgets import chip, confirm, errors_shown, facts, page_header, section
 from pipelines.domain.about import About, Runtime, Server, Storage
 

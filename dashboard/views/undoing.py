@@ -6,7 +6,7 @@ from functools import partial
 
 from dashboard import session, undo
 from dashboard.views import operations
-from dashboard.views.experiments_reading import of_job
+from dashboard.views.experiments.reading import of_job
 from pipelines.domain.decisions import Choice
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.operations import Operation, OperationState

@@ -9,7 +9,7 @@ from fastapi import Depends, Path, Query, Request
 from pydantic import ConfigDict, with_config
 
 from pipelines.domain import requests, states
-from pipelines.domain.errors import FACES, Invalid, TidemarkError
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Invalid, TidemarkError
 from pipelines.domain.events import ACTOR_HEADER, actor_of
 from pipelines.domain.trust import Trust
 from pipelines.workspace.face import Face
@@ -80,7 +80,7 @@ def refusals(*kinds: type[TidemarkError]) -> dict[int | str, dict[str, Any]]:
     groups = ["invalid", *(kind.group for kind in kinds), "internal"]
     by_status: dict[int | str, list[str]] = {}
     for group in groups:
-        by_status.setdefault(FACES[group][0], []).append(group)
+        by_status.setdefault(STATUS_AND_EXIT_CODES[group][0], []).append(group)
     return {status: {"model": ErrorBody, "description": "Refused: " + " or ".join(said)} for status, said in by_status.items()}
 
 

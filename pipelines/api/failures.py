@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipelines.domain.errors import FACES, Invalid, NotFound, TidemarkError
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError
 
 log = logging.getLogger(__name__)
 
@@ -69,4 +69,4 @@ async def _no_such_route(request: Request, error: Exception) -> JSONResponse:
 def _answer(error: TidemarkError, status: int | None = None, headers: object = None) -> JSONResponse:
     """`error` with the status of its group, unless another one says more."""
     kept = dict(headers) if isinstance(headers, dict) else None
-    return JSONResponse(error.as_json(), status or FACES[error.group][0], kept)
+    return JSONResponse(error.as_json(), status or STATUS_AND_EXIT_CODES[error.group][0], kept)

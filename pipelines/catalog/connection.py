@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NewType, TypeAlias
 
-from pipelines.catalog.refusals import translated
+from pipelines.catalog.errors import translated
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

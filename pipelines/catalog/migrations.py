@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 
 from pipelines.catalog.connection import Catalog, Reader, Writer
-from pipelines.catalog.refusals import newer
+from pipelines.catalog.errors import newer
 from pipelines.catalog.tables import row
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from pipelines.catalog.connection import Reader, Writer
-from pipelines.catalog.refusals import damaged
+from pipelines.catalog.errors import damaged
 from pipelines.domain.errors import Corrupt
 from pipelines.storage import documents
 

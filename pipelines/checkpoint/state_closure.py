@@ -13,8 +13,8 @@ from pipelines.checkpoint.operators import Operator
 from pipelines.checkpoint.state_chain import Wanted, chain, lineage_chain
 from pipelines.checkpoint.state_files import Kind, LineageItem, StateFile, immutables, lineage, parse_all
 from pipelines.storage import copying, paths
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Entry, Storage
-from pipelines.storage.refusals import refusals
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -84,7 +84,7 @@ def _chain(storage: Storage, listing: Listing, wanted: Wanted) -> tuple[StateFil
 
 def lineage_of(storage: Storage, changelog: str) -> tuple[LineageItem, ...]:
     """The versions that the file at `changelog` builds on; raises Corrupt, Unsupported, NotFound."""
-    with copying.opened(storage, changelog) as stream, refusals(changelog):
+    with copying.opened(storage, changelog) as stream, typed_errors(changelog):
         return lineage(changelog, stream.read(HEAD_BYTES))
 
 

@@ -27,7 +27,7 @@ from pipelines.cli import (
     versions,
 )
 from pipelines.cli import annotations as annotated
-from pipelines.domain.errors import FACES
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES
 
 MEANINGS = {
     "internal": "something failed that was begun, or that nobody expected",
@@ -47,7 +47,7 @@ narration and errors (also with --json, which makes both JSON)."""
 
 
 def _epilog() -> str:
-    codes = sorted((code, group) for group, (_, code) in FACES.items())
+    codes = sorted((code, group) for group, (_, code) in STATUS_AND_EXIT_CODES.items())
     lines = "\n".join(f"  {code}  {group}: {MEANINGS[group]}" for code, group in codes)
     return f"\b\nExit codes:\n  0  done\n{lines}\n  130  interrupted: what was under way was cancelled, and what it made removed"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import typer
 
 from pipelines.cli import output
-from pipelines.domain.errors import FACES, TidemarkError, Unavailable
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavailable
 from pipelines.domain.events import COMMAND, SUPERVISOR
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def opened(ctx: typer.Context, workspace: Path | None, as_json: bool, *, rebuild
             yield Here(session, as_json)
     except TidemarkError as error:
         output.print_error(error, as_json=as_json)
-        raise typer.Exit(FACES[error.group][1]) from error
+        raise typer.Exit(STATUS_AND_EXIT_CODES[error.group][1]) from error
 
 
 @contextmanager

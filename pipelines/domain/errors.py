@@ -1,6 +1,6 @@
 """Errors, grouped by what a caller can do about them.
 
-Every error carries a stable `code` (for programs), a message (for people) and a `hint` (the next step). `FACES` is the one
+Every error carries a stable `code` (for programs), a message (for people) and a `hint` (the next step). `STATUS_AND_EXIT_CODES` is the one
 table that gives each group its HTTP status and its exit code.
 """
 
@@ -77,7 +77,7 @@ GROUPS: dict[str, type[TidemarkError]] = {
     kind.group: kind for kind in (Invalid, NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
 }
 
-FACES: dict[str, tuple[int, int]] = {
+STATUS_AND_EXIT_CODES: dict[str, tuple[int, int]] = {
     "invalid": (422, 2),
     "not_found": (404, 3),
     "already_exists": (409, 4),

@@ -12,11 +12,11 @@ from pipelines.domain.ids import QueryName, query_name
 from pipelines.domain.runs import QueryStarted, RunSpec
 from pipelines.driver import destinations, inputs, sinks, sources
 from pipelines.driver.destinations import Destination
-from pipelines.driver.expected import Expected
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
 from pipelines.driver.plans import Plans
+from pipelines.driver.query_names import ExpectedQueries
 from pipelines.driver.records import Records, say
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Queries:
         self._records = records
         self._plans = Plans(records)
         self._listening = Listening(records, self._plans.note, on_failure)
-        self._expected = Expected(spec, records)
+        self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
         self._lock = threading.Lock()
         self._started: list[Running] = []

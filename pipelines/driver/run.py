@@ -8,7 +8,7 @@ import runpy
 import traceback
 from pathlib import Path
 
-from pipelines.domain.errors import FACES, Conflict, Unsupported
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
 from pipelines.driver import commits, failures, intercept, lease, submit
 from pipelines.driver.failures import Failure
@@ -28,7 +28,7 @@ def run(folder: Path, now_ms: Clock) -> int:
         lease.hold_run(folder)
     except Conflict as refused:
         say(f"{refused.code}: {refused.message} {refused.hint}")
-        return FACES[refused.group][1]
+        return STATUS_AND_EXIT_CODES[refused.group][1]
     records = Records(folder, now_ms)
     try:
         spec = read_spec(folder)

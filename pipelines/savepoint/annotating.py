@@ -6,7 +6,7 @@ from pipelines.domain.annotations import ANNOTATION_FORMAT, Annotation, changed,
 from pipelines.domain.errors import Corrupt, Invalid, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.requests import AnnotateRequest
-from pipelines.savepoint import manifests, places
+from pipelines.savepoint import layout, manifests
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 
@@ -18,14 +18,14 @@ def annotate(library: Storage, savepoint: SavepointId, request: AnnotateRequest,
     """
     manifest = manifests.load(library, savepoint)
     made = changed(read(library, savepoint) or first(savepoint, manifest.label), request, now_ms)
-    manifests.write_beside(library, savepoint, places.ANNOTATION, documents.encode(made))
+    manifests.write_beside(library, savepoint, layout.ANNOTATION, documents.encode(made))
     return made
 
 
 def read(library: Storage, savepoint: SavepointId) -> Annotation | None:
     """None where nobody has annotated it; Corrupt, or Unsupported for a newer format."""
     try:
-        data = library.read(places.inside(savepoint, places.ANNOTATION))
+        data = library.read(layout.inside(savepoint, layout.ANNOTATION))
     except NotFound:
         return None
     return decode(data, savepoint)
@@ -33,7 +33,7 @@ def read(library: Storage, savepoint: SavepointId) -> Annotation | None:
 
 def decode(data: bytes, savepoint: SavepointId) -> Annotation:
     """The annotation in `data`, which lies beside the manifest of `savepoint`; raises like `read`."""
-    name = f"{places.ANNOTATION} of savepoint {savepoint}"
+    name = f"{layout.ANNOTATION} of savepoint {savepoint}"
     manifests.refuse_newer(data, name, ANNOTATION_FORMAT)
     found = documents.decode(Annotation, data, name)
     if found.savepoint != savepoint:

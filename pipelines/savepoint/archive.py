@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, Protocol, cast
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
-from pipelines.savepoint import manifests, places, sealing
-from pipelines.savepoint.sealing import Seal
+from pipelines.savepoint import checksums, layout, manifests
+from pipelines.savepoint.checksums import Seal
 from pipelines.savepoint.unpacking import Unpacked
 from pipelines.storage.protocol import Advance, unwatched
 
@@ -53,15 +53,15 @@ class Head:
 def head(manifest_data: bytes, seal_data: bytes, savepoint: SavepointId | None) -> Head:
     """Both documents, read and compared; Corrupt where the seal is not of this manifest, Unsupported for newer formats."""
     manifest = manifests.decode(manifest_data, savepoint)
-    seal = sealing.decode(seal_data, manifest.id)
-    if hashlib.sha256(manifest_data).hexdigest() != seal.files.get(places.MANIFEST):
-        raise damaged(places.MANIFEST, "is not what it was when it was sealed")
-    for path in sealing.sealed_files(manifest):
+    seal = checksums.decode(seal_data, manifest.id)
+    if hashlib.sha256(manifest_data).hexdigest() != seal.files.get(layout.MANIFEST):
+        raise damaged(layout.MANIFEST, "is not what it was when it was sealed")
+    for path in checksums.sealed_files(manifest):
         if path not in seal.files:
-            raise damaged(places.CHECKSUMS, f"has no checksum of {path}")
+            raise damaged(layout.CHECKSUMS, f"has no checksum of {path}")
     if len({file.path for file in manifest.files}) != len(manifest.files):
-        raise damaged(places.MANIFEST, "names a file twice")
-    return Head(manifest, seal, {places.MANIFEST: manifest_data, places.CHECKSUMS: seal_data})
+        raise damaged(layout.MANIFEST, "names a file twice")
+    return Head(manifest, seal, {layout.MANIFEST: manifest_data, layout.CHECKSUMS: seal_data})
 
 
 def damaged(path: str, message: str) -> Corrupt:
@@ -134,7 +134,7 @@ class Packed:
             self._tar = tarfile.open(fileobj=cast(BinaryIO, self._stream), mode="r|", bufsize=PIECE_BYTES)  # noqa: SIM115
             self._members = iter(self._tar)
         self._top, manifest_data = self._first()
-        seal_data = self._document(places.CHECKSUMS)
+        seal_data = self._document(layout.CHECKSUMS)
         self.head = head(manifest_data, seal_data, SavepointId(self._top))
         self._stream.allow(self.head.bytes + len(self.head.manifest.files) * OVERHEAD_BYTES + 2 * (DOCUMENT_BYTES + OVERHEAD_BYTES))
 
@@ -145,7 +145,7 @@ class Packed:
         """
         sizes = self.head.sizes
         missing = dict(sizes)
-        optional = {places.VERIFIED, places.PROGRESS, places.ANNOTATION}
+        optional = {layout.VERIFIED, layout.PROGRESS, layout.ANNOTATION}
         for info in self._each():
             path = self._inner(info)
             if path in optional:
@@ -166,7 +166,7 @@ class Packed:
     def _first(self) -> tuple[str, bytes]:
         info = next(self._each(), None)
         top, _, rest = (info.name if info else "").partition("/")
-        if info is None or rest != places.MANIFEST or not top:
+        if info is None or rest != layout.MANIFEST or not top:
             raise Corrupt("import.not_a_savepoint", "The archive does not begin with a savepoint's manifest", "Name an exported savepoint.")
         self._refuse(info, rest, min(info.size, DOCUMENT_BYTES))
         return top, self._whole(info)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pipelines.domain.ids import SavepointId
-from pipelines.savepoint import places
+from pipelines.savepoint import layout
 from pipelines.storage import folders
 from pipelines.storage.protocol import Storage
 
-MARKS = (places.MAKING, places.DISPOSING)
+MARKS = (layout.MAKING, layout.DISPOSING)
 
 
 def discard(library: Storage, savepoint: SavepointId) -> None:
@@ -17,8 +17,8 @@ def discard(library: Storage, savepoint: SavepointId) -> None:
     2. everything else but the marks of who is at work;
     3. the marks, and what no list shows (unfinished writes, empty folders).
     """
-    marks = [places.inside(savepoint, name) for name in MARKS]
-    library.delete([places.inside(savepoint, places.MANIFEST)])  # 1
+    marks = [layout.inside(savepoint, name) for name in MARKS]
+    library.delete([layout.inside(savepoint, layout.MANIFEST)])  # 1
     library.delete([entry.path for entry in library.list(savepoint) if entry.path not in marks])  # 2
     library.delete(marks)  # 3
     folders.remove(library, savepoint)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import DisposePlan
-from pipelines.savepoint import leases, makers, manifests, places, space
+from pipelines.savepoint import layout, leases, manifests, process_marks, space
 from pipelines.savepoint.discarding import discard
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 
 
-def plan(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers.Lives = makers.lives) -> DisposePlan:
+def plan(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> DisposePlan:
     """What `dispose` would delete and free. A damaged savepoint can be disposed of too; NotFound where there is none."""
     entries = list(library.list(savepoint))
-    if not any(entry.path == places.inside(savepoint, places.MANIFEST) for entry in entries):
+    if not any(entry.path == layout.inside(savepoint, layout.MANIFEST) for entry in entries):
         manifests.load(library, savepoint)
     return DisposePlan(
         savepoint=savepoint,
@@ -25,7 +25,7 @@ def plan(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers.Li
     )
 
 
-def dispose(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers.Lives = makers.lives) -> DisposePlan:
+def dispose(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> DisposePlan:
     """Deletes `savepoint` and says what that was; Conflict (`savepoint.in_use`) while something is made from it.
 
     1. mark it, so that no lease is given from here on;
@@ -33,7 +33,7 @@ def dispose(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers
     3. delete it, the manifest first. A crash from here on is finished by `library.clean`.
     """
     planned = plan(library, savepoint, now_ms, lives)
-    mark = places.inside(savepoint, places.DISPOSING)
+    mark = layout.inside(savepoint, layout.DISPOSING)
     _mark(library, mark, now_ms)  # 1
     blockers = leases.held(library, savepoint, now_ms, lives)  # 2
     if blockers:
@@ -46,7 +46,7 @@ def dispose(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers
 def _mark(library: Storage, mark: str, now_ms: int) -> None:
     """A full storage must let go of what it is full of. No lease fits on it either, and without a manifest nothing is made."""
     try:
-        library.write(mark, documents.encode(makers.this_process(now_ms, "dispose")))
+        library.write(mark, documents.encode(process_marks.this_process(now_ms, "dispose")))
     except Unavailable as error:
         if error.code != "storage.full":
             raise

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import ExportPlan, Manifest, StoredFile
-from pipelines.savepoint import archive, completeness, leases, makers, manifests, places, sealing
+from pipelines.savepoint import archive, checksums, completeness, layout, leases, manifests, process_marks
 from pipelines.savepoint.addresses import Address, Open, address
-from pipelines.savepoint.sealing import Seal
+from pipelines.savepoint.checksums import Seal
 from pipelines.storage import copying, documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Storage
-from pipelines.storage.undoing import undone
+from pipelines.storage.rollback import rollback
 from pipelines.storage.watching import UNWATCHED, Watch
 
-LATER = (places.PROGRESS, places.VERIFIED, places.ANNOTATION)
+LATER = (layout.PROGRESS, layout.VERIFIED, layout.ANNOTATION)
 """What a savepoint may hold beside its files, its seal and its manifest, and takes along."""
 
 
@@ -56,7 +56,7 @@ def export(
     *,
     read_back: bool = False,
     open_at: Open = open_storage,
-    lives: makers.Lives = makers.lives,
+    lives: process_marks.Lives = process_marks.lives,
 ) -> None:
     """The savepoint at `to`, whole or not at all; with `read_back` also found intact there.
 
@@ -67,12 +67,12 @@ def export(
     with leases.lease(library, savepoint, f"export to {to.url}", now_ms, lives):
         manifest = _refused(library, savepoint, parent, to)
         watch.step("computing checksums", _bytes(manifest))
-        seal = sealing.seal(library, savepoint, now_ms, watch.advance)
-        with undone(lambda: _remove(parent, to), f"What was built at {to.url}"):
+        seal = checksums.seal(library, savepoint, now_ms, watch.advance)
+        with rollback(lambda: _remove(parent, to), f"What was built at {to.url}"):
             watch.step("compressing" if to.archive else "copying", _bytes(manifest))
             (_pack if to.archive else _copy)(library, manifest, seal, parent, to, watch)
         if read_back:
-            with undone(lambda: _withdraw(parent, to), to.url, "remove it by hand"):
+            with rollback(lambda: _withdraw(parent, to), to.url, "remove it by hand"):
                 watch.step("reading back", _bytes(manifest))
                 check(parent, to, manifest, seal, watch)
 
@@ -119,14 +119,14 @@ def _copy(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to:
     5. the name.
     """
     inside = to.staging or to.name
-    clones = [Clone(places.inside(manifest.id, file.path), paths.join(inside, file.path)) for file in manifest.files]
+    clones = [Clone(layout.inside(manifest.id, file.path), paths.join(inside, file.path)) for file in manifest.files]
     list(parent.clone(library, clones, watch.advance))  # 1
     beside = {paths.join(inside, name): data for name, data in _documents(library, manifest, seal)}
-    manifest_data = beside.pop(paths.join(inside, places.MANIFEST))
+    manifest_data = beside.pop(paths.join(inside, layout.MANIFEST))
     folders.put(parent, beside)  # 2
     folders.flush(parent, [clone.target for clone in clones], beside)
     _whole(parent, inside, [*manifest.files, *(StoredFile(path.removeprefix(f"{inside}/"), len(beside[path])) for path in beside)])  # 3
-    parent.write(paths.join(inside, places.MANIFEST), manifest_data)  # 4
+    parent.write(paths.join(inside, layout.MANIFEST), manifest_data)  # 4
     if to.staging:
         folders.rename(parent, to.staging, to.name)  # 5
 
@@ -136,11 +136,11 @@ def _pack(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to:
     built = paths.join(to.staging, to.name)
     with copying.writing(parent, built) as file, archive.packing(file) as tar:
         for name, data in _documents(library, manifest, seal):
-            archive.put_bytes(tar, places.inside(manifest.id, name), data, manifest.created_ms)
+            archive.put_bytes(tar, layout.inside(manifest.id, name), data, manifest.created_ms)
         for stored in manifest.files:
-            with copying.opened(library, places.inside(manifest.id, stored.path)) as stream:
+            with copying.opened(library, layout.inside(manifest.id, stored.path)) as stream:
                 content = archive.Checked(stream, seal.files[stored.path], watch.advance)
-                archive.put(tar, places.inside(manifest.id, stored.path), stored.bytes, manifest.created_ms, content)
+                archive.put(tar, layout.inside(manifest.id, stored.path), stored.bytes, manifest.created_ms, content)
     if to.staging:
         folders.rename(parent, built, to.name)
         folders.remove(parent, to.staging)
@@ -148,11 +148,11 @@ def _pack(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to:
 
 def _documents(library: Storage, manifest: Manifest, seal: Seal) -> Iterator[tuple[str, bytes]]:
     """Name -> content: the manifest and the seal first, as archives have them."""
-    yield places.MANIFEST, library.read(places.inside(manifest.id, places.MANIFEST))
-    yield places.CHECKSUMS, documents.encode(seal)
+    yield layout.MANIFEST, library.read(layout.inside(manifest.id, layout.MANIFEST))
+    yield layout.CHECKSUMS, documents.encode(seal)
     for name in LATER:
         try:
-            yield name, library.read(places.inside(manifest.id, name))
+            yield name, library.read(layout.inside(manifest.id, name))
         except NotFound:
             continue
 
@@ -168,10 +168,10 @@ def _whole(parent: Storage, inside: str, files: list[StoredFile]) -> None:
 
 def _checked_folder(parent: Storage, to: Target, manifest: Manifest, seal: Seal, watch: Watch) -> Seal:
     there = SavepointId(to.name)
-    manifest_data, seal_data = (parent.read(paths.join(to.name, name)) for name in (places.MANIFEST, places.CHECKSUMS))
+    manifest_data, seal_data = (parent.read(paths.join(to.name, name)) for name in (layout.MANIFEST, layout.CHECKSUMS))
     head = archive.head(manifest_data, seal_data, manifest.id)
-    files = sealing.sealed_files(manifest, seal)
-    now = sealing.checksums(parent, there, files, watch.advance)
+    files = checksums.sealed_files(manifest, seal)
+    now = checksums.checksums(parent, there, files, watch.advance)
     for path in files:
         if now[path] != seal.files[path]:
             raise archive.damaged(path, "is not what it was when it was sealed")
@@ -180,7 +180,7 @@ def _checked_folder(parent: Storage, to: Target, manifest: Manifest, seal: Seal,
 
 def _withdraw(parent: Storage, to: Target) -> None:
     """Removes what this very export has published: a copy that nobody may rely on."""
-    parent.delete([to.name if to.archive else paths.join(to.name, places.MANIFEST)])
+    parent.delete([to.name if to.archive else paths.join(to.name, layout.MANIFEST)])
     folders.remove(parent, to.name)
 
 
@@ -188,7 +188,7 @@ def _remove(parent: Storage, to: Target) -> None:
     """What is not published at `to`: all of the staging folder, or a folder that got no manifest."""
     if to.staging:
         folders.remove(parent, to.staging)
-    elif not to.archive and not folders.taken(parent, paths.join(to.name, places.MANIFEST)):
+    elif not to.archive and not folders.taken(parent, paths.join(to.name, layout.MANIFEST)):
         folders.remove(parent, to.name)
 
 

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from pipelines.checkpoint import compact_log, sink_log
 from pipelines.domain.ids import JobName
 from pipelines.domain.savepoints import Manifest, QueryImage
-from pipelines.savepoint import places
+from pipelines.savepoint import layout
 from pipelines.savepoint.sinks import plain
 from pipelines.storage import paths
 from pipelines.storage.opening import open_storage
@@ -45,8 +45,8 @@ class _Named:
 
 def log_names(manifest: Manifest, image: QueryImage) -> list[str]:
     """File names of the sink log that the savepoint holds for this query, without checksums; empty where it holds none."""
-    home = places.sink_log(image.query)
-    inner = [paths.name(path) for path in places.below([file.path for file in manifest.files], home)]
+    home = layout.sink_log(image.query)
+    inner = [paths.name(path) for path in layout.below([file.path for file in manifest.files], home)]
     return [name for name in inner if not name.startswith(".")]
 
 
@@ -89,7 +89,7 @@ def _names_up_to(batch: int) -> Iterator[str]:
 
 
 def _home(manifest: Manifest, image: QueryImage) -> str:
-    return places.inside(manifest.id, places.sink_log(image.query))
+    return layout.inside(manifest.id, layout.sink_log(image.query))
 
 
 def _at(root: str, named: Iterable[_Named], sink_path: str, job: JobName) -> History:

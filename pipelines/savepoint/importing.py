@@ -10,21 +10,32 @@ from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkEr
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint, StoredFile
 from pipelines.domain.trust import Trust, Verification
-from pipelines.savepoint import annotating, archive, arrivals, completeness, library, makers, places, progress_file, sealing, verify
+from pipelines.savepoint import (
+    annotating,
+    archive,
+    checksums,
+    completeness,
+    import_records,
+    layout,
+    library,
+    process_marks,
+    progress_file,
+    verify,
+)
 from pipelines.savepoint.addresses import Address, Open, address
 from pipelines.savepoint.archive import Head
 from pipelines.savepoint.discarding import discard
 from pipelines.storage import copying, documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Storage
-from pipelines.storage.undoing import undone
+from pipelines.storage.rollback import rollback
 from pipelines.storage.watching import UNWATCHED, Watch
 
 SMALL_BYTES = 4 * 1024 * 1024
 """Files up to this size are held in memory on their way; larger ones are streamed."""
 NOTHING = {"storage.not_found", "storage.not_a_file"}
 """What asking for a document answers where there is none, or no directory."""
-BESIDE = (places.PROGRESS, places.VERIFIED, places.ANNOTATION)
+BESIDE = (layout.PROGRESS, layout.VERIFIED, layout.ANNOTATION)
 """Documents that may come along with the manifest and the seal."""
 Claim = Callable[[Head], AbstractContextManager[None]]
 """Told the head before anything is written; while the block lasts nobody else imports that savepoint here."""
@@ -61,7 +72,7 @@ def bring(
 @contextmanager
 def opened(at: Address) -> Iterator[Source]:
     """What is at an address: a directory with a manifest, or an archive."""
-    if (manifest := _document(at, places.MANIFEST)) is not None:
+    if (manifest := _document(at, layout.MANIFEST)) is not None:
         yield Folder(at, manifest)
         return
     if next(iter(at.parent.list(at.name)), None) is not None:  # some storages open a folder like an empty file
@@ -93,18 +104,18 @@ def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch, url: str) -
     """
     head = source.head
     savepoint = head.manifest.id
-    mark = places.inside(savepoint, places.MAKING)
-    with undone(lambda: discard(shelf, savepoint), f"What was made of savepoint {savepoint}"):
-        folders.put(shelf, {mark: documents.encode(makers.this_process(now_ms, "import"))})  # 1
+    mark = layout.inside(savepoint, layout.MAKING)
+    with rollback(lambda: discard(shelf, savepoint), f"What was made of savepoint {savepoint}"):
+        folders.put(shelf, {mark: documents.encode(process_marks.this_process(now_ms, "import"))})  # 1
         source.bring(shelf, watch)  # 2
-        seal = places.inside(savepoint, places.CHECKSUMS)
-        folders.put(shelf, {seal: head.documents[places.CHECKSUMS]})  # 3
-        written = [places.inside(savepoint, file.path) for file in head.manifest.files]
+        seal = layout.inside(savepoint, layout.CHECKSUMS)
+        folders.put(shelf, {seal: head.documents[layout.CHECKSUMS]})  # 3
+        written = [layout.inside(savepoint, file.path) for file in head.manifest.files]
         folders.flush(shelf, written, [*written, seal])
         _whole(shelf, savepoint, head.manifest.files)
         _record(shelf, head, now_ms)  # 4
-        arrivals.write(shelf, savepoint, now_ms, url)
-        shelf.write(places.inside(savepoint, places.MANIFEST), head.documents[places.MANIFEST])  # 5
+        import_records.write(shelf, savepoint, now_ms, url)
+        shelf.write(layout.inside(savepoint, layout.MANIFEST), head.documents[layout.MANIFEST])  # 5
     with suppress(TidemarkError):  # 6: published all the same; a mark that stays is taken away by `library.clean`
         shelf.delete([mark])
 
@@ -114,10 +125,10 @@ class Folder:
 
     def __init__(self, at: Address, manifest: bytes) -> None:
         self._at = at
-        seal = _document(at, places.CHECKSUMS)
+        seal = _document(at, layout.CHECKSUMS)
         if seal is None:
             hint = "Export it (which computes them), or verify it in the workspace that it is in, then import it again."
-            raise Corrupt("import.no_checksums", f"{at.url} has no {places.CHECKSUMS}: nothing can be compared", hint)
+            raise Corrupt("import.no_checksums", f"{at.url} has no {layout.CHECKSUMS}: nothing can be compared", hint)
         self.head = archive.head(manifest, seal, None)
 
     def bring(self, shelf: Storage, watch: Watch) -> None:
@@ -127,14 +138,14 @@ class Folder:
         for path in folders.irregular(at.parent, [paths.join(at.name, file.path) for file in head.manifest.files]):
             raise archive.damaged(path, "is no plain file: links and devices have no place in an exported savepoint")
         watch.step("copying", head.bytes)
-        clones = [Clone(paths.join(at.name, file.path), places.inside(savepoint, file.path)) for file in head.manifest.files]
+        clones = [Clone(paths.join(at.name, file.path), layout.inside(savepoint, file.path)) for file in head.manifest.files]
         list(shelf.clone(at.parent, clones, watch.advance))
         for name in BESIDE:
             if (data := _document(at, name)) is not None:
                 _put_document(shelf, head, name, data)
         watch.step("comparing checksums", head.bytes)
-        files = [path for path in sealing.sealed_files(head.manifest, head.seal) if path != places.MANIFEST]
-        now = sealing.checksums(shelf, savepoint, files, watch.advance)
+        files = [path for path in checksums.sealed_files(head.manifest, head.seal) if path != layout.MANIFEST]
+        now = checksums.checksums(shelf, savepoint, files, watch.advance)
         for path in files:
             if now[path] != head.seal.files[path]:
                 raise archive.damaged(path, "is not what it was when it was sealed")
@@ -153,9 +164,9 @@ class Archive:
             if path in BESIDE:
                 _put_document(shelf, self.head, path, content.read())
             elif size <= SMALL_BYTES:
-                folders.put(shelf, {places.inside(self.head.manifest.id, path): _all(content)})
+                folders.put(shelf, {layout.inside(self.head.manifest.id, path): _all(content)})
             else:
-                with copying.writing(shelf, places.inside(self.head.manifest.id, path)) as file:
+                with copying.writing(shelf, layout.inside(self.head.manifest.id, path)) as file:
                     while piece := content.read(archive.PIECE_BYTES):
                         file.write(piece)
 
@@ -167,15 +178,15 @@ def _all(content: archive.Checked) -> bytes:
 def _put_document(shelf: Storage, head: Head, name: str, data: bytes) -> None:
     """What came along beside the files: kept if it is what it says, and the seal covers what proofs will rely on."""
     savepoint = head.manifest.id
-    if name == places.PROGRESS:
+    if name == layout.PROGRESS:
         progress_file.decode(data, savepoint)
         if name not in head.seal.files:
             raise archive.damaged(name, "has no checksum")
-    elif name == places.ANNOTATION:
+    elif name == layout.ANNOTATION:
         annotating.decode(data, savepoint)
     elif documents.decode(Verification, data, f"{name} of savepoint {savepoint}").savepoint != savepoint:
         raise archive.damaged(name, "is that of another savepoint")
-    folders.put(shelf, {places.inside(savepoint, name): data})
+    folders.put(shelf, {layout.inside(savepoint, name): data})
 
 
 def _record(shelf: Storage, head: Head, now_ms: int) -> None:
@@ -190,7 +201,7 @@ def _record(shelf: Storage, head: Head, now_ms: int) -> None:
         sealed_ms=head.seal.sealed_ms,
     )
     _, data = verify.joined(shelf, seen)
-    shelf.write(places.inside(head.manifest.id, places.VERIFIED), data)
+    shelf.write(layout.inside(head.manifest.id, layout.VERIFIED), data)
 
 
 def _whole(shelf: Storage, savepoint: SavepointId, files: tuple[StoredFile, ...]) -> None:

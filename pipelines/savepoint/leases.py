@@ -11,16 +11,18 @@ from contextlib import contextmanager
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import SavepointId
-from pipelines.savepoint import makers, places
+from pipelines.savepoint import layout, process_marks
 from pipelines.storage import documents, paths
 from pipelines.storage.protocol import Storage
 
 
 @contextmanager
-def lease(library: Storage, savepoint: SavepointId, target: str, now_ms: int, lives: makers.Lives = makers.lives) -> Iterator[None]:
+def lease(
+    library: Storage, savepoint: SavepointId, target: str, now_ms: int, lives: process_marks.Lives = process_marks.lives
+) -> Iterator[None]:
     """Holds `savepoint` for as long as `target` is made from it; Conflict where it is being disposed of, NotFound where it is gone."""
-    path = places.inside(savepoint, paths.join(places.LEASES, _name(target)))
-    library.write(path, documents.encode(makers.this_process(now_ms, target)))
+    path = layout.inside(savepoint, paths.join(layout.LEASES, _name(target)))
+    library.write(path, documents.encode(process_marks.this_process(now_ms, target)))
     try:
         _refuse_disposed(library, savepoint, now_ms, lives)
         yield
@@ -28,26 +30,26 @@ def lease(library: Storage, savepoint: SavepointId, target: str, now_ms: int, li
         library.delete([path])
 
 
-def held(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers.Lives = makers.lives) -> tuple[str, ...]:
+def held(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> tuple[str, ...]:
     """What is made from `savepoint` right now; leases of processes that are gone do not count."""
-    return tuple(maker.purpose for _, maker in _all(library, savepoint) if lives(maker, now_ms))
+    return tuple(mark.purpose for _, mark in _all(library, savepoint) if lives(mark, now_ms))
 
 
-def stale(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers.Lives = makers.lives) -> tuple[str, ...]:
+def stale(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> tuple[str, ...]:
     """Paths of the leases whose process is gone."""
-    return tuple(path for path, maker in _all(library, savepoint) if not lives(maker, now_ms))
+    return tuple(path for path, mark in _all(library, savepoint) if not lives(mark, now_ms))
 
 
-def _all(library: Storage, savepoint: SavepointId) -> Iterator[tuple[str, makers.Maker]]:
-    for entry in library.list(places.inside(savepoint, places.LEASES)):
-        maker = makers.read(library, entry.path)
-        if maker is not None:
-            yield entry.path, maker
+def _all(library: Storage, savepoint: SavepointId) -> Iterator[tuple[str, process_marks.ProcessMark]]:
+    for entry in library.list(layout.inside(savepoint, layout.LEASES)):
+        mark = process_marks.read(library, entry.path)
+        if mark is not None:
+            yield entry.path, mark
 
 
-def _refuse_disposed(library: Storage, savepoint: SavepointId, now_ms: int, lives: makers.Lives) -> None:
-    maker = makers.read(library, places.inside(savepoint, places.DISPOSING))
-    if maker is not None and lives(maker, now_ms):
+def _refuse_disposed(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives) -> None:
+    mark = process_marks.read(library, layout.inside(savepoint, layout.DISPOSING))
+    if mark is not None and lives(mark, now_ms):
         raise Conflict("savepoint.disposing", f"Savepoint {savepoint} is being disposed of", "Use another savepoint.")
 
 

@@ -8,7 +8,7 @@ from pipelines.domain.annotations import annotated
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest, Savepoint
-from pipelines.savepoint import annotating, arrivals, leases, makers, manifests, places
+from pipelines.savepoint import annotating, import_records, layout, leases, manifests, process_marks
 from pipelines.savepoint.discarding import discard
 from pipelines.storage import folders
 from pipelines.storage.protocol import Storage
@@ -55,7 +55,7 @@ def shelf(library: Storage) -> Shelf:
 def load(library: Storage, savepoint: SavepointId) -> Savepoint:
     """One savepoint, with what was written beside its manifest; raises NotFound, Corrupt, or Unsupported for a newer format."""
     taken = manifests.summary(library, manifest(library, savepoint), manifests.last_verification(library, savepoint))
-    return annotated(arrivals.arrived(taken, arrivals.read(library, savepoint)), annotating.read(library, savepoint))
+    return annotated(import_records.as_imported(taken, import_records.read(library, savepoint)), annotating.read(library, savepoint))
 
 
 def manifest(library: Storage, savepoint: SavepointId) -> Manifest:
@@ -63,7 +63,7 @@ def manifest(library: Storage, savepoint: SavepointId) -> Manifest:
     return manifests.load(library, savepoint)
 
 
-def clean(library: Storage, now_ms: int, lives: makers.Lives = makers.lives) -> Cleaned:
+def clean(library: Storage, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> Cleaned:
     """Removes what died halfway: savepoints never published, the rest of disposals, and unfinished writes in the others.
 
     What a living process works on stays. Only for a library that nobody writes to through another opening.
@@ -71,7 +71,7 @@ def clean(library: Storage, now_ms: int, lives: makers.Lives = makers.lives) -> 
     unfinished: list[SavepointId] = []
     disposed: list[SavepointId] = []
     for savepoint in _folders(library):
-        making, disposing = (makers.read(library, places.inside(savepoint, name)) for name in (places.MAKING, places.DISPOSING))
+        making, disposing = (process_marks.read(library, layout.inside(savepoint, name)) for name in (layout.MAKING, layout.DISPOSING))
         if any(mark is not None and lives(mark, now_ms) for mark in (making, disposing)):
             continue
         if not _published(library, savepoint):
@@ -81,7 +81,7 @@ def clean(library: Storage, now_ms: int, lives: makers.Lives = makers.lives) -> 
             discard(library, savepoint)
             disposed.append(savepoint)
         else:
-            library.delete([places.inside(savepoint, places.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
+            library.delete([layout.inside(savepoint, layout.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
             if not leases.held(library, savepoint, now_ms, lives):
                 folders.sweep(library, savepoint)
     return Cleaned(tuple(unfinished), tuple(disposed))
@@ -94,7 +94,7 @@ def _folders(library: Storage) -> list[SavepointId]:
 def _published(library: Storage, savepoint: SavepointId) -> bool:
     """Asked after the maker's mark was: publishing writes the manifest before that mark goes, so one of the two is always seen."""
     try:
-        library.read(places.inside(savepoint, places.MANIFEST))
+        library.read(layout.inside(savepoint, layout.MANIFEST))
     except NotFound:
         return False
     return True

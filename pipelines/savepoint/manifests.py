@@ -8,7 +8,7 @@ from pipelines.domain.errors import Corrupt, NotFound, Unsupported
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Savepoint
 from pipelines.domain.trust import Trust, Verification
-from pipelines.savepoint import places
+from pipelines.savepoint import layout
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 
@@ -16,7 +16,7 @@ from pipelines.storage.protocol import Storage
 def load(library: Storage, savepoint: SavepointId) -> Manifest:
     """The manifest of `savepoint`; raises NotFound, Corrupt, or Unsupported for a newer format."""
     try:
-        data = library.read(places.inside(savepoint, places.MANIFEST))
+        data = library.read(layout.inside(savepoint, layout.MANIFEST))
     except NotFound as error:
         raise NotFound("savepoint.not_found", f"There is no savepoint {savepoint!r}", "List the savepoints to see their ids.") from error
     return decode(data, savepoint)
@@ -26,7 +26,7 @@ def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
     """The manifest in `data`, which lies in the folder of `savepoint`; None for a folder that may have any name (an exported one)."""
     name = f"The manifest of savepoint {savepoint}" if savepoint else "The manifest"
     refuse_newer(data, name, MANIFEST_FORMAT)
-    manifest = places.trusted(documents.decode(Manifest, data, name), name)
+    manifest = layout.trusted(documents.decode(Manifest, data, name), name)
     if savepoint is not None and manifest.id != savepoint:
         raise Corrupt("savepoint.id", f"{name} is that of {manifest.id}", "Give the folder its own name back.")
     if not manifest.queries:
@@ -61,10 +61,10 @@ def summary(library: Storage, manifest: Manifest, found: Verification | None) ->
 def last_verification(library: Storage, savepoint: SavepointId) -> Verification | None:
     """The outcome in `verified.json`; None before the first verify."""
     try:
-        data = library.read(places.inside(savepoint, places.VERIFIED))
+        data = library.read(layout.inside(savepoint, layout.VERIFIED))
     except NotFound:
         return None
-    return documents.decode(Verification, data, f"{places.VERIFIED} of savepoint {savepoint}")
+    return documents.decode(Verification, data, f"{layout.VERIFIED} of savepoint {savepoint}")
 
 
 def write_beside(library: Storage, savepoint: SavepointId, name: str, data: bytes) -> None:
@@ -72,10 +72,10 @@ def write_beside(library: Storage, savepoint: SavepointId, name: str, data: byte
 
     Written first, then looked for: a disposal deletes the manifest before the rest, so one of the two sees the other.
     """
-    path = places.inside(savepoint, name)
+    path = layout.inside(savepoint, name)
     library.write(path, data)
     try:
-        library.read(places.inside(savepoint, places.MANIFEST))
+        library.read(layout.inside(savepoint, layout.MANIFEST))
     except NotFound as error:
         library.delete([path])
         hint = "Nothing is left to do for it."

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.domain.errors import NotFound, Unsupported
 from pipelines.domain.ids import QueryName, SavepointId
-from pipelines.savepoint import manifests, places
+from pipelines.savepoint import layout, manifests
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 
@@ -27,7 +27,7 @@ class Said:
 def read(library: Storage, savepoint: SavepointId) -> Mapping[QueryName, dict[str, Any]]:
     """Query -> Spark's progress event (`StreamingQueryProgress.json`); empty where none was kept. Raises Corrupt, Unsupported."""
     try:
-        data = library.read(places.inside(savepoint, places.PROGRESS))
+        data = library.read(layout.inside(savepoint, layout.PROGRESS))
     except NotFound:
         return {}
     return decode(data, savepoint).queries
@@ -35,7 +35,7 @@ def read(library: Storage, savepoint: SavepointId) -> Mapping[QueryName, dict[st
 
 def decode(data: bytes, savepoint: SavepointId) -> Said:
     """The document in `data`; raises Corrupt, or Unsupported for a newer format."""
-    name = f"{places.PROGRESS} of savepoint {savepoint}"
+    name = f"{layout.PROGRESS} of savepoint {savepoint}"
     found = documents.decode(Said, data, name)
     if found.format > PROGRESS_FORMAT:
         said = f"{name} has format {found.format}, the newest known is {PROGRESS_FORMAT}"
@@ -47,4 +47,4 @@ def write(library: Storage, savepoint: SavepointId, events: Mapping[QueryName, d
     """Keeps `events`; written once, before the savepoint is sealed, so that the seal covers it. Nothing is written of no events."""
     if events:
         said = Said(PROGRESS_FORMAT, savepoint, events)
-        manifests.write_beside(library, savepoint, places.PROGRESS, documents.encode(said))
+        manifests.write_beside(library, savepoint, layout.PROGRESS, documents.encode(said))

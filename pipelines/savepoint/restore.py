@@ -11,14 +11,14 @@ from pipelines.domain.errors import AlreadyExists, TidemarkError
 from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.savepoints import Manifest, RestorePlan, SinkPlan, StoredFile
 from pipelines.domain.trust import Damage
-from pipelines.savepoint import cloning, completeness, leases, makers, manifests, places, sinks, targets
-from pipelines.savepoint.beginnings import Beginning
+from pipelines.savepoint import cloning, completeness, layout, leases, manifests, process_marks, sinks, targets
+from pipelines.savepoint.gc_pause import gc_paused
+from pipelines.savepoint.restored_sinks import RestoredSink
 from pipelines.savepoint.targets import Fork, Resume, Scratch, Target
-from pipelines.savepoint.uncollected import uncollected
 from pipelines.storage import documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Storage
-from pipelines.storage.undoing import undone
+from pipelines.storage.rollback import rollback
 from pipelines.storage.watching import UNWATCHED, Watch
 
 __all__ = ["Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore"]
@@ -41,7 +41,7 @@ class Restored:
 def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: Open = open_storage) -> RestorePlan:
     """What `restore` would do. A sink that it would refuse has the action `refuse` in the plan."""
     manifest = manifests.load(library, savepoint)
-    begun = targets.sink_beginnings(library, manifest, target)
+    begun = targets.sinks_of(library, manifest, target)
     files = targets.files(library, manifest, target, begun)
     storage = open_target(_split(target.checkpoints)[0])
     decided = tuple(one.decision.plan for one in begun)
@@ -66,7 +66,7 @@ def restore(
     target: Target,
     now_ms: int,
     open_target: Open = open_storage,
-    lives: makers.Lives = makers.lives,
+    lives: process_marks.Lives = process_marks.lives,
     watch: Watch = UNWATCHED,
 ) -> Restored:
     """New checkpoints at `target.checkpoints`, whole or not at all.
@@ -79,15 +79,15 @@ def restore(
     storage = open_target(parent)
     if next(iter(storage.list(name)), None) is not None:
         raise AlreadyExists("restore.exists", f"{target.checkpoints} holds files already", "Restore into a directory that does not exist.")
-    with leases.lease(library, savepoint, target.checkpoints, now_ms, lives), uncollected():
+    with leases.lease(library, savepoint, target.checkpoints, now_ms, lives), gc_paused():
         manifest = manifests.load(library, savepoint)
         completeness.refuse(savepoint, _damages(library, manifest, target))
-        begun = targets.sink_beginnings(library, manifest, target)
+        begun = targets.sinks_of(library, manifest, target)
         sinks.refuse(one.decision for one in begun)
         return _make(library, manifest, target, begun, storage, name, now_ms, watch)
 
 
-def clean(parent: str, now_ms: int, lives: makers.Lives = makers.lives, open_target: Open = open_storage) -> tuple[str, ...]:
+def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.lives, open_target: Open = open_storage) -> tuple[str, ...]:
     """Removes restores below `parent` (a folder of checkpoints) whose maker died; returns the folders that were removed.
 
     One that was published stays, without the mark of its maker.
@@ -104,18 +104,18 @@ def clean(parent: str, now_ms: int, lives: makers.Lives = makers.lives, open_tar
     return tuple(f"{storage.url}/{name}" for name in dead)
 
 
-def _unmark(storage: Storage, now_ms: int, lives: makers.Lives) -> None:
+def _unmark(storage: Storage, now_ms: int, lives: process_marks.Lives) -> None:
     """Takes the mark of a dead maker out of what it had published."""
     for name in folders.children(storage):
-        mark = None if UNFINISHED in name else makers.read(storage, paths.join(name, places.MAKING))
+        mark = None if UNFINISHED in name else process_marks.read(storage, paths.join(name, layout.MAKING))
         if mark is not None and not lives(mark, now_ms):
-            storage.delete([paths.join(name, places.MAKING)])
+            storage.delete([paths.join(name, layout.MAKING)])
 
 
 def _remove_marked(storage: Storage, name: str) -> None:
     """Removes `name` if it has a maker's mark; the mark goes last, so that a removal which breaks off can be done again."""
-    mark = paths.join(name, places.MAKING)
-    if makers.read(storage, mark) is not None:
+    mark = paths.join(name, layout.MAKING)
+    if process_marks.read(storage, mark) is not None:
         storage.delete([entry.path for entry in storage.list(name) if entry.path != mark])
         folders.remove(storage, name)
 
@@ -124,7 +124,7 @@ def _make(
     library: Storage,
     manifest: Manifest,
     target: Target,
-    begun: Sequence[Beginning],
+    begun: Sequence[RestoredSink],
     storage: Storage,
     name: str,
     now_ms: int,
@@ -143,16 +143,16 @@ def _make(
     files = targets.files(library, manifest, target, begun)
     clones, written = files.clones, files.written
     folders.remove(storage, aside)
-    with undone(lambda: folders.remove(storage, aside), aside):
-        mark = documents.encode(makers.this_process(now_ms, f"restore {manifest.id}"))
-        folders.put(storage, {paths.join(aside, places.MAKING): mark})  # 1
+    with rollback(lambda: folders.remove(storage, aside), aside):
+        mark = documents.encode(process_marks.this_process(now_ms, f"restore {manifest.id}"))
+        folders.put(storage, {paths.join(aside, layout.MAKING): mark})  # 1
         copied = _clone(library, manifest, storage, aside, clones, watch)  # 2
         folders.put(storage, {paths.join(aside, path): data for path, data in written.items()})  # 3
         watch.step(cloning.SETTLING)
         _check(storage, aside, clones, written)  # 4
         folders.rename(storage, aside, name)  # 5
     with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
-        storage.delete([paths.join(name, places.MAKING)])
+        storage.delete([paths.join(name, layout.MAKING)])
     new_bytes = copied + sum(map(len, written.values()))
     return Restored(target.checkpoints, files.sink_logs, len(clones) + len(written), new_bytes)
 
@@ -160,7 +160,7 @@ def _make(
 def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, clones: Mapping[str, StoredFile], watch: Watch) -> int:
     """Bytes that were copied because they could not be linked."""
     files = list(clones.values())
-    wanted = [Clone(places.inside(manifest.id, file.path), paths.join(aside, path)) for path, file in clones.items()]
+    wanted = [Clone(layout.inside(manifest.id, file.path), paths.join(aside, path)) for path, file in clones.items()]
     cloning.begin(watch, cloning.copied_bytes(library, storage, files))
     return cloning.added_bytes(files, cloning.clone(library, storage, wanted, files, watch))
 
@@ -191,6 +191,6 @@ def _split(url: str) -> tuple[str, str]:
     return parent, name
 
 
-def _lives(storage: Storage, aside: str, now_ms: int, lives: makers.Lives) -> bool:
-    mark = makers.read(storage, paths.join(aside, places.MAKING))
+def _lives(storage: Storage, aside: str, now_ms: int, lives: process_marks.Lives) -> bool:
+    mark = process_marks.read(storage, paths.join(aside, layout.MAKING))
     return mark is not None and lives(mark, now_ms)

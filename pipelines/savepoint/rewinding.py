@@ -5,15 +5,15 @@ from __future__ import annotations
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import RestorePlan
 from pipelines.savepoint import cloning, restore, sinks
-from pipelines.savepoint.choosing import Point
-from pipelines.savepoint.gather import gather
-from pipelines.savepoint.image import JobImage
+from pipelines.savepoint.batch_choice import BatchChoice
+from pipelines.savepoint.contents import gather
+from pipelines.savepoint.source import JobSource
 from pipelines.savepoint.targets import Resume
 from pipelines.storage import folders
 from pipelines.storage.protocol import Storage
 
 
-def plan(job: JobImage, wanted: Point, target: Resume, library: Storage) -> RestorePlan:
+def plan(job: JobSource, wanted: BatchChoice, target: Resume, library: Storage) -> RestorePlan:
     """The plan of a resume from the savepoint that would be taken at `wanted`; raises what taking it raises."""
     gathered = gather(job, wanted)
     parts = [part for query in gathered for part in query.parts]

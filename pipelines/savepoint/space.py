@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.space import SavepointSpace, Space
-from pipelines.storage.nodes import Node, nodes
+from pipelines.storage.inodes import Inode, inodes
 from pipelines.storage.protocol import Storage
 
 
@@ -18,7 +18,7 @@ from pipelines.storage.protocol import Storage
 class Held:
     """The files that some folders hold: each once, with how many of its names are in them."""
 
-    names: Counter[Node]
+    names: Counter[Inode]
 
     @property
     def full_bytes(self) -> int:
@@ -33,7 +33,7 @@ class Held:
 
 def held(library: Storage, savepoint: SavepointId) -> Held:
     """What one savepoint holds, with its manifest and all that lies beside."""
-    return Held(Counter(nodes(library, savepoint)))
+    return Held(Counter(inodes(library, savepoint)))
 
 
 def space(library: Storage, savepoints: Sequence[SavepointId]) -> Space:
@@ -56,7 +56,7 @@ def frees_together(library: Storage, savepoints: Sequence[SavepointId]) -> int:
 
 
 def _together(each: Iterable[Held]) -> Held:
-    names: Counter[Node] = Counter()
+    names: Counter[Inode] = Counter()
     for one in each:
         names.update(one.names)
     return Held(names)

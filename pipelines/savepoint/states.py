@@ -8,7 +8,7 @@ from dataclasses import replace
 from pipelines.checkpoint import operators, variables
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage
 from pipelines.domain.states import StateTable
-from pipelines.savepoint import places
+from pipelines.savepoint import layout
 from pipelines.storage.protocol import Storage
 
 JOIN = "symmetricHashJoin"
@@ -65,7 +65,7 @@ def _table(manifest: Manifest, image: QueryImage, operator: Operator, store: str
 
 def _bytes(manifest: Manifest, image: QueryImage, operator: Operator, store: str) -> int:
     """Of a store's files in all partitions. The default store's lie right in the partition's folder, where others have one of their own."""
-    base = f"{places.checkpoint(image.query)}/{operators.folder(operator.id)}/"
+    base = f"{layout.checkpoint(image.query)}/{operators.folder(operator.id)}/"
     others = {f"/{name}/" for name in operator.stores if name != operators.DEFAULT_STORE}
     size = 0
     for file in manifest.files:
@@ -78,9 +78,9 @@ def _bytes(manifest: Manifest, image: QueryImage, operator: Operator, store: str
 
 def _variables(library: Storage, manifest: Manifest, image: QueryImage, operator: Operator) -> Sequence[variables.Variable]:
     """As the newest metadata of the operator names them; none where the checkpoint has no such metadata."""
-    base = f"{places.checkpoint(image.query)}/{operators.folder(operator.id)}/{operators.METADATA}/v2/"
+    base = f"{layout.checkpoint(image.query)}/{operators.folder(operator.id)}/{operators.METADATA}/v2/"
     numbers = [path for file in manifest.files if (path := file.path).startswith(base) and path.removeprefix(base).isdigit()]
     if not numbers:
         return ()
     newest = max(numbers, key=lambda path: int(path.removeprefix(base)))
-    return variables.parse(newest, library.read(places.inside(manifest.id, newest)))
+    return variables.parse(newest, library.read(layout.inside(manifest.id, newest)))

@@ -12,15 +12,15 @@ from pipelines.checkpoint import damage
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Reason, Savepoint, StoredFile, TakePlan
-from pipelines.savepoint import cloning, completeness, makers, manifests, places
-from pipelines.savepoint.choosing import OfBatch, Point
+from pipelines.savepoint import cloning, completeness, layout, manifests, process_marks
+from pipelines.savepoint.batch_choice import BatchChoice, OfBatch
+from pipelines.savepoint.contents import Part, QueryContents, gather
 from pipelines.savepoint.discarding import discard
-from pipelines.savepoint.gather import Gathered, Part, gather
-from pipelines.savepoint.image import JobImage
-from pipelines.savepoint.uncollected import uncollected
+from pipelines.savepoint.gc_pause import gc_paused
+from pipelines.savepoint.source import JobSource
 from pipelines.storage import documents, folders
 from pipelines.storage.protocol import Clone, Storage
-from pipelines.storage.undoing import undone
+from pipelines.storage.rollback import rollback
 from pipelines.storage.watching import UNWATCHED, Watch
 
 TRIES = 5
@@ -39,7 +39,7 @@ class Naming:
     label: str = ""
 
 
-def plan(job: JobImage, wanted: Point, library: Storage) -> TakePlan:
+def plan(job: JobSource, wanted: BatchChoice, library: Storage) -> TakePlan:
     """What `take` would do now. Raises Conflict `savepoint.no_batch`, NotFound `savepoint.not_retained`, Invalid, Corrupt."""
     gathered = gather(job, wanted)
     parts = [part for query in gathered for part in query.parts]
@@ -56,8 +56,8 @@ def plan(job: JobImage, wanted: Point, library: Storage) -> TakePlan:
 
 
 def take(
-    job: JobImage,
-    wanted: Point,
+    job: JobSource,
+    wanted: BatchChoice,
     library: Storage,
     naming: Naming,
     watch: Watch = UNWATCHED,
@@ -75,7 +75,7 @@ def take(
     vanished: TidemarkError | None = None
     for _ in range(TRIES):
         try:
-            with uncollected():
+            with gc_paused():
                 return _make(job, gather(job, wanted), library, naming, lambda: (clock() - began) * 1000, watch)
         except (NotFound, Corrupt) as error:
             if error.code not in VANISHED:
@@ -85,7 +85,7 @@ def take(
 
 
 def _make(
-    job: JobImage, gathered: Sequence[Gathered], library: Storage, naming: Naming, took_ms: Callable[[], float], watch: Watch
+    job: JobSource, gathered: Sequence[QueryContents], library: Storage, naming: Naming, took_ms: Callable[[], float], watch: Watch
 ) -> Savepoint:
     """The order of the steps is the correctness: all before 5 is invisible to readers, and undone on an error.
 
@@ -97,17 +97,17 @@ def _make(
     6. take the maker's mark away.
     """
     parts = [part for query in gathered for part in query.parts]
-    mark = places.inside(naming.id, places.MAKING)
-    with undone(lambda: discard(library, naming.id), f"What was made of savepoint {naming.id}"):
-        folders.put(library, {mark: documents.encode(makers.this_process(naming.now_ms, "take"))})  # 1
+    mark = layout.inside(naming.id, layout.MAKING)
+    with rollback(lambda: discard(library, naming.id), f"What was made of savepoint {naming.id}"):
+        folders.put(library, {mark: documents.encode(process_marks.this_process(naming.now_ms, "take"))})  # 1
         cloned = _clone(parts, library, naming.id, watch)  # 2
         written = _written(job, parts)
-        folders.put(library, {places.inside(naming.id, path): data for path, data in written.items()})  # 3
+        folders.put(library, {layout.inside(naming.id, path): data for path, data in written.items()})  # 3
         files = _files(job, parts)
         watch.step(cloning.SETTLING)
         completeness.settle(library, naming.id, files, written)  # 4
         manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms())
-        library.write(places.inside(naming.id, places.MANIFEST), documents.encode(manifest))  # 5
+        library.write(layout.inside(naming.id, layout.MANIFEST), documents.encode(manifest))  # 5
     with suppress(TidemarkError):  # 6: published all the same; a mark that stays is taken away by `library.clean`
         library.delete([mark])
     return manifests.summary(library, manifest, None)
@@ -142,20 +142,20 @@ def _put(written: Mapping[str, bytes]) -> Done:
     return Done(Counter(written=len(written)), sum(len(data) for data in written.values()))
 
 
-def _written(job: JobImage, parts: Iterable[Part]) -> dict[str, bytes]:
+def _written(job: JobSource, parts: Iterable[Part]) -> dict[str, bytes]:
     """All that is written rather than cloned: the made files of each part, and the version's code."""
     made = {path: data for part in parts for path, data in part.write.items()}
-    return made | {places.code(job.version.script): job.version.code.encode()}
+    return made | {layout.code(job.version.script): job.version.code.encode()}
 
 
-def _files(job: JobImage, parts: Sequence[Part]) -> tuple[StoredFile, ...]:
+def _files(job: JobSource, parts: Sequence[Part]) -> tuple[StoredFile, ...]:
     cloned = [file for part in parts for file in part.cloned]
     written = [StoredFile(path, len(data)) for path, data in _written(job, parts).items()]
     return tuple(sorted(cloned + written, key=lambda file: file.path))
 
 
 def _manifest(
-    job: JobImage, gathered: Sequence[Gathered], naming: Naming, files: tuple[StoredFile, ...], done: Done, took_ms: float
+    job: JobSource, gathered: Sequence[QueryContents], naming: Naming, files: tuple[StoredFile, ...], done: Done, took_ms: float
 ) -> Manifest:
     """The manifest; its own size counts among the new bytes, to within the digits of that very number."""
     manifest = Manifest(
@@ -177,7 +177,7 @@ def _manifest(
     return replace(manifest, new_bytes=done.new_bytes + len(documents.encode(manifest)))
 
 
-def _moving(job: JobImage, wanted: Point) -> Unavailable:
+def _moving(job: JobSource, wanted: BatchChoice) -> Unavailable:
     return Unavailable(
         "savepoint.moving",
         f"Spark deleted files of {job.job} while they were read, {TRIES} times in a row",

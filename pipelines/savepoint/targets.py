@@ -9,8 +9,8 @@ from pipelines.checkpoint import metadata, relocation
 from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.versions import Version
-from pipelines.savepoint import beginnings, places
-from pipelines.savepoint.beginnings import SINK_LOGS, Beginning
+from pipelines.savepoint import layout, restored_sinks
+from pipelines.savepoint.restored_sinks import SINK_LOGS, RestoredSink
 from pipelines.savepoint.sinks import Arguments
 from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
@@ -60,27 +60,27 @@ class Files:
     """Query -> absolute directory of the log to carry into its file sink, for queries whose sink has one."""
 
 
-def sink_beginnings(library: Storage, manifest: Manifest, target: Target) -> tuple[Beginning, ...]:
+def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[RestoredSink, ...]:
     """How each query's sink begins; raises Invalid for a choice that there is not."""
     if isinstance(target, Scratch):
         return ()
     if isinstance(target, Resume):
-        return beginnings.of_resume(manifest)
+        return restored_sinks.of_resume(manifest)
     arguments = Arguments(manifest.version.args, target.version.args, target.parent_output)
-    return beginnings.of_fork(library, manifest, arguments, target.sinks)
+    return restored_sinks.of_fork(library, manifest, arguments, target.sinks)
 
 
-def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[Beginning]) -> Files:
+def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[RestoredSink]) -> Files:
     """All files of a restore: a fork's own query ids and what names the place of its checkpoint are made, sink logs as they begin."""
     anew = {path: (image, inner) for image in manifest.queries for path, inner in _anew(manifest, image, target).items()}
     made = {path: _content(library, manifest, image, target, inner) for path, (image, inner) in anew.items()}
     gone = anew.keys() | {paths.join(paths.parent(path), f".{paths.name(path)}.crc") for path in anew}
-    moves = {path: file for image in manifest.queries for path, file in _below(manifest, places.checkpoint(image.query), image.query)}
+    moves = {path: file for image in manifest.queries for path, file in _below(manifest, layout.checkpoint(image.query), image.query)}
     logs = {one.image.query: one for one in begun if one.logged}
     for query, begin in logs.items():
         home = f"{SINK_LOGS}/{query}"
         made |= {paths.join(home, name): data for name, data in begin.written.items()}
-        moves |= dict(_below(manifest, places.sink_log(query), home)) if begin.as_it_is else {}
+        moves |= dict(_below(manifest, layout.sink_log(query), home)) if begin.as_it_is else {}
     checkpoints = target.checkpoints.rstrip("/")
     clones = {path: file for path, file in moves.items() if path not in gone}
     return Files(clones, made, {query: f"{checkpoints}/{SINK_LOGS}/{query}" for query in logs})
@@ -89,13 +89,13 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
 def _content(library: Storage, manifest: Manifest, image: QueryImage, target: Target, inner: str) -> bytes:
     if inner == metadata.FILE and not isinstance(target, Resume):
         return metadata.serialized(metadata.QueryMetadata(target.new_query_id()))
-    data = library.read(places.inside(manifest.id, paths.join(places.checkpoint(image.query), inner)))
+    data = library.read(layout.inside(manifest.id, paths.join(layout.checkpoint(image.query), inner)))
     return relocation.relocated(inner, data, f"{target.checkpoints.rstrip('/')}/{image.query}")
 
 
 def _anew(manifest: Manifest, image: QueryImage, target: Target) -> Mapping[str, str]:
     """Path below the new checkpoints -> path in the query's checkpoint."""
-    inner = [path for path, _ in _below(manifest, places.checkpoint(image.query), "")]
+    inner = [path for path, _ in _below(manifest, layout.checkpoint(image.query), "")]
     wanted = [path for path in inner if relocation.names_its_place(path) or (path == metadata.FILE and not isinstance(target, Resume))]
     return {paths.join(image.query, path): path for path in wanted}
 

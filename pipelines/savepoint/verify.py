@@ -9,7 +9,7 @@ from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage, Trust, Verification, added, kept
-from pipelines.savepoint import completeness, manifests, places, sealing
+from pipelines.savepoint import checksums, completeness, layout, manifests
 from pipelines.storage import documents
 from pipelines.storage.protocol import Advance, Storage, unwatched
 
@@ -43,7 +43,7 @@ def record(library: Storage, found: Verification) -> Verification:
     Raises NotFound where the savepoint was disposed of meanwhile.
     """
     answer, data = joined(library, found)
-    manifests.write_beside(library, found.savepoint, places.VERIFIED, data)
+    manifests.write_beside(library, found.savepoint, layout.VERIFIED, data)
     return answer
 
 
@@ -68,14 +68,14 @@ def _complete(library: Storage, manifest: Manifest, asked: Trust, now_ms: int) -
 
 
 def _intact(library: Storage, manifest: Manifest, complete: Verification, advance: Advance) -> Verification:
-    seal = sealing.read(library, manifest.id)
+    seal = checksums.read(library, manifest.id)
     if seal is None:
-        made = sealing.seal(library, manifest.id, complete.at_ms, advance)
+        made = checksums.seal(library, manifest.id, complete.at_ms, advance)
         return replace(complete, reached=Trust.INTACT, sealed_ms=made.sealed_ms)
-    files = sealing.sealed_files(manifest, seal)
-    damages = _differences(files, seal, sealing.checksums(library, manifest.id, files, advance))
+    files = checksums.sealed_files(manifest, seal)
+    damages = _differences(files, seal, checksums.checksums(library, manifest.id, files, advance))
     return replace(complete, reached=None if damages else Trust.INTACT, damages=tuple(damages), sealed_ms=seal.sealed_ms)
 
 
-def _differences(files: Sequence[str], seal: sealing.Seal, now: dict[str, str]) -> list[Damage]:
+def _differences(files: Sequence[str], seal: checksums.Seal, now: dict[str, str]) -> list[Damage]:
     return [Damage(path, "checksum", "is not what it was when it was sealed") for path in files if seal.files.get(path) != now[path]]

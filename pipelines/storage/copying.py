@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from pipelines.domain.errors import TidemarkError
-from pipelines.storage import guarding, paths
+from pipelines.storage import file_objects, paths
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, How, Storage, unwatched
-from pipelines.storage.refusals import refusals
 
 BUFFER_BYTES = 4 * 1024 * 1024
 FICLONE = 0x40049409
@@ -68,10 +68,10 @@ def published(target: str, path: str) -> Iterator[BinaryIO]:
     What the system refuses is raised as the storage's refusal of `path`; what the block raises goes on as it is. Nothing is left of either.
     """
     aside = paths.temporary(target)
-    file = guarding.opened(aside, "xb", path)
+    file = file_objects.opened(aside, "xb", path)
     try:
-        yield guarding.unfinished(file, path)
-        with refusals(path):
+        yield file_objects.unfinished(file, path)
+        with typed_errors(path):
             file.flush()
             os.fsync(file.fileno())
             file.close()
@@ -119,7 +119,7 @@ def _link_over(source: str, target: str) -> bool:
 
 def copy(source: str, target: str, path: str, advance: Advance = unwatched) -> How:
     """`source` as `target` with blocks of its own, or shared ones where the file system has reflinks."""
-    with guarding.opened(source, "rb", path) as stream, published(target, path) as written:
+    with file_objects.opened(source, "rb", path) as stream, published(target, path) as written:
         try:
             fcntl.ioctl(written.fileno(), FICLONE, stream.fileno())
         except OSError as error:

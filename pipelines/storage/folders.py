@@ -14,9 +14,9 @@ from typing import Protocol, runtime_checkable
 
 from pipelines.domain.errors import NotFound
 from pipelines.storage import copying, parallel, paths
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Clone, How, Storage
-from pipelines.storage.refusals import refusals
-from pipelines.storage.undoing import undone
+from pipelines.storage.rollback import rollback
 
 THREADS = 8
 REMOVALS = 10
@@ -69,7 +69,7 @@ def children(storage: Storage, folder: str = "") -> list[str]:
         prefix = f"{folder}/" if folder else ""
         inner = (entry.path[len(prefix) :] for entry in storage.list(folder))
         return sorted({path.partition("/")[0] for path in inner if "/" in path})
-    with refusals(folder or storage.url):
+    with typed_errors(folder or storage.url):
         try:
             return sorted(item.name for item in os.scandir(_at(storage, folder)) if item.is_dir(follow_symlinks=False))
         except (FileNotFoundError, NotADirectoryError):
@@ -83,7 +83,7 @@ def put(storage: Storage, files: Mapping[str, bytes]) -> None:
         return
     _require(storage)
     for path, data in files.items():
-        with refusals(path):
+        with typed_errors(path):
             _put(_at(storage, path), data)
     _require(storage)
 
@@ -123,11 +123,11 @@ def rename(storage: Storage, old: str, new: str) -> None:
     """
     if local(storage):
         _require(storage)
-        with refusals(new):
+        with typed_errors(new):
             os.rename(_at(storage, old), _at(storage, new))
             copying.sync_folder(_at(storage, paths.parent(new)))
         return
-    with undone(lambda: remove(storage, new), f"What was made of {new}"):
+    with rollback(lambda: remove(storage, new), f"What was made of {new}"):
         _move(storage, old, new)
 
 
@@ -147,7 +147,7 @@ def remove(storage: Storage, folder: str) -> None:
     if not local(storage):
         storage.delete([entry.path for entry in storage.list(folder)])
         return
-    with refusals(folder):
+    with typed_errors(folder):
         _remove_tree(_at(storage, folder))
 
 
@@ -169,7 +169,7 @@ def taken(storage: Storage, path: str) -> bool:
     """Whether a file, or a folder that is not empty, has this name."""
     if local(storage):
         full = _at(storage, path)
-        with refusals(path):
+        with typed_errors(path):
             return bool(os.listdir(full)) if os.path.isdir(full) and not os.path.islink(full) else os.path.lexists(full)
     if next(iter(storage.list(path)), None) is not None:
         return True
@@ -210,7 +210,7 @@ def _at(storage: Storage, folder: str) -> str:
 
 def _sync_all(storage: Storage, wanted: Iterable[str]) -> None:
     for path in wanted:
-        with refusals(path or storage.url):
+        with typed_errors(path or storage.url):
             copying.sync_folder(_at(storage, path))
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipelines.domain.errors import NotFound, Unavailable
-from pipelines.storage import copying, guarding, parallel, paths
+from pipelines.storage import copying, file_objects, parallel, paths
+from pipelines.storage.errors import translated, typed_errors
 from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
-from pipelines.storage.refusals import refusals, translated
 
 COPY_THREADS = 8
 LINK_THREADS = 2
@@ -73,23 +73,23 @@ class LocalStorage:
         """`path` opened for reading, for files too large to hold."""
         full = self._at(path)
         with self._required():
-            return guarding.opened(full, "rb", path)
+            return file_objects.opened(full, "rb", path)
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
         """A file that becomes `path`, whole and on disk, when the block ends well; nothing is left of it when the block raises."""
         target = self._at(path)
-        with refusals(path):
+        with typed_errors(path):
             self._make_folders([os.path.dirname(target)])
         with self._required(), copying.published(target, path) as file:
             yield file
-        with self._required(), refusals(path):
+        with self._required(), typed_errors(path):
             copying.sync_folder(os.path.dirname(target))
 
     def list(self, folder: str = "") -> Iterator[Entry]:
         top = self._at(folder) if folder else self._root
         self.require()
-        with refusals(folder or self._root):
+        with typed_errors(folder or self._root):
             yield from _walk(top, f"{folder}/" if folder else "")
 
     def write(self, path: str, data: bytes) -> None:
@@ -101,7 +101,7 @@ class LocalStorage:
         if isinstance(source, LocalStorage):
             sources, names = source._all_at([path for path, _ in files]), [name for _, name in files]
             return self._clone_local(list(zip(sources, targets, names, strict=True)), advance)
-        with refusals(self._root):
+        with typed_errors(self._root):
             self._make_folders(_folders(targets))
         with self._required():
             halt = parallel.Halt()
@@ -128,7 +128,7 @@ class LocalStorage:
     def delete(self, paths_: Iterable[str]) -> None:
         folders: set[str] = set()
         for path in paths_:
-            with refusals(path):
+            with typed_errors(path):
                 _unlink(self._at(path))
             folders.update(paths.ancestors(path))
         self._prune(folders)
@@ -138,13 +138,13 @@ class LocalStorage:
         top = self._at(folder) if folder else self._root
         left = [f"{place}/{name}" for place, _, names in os.walk(top) for name in names if paths.is_temporary(name)]
         for path in left:
-            with refusals(path):
+            with typed_errors(path):
                 _unlink(path)
         return len(left)
 
     def _prune(self, folders: set[str]) -> None:
         for folder in sorted(folders, key=lambda path: path.count("/"), reverse=True):
-            with refusals(folder):
+            with typed_errors(folder):
                 _remove_empty(self._at(folder))
 
 
@@ -164,7 +164,7 @@ def _linked(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
 
 def _link_all(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
     linked = []
-    with refusals(pairs[0][2] if pairs else ""):
+    with typed_errors(pairs[0][2] if pairs else ""):
         for folder in sorted(_folders(target for _, target, _ in pairs)):
             _make_folder(folder)
     for source, target, name in pairs:

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 from pipelines.domain.errors import Invalid, Unsupported
-from pipelines.storage import copying, guarding, parallel, paths
+from pipelines.storage import copying, file_objects, parallel, paths
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
-from pipelines.storage.refusals import refusals
 
 STREAMS = 8
 WHOLE_PUT = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "wasbs", "adl", "oci", "oss"}
@@ -38,26 +38,26 @@ class FsspecStorage:
         return f"{self._root}/{paths.relative(path)}"
 
     def read(self, path: str) -> bytes:
-        with refusals(path):
+        with typed_errors(path):
             return bytes(self._fs.cat_file(self._at(path)))
 
     def stream(self, path: str) -> BinaryIO:
         """`path` opened for reading, for files too large to hold."""
-        with refusals(path):
-            return guarding.guarded(self._fs.open(self._at(path), "rb"), path)
+        with typed_errors(path):
+            return file_objects.guarded(self._fs.open(self._at(path), "rb"), path)
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
         """A file that becomes `path`, whole, when the block ends well; nothing is left of it when the block raises."""
         with self._published(path) as target:
-            with refusals(path):
+            with typed_errors(path):
                 file = self._fs.open(target, "wb")
             try:
-                yield guarding.unfinished(file, path)
+                yield file_objects.unfinished(file, path)
             except BaseException:
                 _discard(file)
                 raise
-            with refusals(path):
+            with typed_errors(path):
                 file.close()
 
     def list(self, folder: str = "") -> Iterator[Entry]:
@@ -69,7 +69,7 @@ class FsspecStorage:
 
     def _found(self, top: str, folder: str) -> dict[str, Any]:
         """Asks the storage itself: fsspec would answer a second time from its own memory."""
-        with refusals(folder or self._url):
+        with typed_errors(folder or self._url):
             self._fs.invalidate_cache()
             try:
                 return cast(dict[str, Any], self._fs.find(top, detail=True))
@@ -77,7 +77,7 @@ class FsspecStorage:
                 return {}
 
     def write(self, path: str, data: bytes) -> None:
-        with self._published(path) as target, refusals(path):
+        with self._published(path) as target, typed_errors(path):
             self._fs.pipe_file(target, data)
 
     @contextmanager
@@ -88,14 +88,14 @@ class FsspecStorage:
             yield target
             return
         aside = paths.temporary(target)
-        with refusals(path):
+        with typed_errors(path):
             self._fs.makedirs(paths.parent(target), exist_ok=True)
         try:
             yield aside
-            with refusals(path):
+            with typed_errors(path):
                 self._replace(aside, target)
         finally:
-            with refusals(path):
+            with typed_errors(path):
                 self._remove(aside)
 
     def _replace(self, aside: str, target: str) -> None:
@@ -114,7 +114,7 @@ class FsspecStorage:
 
     def _clone(self, source: Storage, file: Clone, advance: Advance) -> How:
         if isinstance(source, FsspecStorage) and source.copies_to(self):
-            with self._published(file.target) as target, refusals(file.source):
+            with self._published(file.target) as target, typed_errors(file.source):
                 self._fs.cp_file(source._at(file.source), target)
                 size = 0 if advance is unwatched else int(self._fs.size(target) or 0)
             advance(size)
@@ -128,18 +128,18 @@ class FsspecStorage:
         parallel.each(self._delete, found, STREAMS)
         folders = {folder for path in found for folder in paths.ancestors(path)}
         for folder in sorted(folders, key=lambda name: name.count("/"), reverse=True):
-            with refusals(folder):
+            with typed_errors(folder):
                 self._remove_empty(self._at(folder))
 
     def _delete(self, path: str) -> None:
         full = self._at(path)
-        with refusals(path):
+        with typed_errors(path):
             self._remove(full)
 
     def children(self, folder: str = "") -> builtins.list[str]:
         """Names of the folders directly in `folder`, sorted; none where it does not exist."""
         top = self._at(folder) if folder else self._root
-        with refusals(folder or self._url):
+        with typed_errors(folder or self._url):
             self._fs.invalidate_cache()
             try:
                 found = self._fs.ls(top, detail=True)
@@ -149,7 +149,7 @@ class FsspecStorage:
 
     def remove(self, folder: str) -> None:
         """Deletes `folder` with everything below, unfinished writes too; one that is not there is no error."""
-        with refusals(folder):
+        with typed_errors(folder):
             try:
                 self._fs.rm(self._at(folder), recursive=True)
             except FileNotFoundError:
@@ -176,7 +176,7 @@ class FsspecStorage:
         top = self._at(folder) if folder else self._root
         left = [full for full in self._found(top, folder) if paths.is_temporary(full)]
         for full in left:
-            with refusals(full):
+            with typed_errors(full):
                 self._remove(full)
         return len(left)
 
@@ -196,7 +196,7 @@ def _filesystem(url: str) -> tuple[Any, str]:
     from fsspec.core import url_to_fs
 
     scheme = url.partition("://")[0]
-    with refusals(url):
+    with typed_errors(url):
         try:
             fs, root = url_to_fs(url)
         except ImportError as error:

@@ -11,9 +11,9 @@ from typing import BinaryIO
 from botocore.exceptions import ClientError
 
 from pipelines.domain.errors import Unavailable
-from pipelines.storage import copying, guarding, parallel, paths, s3_client, s3_listing, s3_parts
+from pipelines.storage import copying, file_objects, parallel, paths, s3_client, s3_listing, s3_parts
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
-from pipelines.storage.refusals import refusals
 from pipelines.storage.remote import FsspecStorage
 from pipelines.storage.s3_client import STREAMS
 from pipelines.storage.s3_sending import PART_BYTES, Sending
@@ -34,16 +34,16 @@ class S3Storage(FsspecStorage):
         super().__init__(url, self._client)
 
     def read(self, path: str) -> bytes:
-        with refusals(path):
+        with typed_errors(path):
             return bytes(self._client.call("get_object", **self._object(path))["Body"].read())
 
     def write(self, path: str, data: bytes) -> None:
-        with refusals(path):
+        with typed_errors(path):
             self._client.call("put_object", **self._object(path), Body=data)
 
     def stream(self, path: str) -> BinaryIO:
-        with refusals(path):
-            return guarding.guarded(self._client.open(self._at(path), "rb", block_size=PART_BYTES), path)
+        with typed_errors(path):
+            return file_objects.guarded(self._client.open(self._at(path), "rb", block_size=PART_BYTES), path)
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
@@ -51,7 +51,7 @@ class S3Storage(FsspecStorage):
         with ThreadPoolExecutor(WRITTEN_PARTS_AT_ONCE) as pool:
             sending = Sending(self._client, pool, WRITTEN_PARTS_AT_ONCE)
             with sending.writing(target, path) as file:
-                yield guarding.unfinished(file, path)
+                yield file_objects.unfinished(file, path)
 
     def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
         halt = parallel.Halt()
@@ -75,14 +75,14 @@ class S3Storage(FsspecStorage):
         if size > SINGLE_COPY_BYTES:
             self._copy_in_parts(origin, target, size, file.target, advance)
             return How.SERVER_COPY
-        with refusals(file.source):
+        with typed_errors(file.source):
             self._client.call("copy_object", **self._object(file.target), CopySource=source._object(file.source))
         advance(size)
         return How.SERVER_COPY
 
     def _size(self, path: str) -> int:
         """A HEAD has no body to say whether the object is missing or the bucket: where one of them is, a GET says which."""
-        with refusals(path):
+        with typed_errors(path):
             try:
                 return int(self._client.call("head_object", **self._object(path))["ContentLength"])
             except ClientError as error:

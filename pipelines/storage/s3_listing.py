@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pipelines.storage.refusals import answered, refusals
+from pipelines.storage.errors import answered, typed_errors
 from pipelines.storage.s3_client import Client
 
 DELETED_AT_ONCE = 1_000
@@ -29,7 +29,7 @@ def delete(client: Client, objects: Sequence[str], path: str) -> None:
     for begin in range(0, len(objects), DELETED_AT_ONCE):
         split = [client.split_path(full) for full in objects[begin : begin + DELETED_AT_ONCE]]
         wanted = {"Objects": [{"Key": key} for _, key, _ in split], "Quiet": True}
-        with refusals(path):
+        with typed_errors(path):
             said = client.call("delete_objects", Bucket=split[0][0], Delete=wanted)
         for error in said.get("Errors", []):
             raise answered(error.get("Code", ""), error.get("Key", ""), error.get("Message", ""))
@@ -39,7 +39,7 @@ def _pages(client: Client, folder: str, path: str, options: dict[str, str]) -> I
     bucket, _, prefix = folder.partition("/")
     asked = {"Bucket": bucket, "Prefix": prefix, **options}
     while True:
-        with refusals(path):
+        with typed_errors(path):
             page = client.call("list_objects_v2", **asked)
         yield page
         if not page.get("IsTruncated"):

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pipelines.domain.errors import TidemarkError
-from pipelines.storage.refusals import refusals
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.s3_client import Client
 
 
@@ -47,7 +47,7 @@ class Parts:
         self._call("abort_multipart_upload", UploadId=self._id)
 
     def _call(self, method: str, **arguments: Any) -> Any:
-        with refusals(self._path):
+        with typed_errors(self._path):
             return self._client.call(method, Bucket=self._bucket, Key=self._key, **arguments)
 
 
@@ -69,7 +69,7 @@ def abort_below(client: Client, folder: str, path: str) -> int:
     bucket, _, prefix = folder.partition("/")
     ended = 0
     marker: dict[str, str] = {}
-    with refusals(path):
+    with typed_errors(path):
         while True:
             page = client.call("list_multipart_uploads", Bucket=bucket, Prefix=prefix, **marker)
             for upload in page.get("Uploads", []):

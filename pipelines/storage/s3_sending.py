@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, cast
 
 from pipelines.storage import s3_parts
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, unwatched
-from pipelines.storage.refusals import refusals
 from pipelines.storage.s3_client import Client
 
 PART_BYTES = 8 * 1024 * 1024
@@ -42,7 +42,7 @@ class Sending:
 
     def whole(self, data: bytes, full: str, path: str) -> None:
         """`data` becomes the object `full` by one request."""
-        with refusals(path):
+        with typed_errors(path):
             bucket, key, _ = self._client.split_path(full)
             self._client.call("put_object", Bucket=bucket, Key=key, Body=data)
 

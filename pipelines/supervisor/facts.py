@@ -10,7 +10,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.runs import QUERIES_FILE, Process
 from pipelines.domain.supervision import Seen
 from pipelines.supervisor import processes
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 TERMINATED_FILE = "terminated.json"
 """Written before SIGTERM is sent: a driver takes a second one as a kill, so a restarted supervisor must not send it again."""
@@ -23,21 +23,21 @@ class Terminated:
     at_ms: int
 
 
-def look(parts: Parts, run: Run) -> tuple[Seen, Process | None]:
-    folder = parts.layout.run(run.job, run.id)
-    process = parts.files.process(run.job, run.id)
+def look(context: Context, run: Run) -> tuple[Seen, Process | None]:
+    folder = context.layout.run(run.job, run.id)
+    process = context.files.process(run.job, run.id)
     alive = process is not None and processes.alive(process)
-    terminated = parts.files.find(Terminated, folder / TERMINATED_FILE)
+    terminated = context.files.find(Terminated, folder / TERMINATED_FILE)
     seen = Seen(
         run=run.id,
         started_ms=round(process.started * 1000) if process else None,
         alive=alive,
         remains=process is not None and not alive and run.state.live and processes.remains(process, folder),
-        exit=parts.files.exit(run.job, run.id),
+        exit=context.files.exit(run.job, run.id),
         return_code=processes.return_code(process) if process and not alive else None,
         settled=not run.state.live,
         queries_up=_has_content(folder / QUERIES_FILE),
-        streams=streams(parts, run.version),
+        streams=streams(context, run.version),
         terminated_ms=terminated.at_ms if terminated else None,
     )
     return seen, process
@@ -50,9 +50,9 @@ def _has_content(path: Path) -> bool:
         return False
 
 
-def streams(parts: Parts, version: VersionId) -> bool:
+def streams(context: Context, version: VersionId) -> bool:
     """Whether the script means to start queries: one that does counts as running when its first query is up."""
-    if version not in parts.streaming:
-        stored = parts.files.version(version)
-        parts.streaming[version] = stored is not None and "writeStream" in stored.code
-    return parts.streaming[version]
+    if version not in context.streaming:
+        stored = context.files.version(version)
+        context.streaming[version] = stored is not None and "writeStream" in stored.code
+    return context.streaming[version]

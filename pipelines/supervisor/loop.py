@@ -9,11 +9,11 @@ from pipelines.catalog import operations as operation_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
-from pipelines.supervisor.carrying import Carrier
+from pipelines.supervisor.reconciler import Reconciler
 from pipelines.supervisor.sizes import Sampler
 from pipelines.supervisor.starting import SPARK, Driver
 from pipelines.supervisor.watching import Watcher
-from pipelines.workspace import events, tails
+from pipelines.workspace import events, ingestion
 from pipelines.workspace.workspace import Workspace
 
 INTERVAL_S = 0.5
@@ -24,15 +24,15 @@ class Supervisor:
     """Looks after the drivers of one workspace. The catalog's lock keeps a second process from doing the same."""
 
     def __init__(self, workspace: Workspace, driver: Driver = SPARK) -> None:
-        self._parts = workspace.parts
-        self._carrier = Carrier(workspace.parts, driver)
-        self._sampler = Sampler(workspace.parts)
-        self._watcher = Watcher(workspace.parts, self._sampler)
+        self._context = workspace.context
+        self._reconciler = Reconciler(workspace.context, driver)
+        self._sampler = Sampler(workspace.context)
+        self._watcher = Watcher(workspace.context, self._sampler)
         self._complained: dict[JobName, str] = {}
 
     def tick(self) -> None:
         """One pass over every job that has a live run or a stop to finish, and over those that are only watched."""
-        with self._parts.catalog.reading() as reader:
+        with self._context.catalog.reading() as reader:
             live = {run.job: run for run in reversed(run_rows.live(reader))}
             stopping = {operation.job for operation in operation_rows.running(reader)}
         self._follow(list(live.values()))
@@ -41,15 +41,15 @@ class Supervisor:
         self._watcher.tick()
 
     def _follow(self, live: list[Run]) -> None:
-        tails.workspace_events(self._parts)
-        tails.follow(self._parts, [source for run in live for source in tails.of_run(self._parts, run.job, run.id)])
+        ingestion.workspace_events(self._context)
+        ingestion.follow(self._context, [source for run in live for source in ingestion.of_run(self._context, run.job, run.id)])
 
     def _attend(self, job: JobName, live: Run | None) -> None:
         """One job's pass. What goes wrong in it is an event of that job, once, and the other jobs have theirs."""
         try:
-            with self._parts.trying(job) as mine:
+            with self._context.trying(job) as mine:
                 if mine:
-                    self._carrier.carry(job)
+                    self._reconciler.reconcile(job)
             if live is not None:
                 self._sampler.sample(live)
             self._complained.pop(job, None)
@@ -61,7 +61,7 @@ class Supervisor:
         if self._complained.get(job) != message:
             self._complained[job] = message
             log.error("job %s", job, exc_info=error)
-            events.say(self._parts, "supervisor.failed", job, "", message)
+            events.say(self._context, "supervisor.failed", job, "", message)
 
 
 class SupervisorLoop:

@@ -1,6 +1,6 @@
 """A query seen from outside: what the logs of its checkpoint tell of its batches, in the shape of Spark's own progress events.
 
-The shape is that of `StreamingQueryProgress.json`, so tails, catalog and pages take these lines like a driver's. What only the query
+The shape is that of `StreamingQueryProgress.json`, so ingestion, catalog and pages take these lines like a driver's. What only the query
 itself knows (phases, state rows, late rows, event times) is absent.
 """
 
@@ -75,7 +75,7 @@ def input_rows(begun: str | None, ended: str | None) -> int | None:
     if _is_micro_rate(end) and (start is None or _is_micro_rate(start)):
         return int(end["offset"] - (start["offset"] if start else 0))
     if _is_kafka(start) and _is_kafka(end):
-        pairs = [(start.get(topic, {}).get(partition), last) for topic, parts in end.items() for partition, last in parts.items()]
+        pairs = [(start.get(topic, {}).get(partition), last) for topic, context in end.items() for partition, last in context.items()]
         return None if any(first is None for first, _ in pairs) else sum(last - first for first, last in pairs)
     return None
 
@@ -158,8 +158,8 @@ def _is_micro_rate(offset: Any) -> bool:
 def _is_kafka(offset: Any) -> bool:
     """`{"topic":{"0":N}}` (KafkaSourceOffset): the next offset of each partition."""
     return isinstance(offset, dict) and all(
-        isinstance(parts, dict) and parts and all(logs.is_number(key) and type(value) is int for key, value in parts.items())
-        for parts in offset.values()
+        isinstance(partitions, dict) and partitions and all(logs.is_number(key) and type(value) is int for key, value in partitions.items())
+        for partitions in offset.values()
     )
 
 

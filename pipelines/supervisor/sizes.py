@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pipelines.domain.jobs import Run
 from pipelines.storage.opening import open_storage
-from pipelines.workspace.parts import Parts
-from pipelines.workspace.tails import SIZES_FILE
+from pipelines.workspace.context import Context
+from pipelines.workspace.ingestion import SIZES_FILE
 
 EVERY_MS = 10_000
 PARTS = {"state": "state_bytes", "offsets": "log_bytes", "commits": "log_bytes", "sources": "source_bytes"}
@@ -21,8 +21,8 @@ PARTS = {"state": "state_bytes", "offsets": "log_bytes", "commits": "log_bytes",
 class Sampler:
     """Samples each run every ten seconds, or at the pace that is asked for."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, context: Context) -> None:
+        self._context = context
         self._sampled_ms: dict[str, int] = {}
 
     def sample(self, run: Run) -> None:
@@ -31,7 +31,7 @@ class Sampler:
 
     def due(self, run: Run, every_ms: int) -> bool:
         """Whether the run's last sample is that long ago; then the next one counts from now."""
-        now_ms = self._parts.now_ms()
+        now_ms = self._context.now_ms()
         due = now_ms - self._sampled_ms.get(run.id, 0) >= every_ms
         if due:
             self._sampled_ms[run.id] = now_ms
@@ -41,8 +41,8 @@ class Sampler:
         """Appends a sample; nothing where there is no checkpoint yet."""
         if sizes["checkpoint_bytes"]:
             append(
-                self._parts.layout.run(run.job, run.id) / SIZES_FILE,
-                [json.dumps({"at_ms": self._parts.now_ms(), **sizes}, separators=(",", ":"))],
+                self._context.layout.run(run.job, run.id) / SIZES_FILE,
+                [json.dumps({"at_ms": self._context.now_ms(), **sizes}, separators=(",", ":"))],
             )
 
     def drop(self, run: Run) -> None:

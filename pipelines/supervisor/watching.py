@@ -21,8 +21,8 @@ from pipelines.domain.runs import PROGRESS_FILE, Exit, QueryStarted, RunState
 from pipelines.supervisor import outside
 from pipelines.supervisor.outside import Batches
 from pipelines.supervisor.sizes import Sampler, append, measure_each
-from pipelines.workspace import events, images, runs, tails
-from pipelines.workspace.parts import Parts
+from pipelines.workspace import events, ingestion, runs, sources
+from pipelines.workspace.context import Context
 
 LOST = {"checkpoint.not_found", "checkpoint.replaced"}
 """Errors after which there is nothing left to watch."""
@@ -72,15 +72,15 @@ class Watch:
 class Watcher:
     """Watches the attached jobs of one workspace; `tick` does what is due and never waits for a remote storage."""
 
-    def __init__(self, parts: Parts, sampler: Sampler, pace: Pace | None = None) -> None:
-        self._parts = parts
+    def __init__(self, context: Context, sampler: Sampler, pace: Pace | None = None) -> None:
+        self._context = context
         self._sampler = sampler
         self._pace = pace or Pace()
         self._watches: dict[RunId, Watch] = {}
         self._listed_ms = 0
 
     def tick(self) -> None:
-        now_ms = self._parts.now_ms()
+        now_ms = self._context.now_ms()
         if now_ms - self._listed_ms >= self._pace.listing_ms:
             self._listed_ms = now_ms
             self._list()
@@ -91,7 +91,7 @@ class Watcher:
                 self._complain(watch, error)
 
     def _list(self) -> None:
-        with self._parts.catalog.reading() as reader:
+        with self._context.catalog.reading() as reader:
             attached = [run_rows.newest(reader, job.name) for job in job_rows.listed(reader) if job.attached]
         there = {run.id: run for run in attached if run is not None}
         for gone in self._watches.keys() - there.keys():
@@ -101,8 +101,8 @@ class Watcher:
                 self._watches[run.id] = self._watch(run)
 
     def _watch(self, run: Run) -> Watch:
-        queries = tuple(images.started_queries(self._parts, run.job, run.id))
-        seen = outside.last_batches(self._parts.layout.run(run.job, run.id), [started.query for started in queries])
+        queries = tuple(sources.started_queries(self._context, run.job, run.id))
+        seen = outside.last_batches(self._context.layout.run(run.job, run.id), [started.query for started in queries])
         return Watch(run, queries, seen)
 
     def _attend(self, watch: Watch, now_ms: int) -> None:
@@ -115,7 +115,7 @@ class Watcher:
         if not watch.answer.done():
             self._tell_stalled(watch, now_ms)
             return
-        with self._parts.trying(watch.run.job) as mine:
+        with self._context.trying(watch.run.job) as mine:
             if mine:
                 found, watch.answer = watch.answer, None
                 self._take_in(watch, found.result())
@@ -133,24 +133,24 @@ class Watcher:
 
     def _take_in(self, watch: Watch, found: Found) -> None:
         """What was found into the run's files and the catalog; nothing of a job that was forgotten meanwhile."""
-        run = runs.find(self._parts, watch.run.id)
+        run = runs.find(self._context, watch.run.id)
         if run is None:
             return
         for batches in found.batches:
             self._write(watch, batches)
         if found.sizes is not None:
             self._sampler.note(run, found.sizes)
-        tails.follow(self._parts, tails.of_run(self._parts, run.job, run.id))
+        ingestion.follow(self._context, ingestion.of_run(self._context, run.job, run.id))
         self._judge(watch, run, found.errors)
 
     def _write(self, watch: Watch, batches: Batches) -> None:
         """New lines; a query that stands before what was seen was taken back, and is followed from there."""
         newest, seen = -1 if batches.newest is None else batches.newest, watch.seen[batches.query]
         if batches.lines:
-            append(self._parts.layout.run(watch.run.job, watch.run.id) / PROGRESS_FILE, batches.lines)
+            append(self._context.layout.run(watch.run.job, watch.run.id) / PROGRESS_FILE, batches.lines)
         elif newest < seen:
             said = f"{batches.query}: its newest committed batch is {newest}, after {seen} was seen: it was taken back from outside"
-            events.say(self._parts, "watch.rewound", watch.run.job, watch.run.id, said)
+            events.say(self._context, "watch.rewound", watch.run.job, watch.run.id, said)
         watch.seen[batches.query] = newest
 
     def _judge(self, watch: Watch, run: Run, errors: Sequence[Exception]) -> None:
@@ -163,17 +163,17 @@ class Watcher:
         else:
             watch.complaint = ""
             if run.state is RunState.FAILED:
-                runs.update(self._parts, run.id, state=RunState.WATCHED, exit=None, ended_ms=None)
-                events.say(self._parts, "watch.back", run.job, run.id, f"the checkpoint of {run.job} is there again")
+                runs.update(self._context, run.id, state=RunState.WATCHED, exit=None, ended_ms=None)
+                events.say(self._context, "watch.back", run.job, run.id, f"the checkpoint of {run.job} is there again")
 
     def _lose(self, run: Run, lost: TidemarkError) -> None:
         said = f"{lost.message}. {lost.hint}"
         if run.state is RunState.FAILED and run.exit is not None and run.exit.message == said:
             return
-        now_ms = self._parts.now_ms()
+        now_ms = self._context.now_ms()
         ended = Exit("failed", None, lost.code, said, now_ms)
-        runs.update(self._parts, run.id, state=RunState.FAILED, exit=ended, ended_ms=now_ms)
-        events.say(self._parts, "watch.lost", run.job, run.id, said)
+        runs.update(self._context, run.id, state=RunState.FAILED, exit=ended, ended_ms=now_ms)
+        events.say(self._context, "watch.lost", run.job, run.id, said)
 
     def _tell_stalled(self, watch: Watch, now_ms: int) -> None:
         if now_ms - watch.looked_ms >= self._pace.stalled_ms:
@@ -185,7 +185,7 @@ class Watcher:
         if watch.complaint != said:
             watch.complaint = said
             log.error("watching %s", watch.run.job, exc_info=error)
-            events.say(self._parts, "watch.failed", watch.run.job, watch.run.id, said)
+            events.say(self._context, "watch.failed", watch.run.job, watch.run.id, said)
 
 
 def look(queries: Sequence[QueryStarted], seen: dict[QueryName, int], sizes: bool) -> Found:

@@ -22,20 +22,20 @@ from pipelines.domain.runs import LOG_FILE
 from pipelines.sandbox.java import java_home
 from pipelines.storage import probing
 from pipelines.workspace import spaces
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 ROOT = Path(__file__).resolve().parents[2]
 S3_SETTINGS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL")
 DRIVER_LOGS = f"jobs/JOB/runs/RUN/{LOG_FILE}"
 
 
-def about(parts: Parts) -> About:
+def about(context: Context) -> About:
     """Everything as of now; the Java is asked once."""
-    return About(_runtimes(parts), RunRequest("", "", "").master, _storage(parts), _server(parts))
+    return About(_runtimes(context), RunRequest("", "", "").master, _storage(context), _server(context))
 
 
-def _runtimes(parts: Parts) -> tuple[Runtime, ...]:
-    with parts.catalog.reading() as reader:
+def _runtimes(context: Context) -> tuple[Runtime, ...]:
+    with context.catalog.reading() as reader:
         used = Counter(one.python or sys.executable for one in versions.listed(reader))
     others = [Runtime(python, "", "", "", "", False, count) for python, count in sorted(used.items()) if python != sys.executable]
     java, version, packaged = _java()
@@ -60,10 +60,10 @@ def _installed(package: str) -> str:
         return ""
 
 
-def _storage(parts: Parts) -> Storage:
-    with parts.catalog.reading() as reader:
+def _storage(context: Context) -> Storage:
+    with context.catalog.reading() as reader:
         rows, catalog_format = catalog_rebuild.counts(reader), migrations.format_of(reader)
-    marker, space, layout = _document(parts.layout.workspace_file), spaces.space(parts, ""), parts.layout
+    marker, space, layout = _document(context.layout.workspace_file), spaces.space(context, ""), context.layout
     files = (layout.catalog_file, layout.catalog_file.with_name(f"{layout.catalog_file.name}.wal"))
     return Storage(
         workspace=str(layout.root),
@@ -85,9 +85,9 @@ def _disk(root: Path) -> Disk:
     return Disk(kind, total, free, can.hard_links, can.reflinks)
 
 
-def _server(parts: Parts) -> Server:
+def _server(context: Context) -> Server:
     """A server refuses every address but the loopback one before it opens the workspace."""
-    said = _document(parts.layout.server_file)
+    said = _document(context.layout.server_file)
     url = str(said.get("url", "")) if said.get("pid") == os.getpid() else ""
     return Server(url, True, __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS)
 

@@ -25,8 +25,8 @@ from pipelines.domain.runs import QUERIES_FILE, SPEC_FILE, QueryStarted, RunStat
 from pipelines.domain.versions import Version, version
 from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.storage.opening import open_storage
-from pipelines.workspace import events, runs, tails, versions
-from pipelines.workspace.parts import Parts
+from pipelines.workspace import events, ingestion, runs, versions
+from pipelines.workspace.context import Context
 
 UNKNOWN_SCRIPT = "unknown.py"
 """Name of a script that nobody gave us."""
@@ -34,7 +34,7 @@ ATTACHING = JobName(".attaching")
 """Held while a checkpoint is attached: of two that attach the same one, the second finds it attached."""
 
 
-def attach(parts: Parts, request: AttachRequest) -> Run:
+def attach(context: Context, request: AttachRequest) -> Run:
     """The job `request.name`, watched from now on.
 
     Raises NotFound (`checkpoint.not_found`, `attach.no_sink_log`), AlreadyExists (`job.exists`, `attach.attached`), Conflict
@@ -43,23 +43,23 @@ def attach(parts: Parts, request: AttachRequest) -> Run:
     name = job_name(request.name)
     places = {query: _resolved(url) for query, url in _named(request).items()}
     sink_path = _sink_path(request, places)
-    with parts.holding(ATTACHING), parts.holding(name):
-        runs.free(parts, name)
+    with context.holding(ATTACHING), context.holding(name):
+        runs.free(context, name)
         for url in places.values():
-            _refuse_known(parts, url)
+            _refuse_known(context, url)
         query_ids = {query: metadata.read(open_storage(url)).query_id for query, url in places.items()}
-        frozen = versions.freeze(parts, _version(request, parts.now_ms()))
-        at_ms = parts.now_ms()
+        frozen = versions.freeze(context, _version(request, context.now_ms()))
+        at_ms = context.now_ms()
         started = [
             QueryStarted(query, query_ids[query], "", places[query], request.sink, sink_path, "", request.spark_version, at_ms)
             for query in places
         ]
-        return _publish(parts, name, frozen, started)
+        return _publish(context, name, frozen, started)
 
 
-def refuse(parts: Parts, job: JobName, what: str) -> None:
+def refuse(context: Context, job: JobName, what: str) -> None:
     """Raises Conflict (`job.attached`) where `job` runs elsewhere: it cannot be `what` (stopped, resumed) from here."""
-    known = parts.files.job(job)
+    known = context.files.job(job)
     if known is not None and known.attached:
         hint = "Do that where it runs; or take a savepoint of it and fork that: the fork runs here."
         raise Conflict("job.attached", f"Job {job} runs elsewhere and is only watched: it cannot be {what} from here", hint)
@@ -99,11 +99,11 @@ def _sink_path(request: AttachRequest, places: Mapping[QueryName, str]) -> str:
     return path
 
 
-def _refuse_known(parts: Parts, url: str) -> None:
-    root = os.path.realpath(parts.layout.root)
+def _refuse_known(context: Context, url: str) -> None:
+    root = os.path.realpath(context.layout.root)
     if url == root or url.startswith(root + os.sep):
         raise Conflict("attach.own", f"{url} is in this workspace", "Its job is here already: take a savepoint of that job, and fork it.")
-    with parts.catalog.reading() as reader:
+    with context.catalog.reading() as reader:
         known = next((job for job, checkpoint in run_rows.checkpoints(reader) if _same(url, checkpoint)), None)
         job = job_rows.find(reader, known) if known else None
     if job is not None and job.attached:
@@ -126,26 +126,26 @@ def _version(request: AttachRequest, now_ms: int) -> Version:
     )
 
 
-def _publish(parts: Parts, name: JobName, frozen: Version, started: list[QueryStarted]) -> Run:
+def _publish(context: Context, name: JobName, frozen: Version, started: list[QueryStarted]) -> Run:
     """The job's files, `wanted.json` last, then the catalog. Leaves nothing behind on an error."""
-    runs.claim(parts, name)
-    run, job = RunId(parts.new_id("r")), Job(name, parts.now_ms(), attached=True)
-    spec = runs.make_spec(parts, name, run, frozen, str(parts.layout.checkpoints(name, run)), {}, "")
+    runs.claim(context, name)
+    run, job = RunId(context.new_id("r")), Job(name, context.now_ms(), attached=True)
+    spec = runs.make_spec(context, name, run, frozen, str(context.layout.checkpoints(name, run)), {}, "")
     queries = "".join(json.dumps(one.as_json(), separators=(",", ":")) + "\n" for one in started)
     try:
-        parts.files.write(parts.layout.run(name, run) / SPEC_FILE, spec)
-        parts.files.write_bytes(parts.layout.run(name, run) / QUERIES_FILE, queries.encode())
-        parts.files.write(parts.layout.job_file(name), job)
-        parts.files.write(parts.layout.wanted_file(name), Wanted(run))
+        context.files.write(context.layout.run(name, run) / SPEC_FILE, spec)
+        context.files.write_bytes(context.layout.run(name, run) / QUERIES_FILE, queries.encode())
+        context.files.write(context.layout.job_file(name), job)
+        context.files.write(context.layout.wanted_file(name), Wanted(run))
     except BaseException:
-        shutil.rmtree(parts.layout.job(name))
+        shutil.rmtree(context.layout.job(name))
         raise
     watched = replace(runs.wanted_run(spec), state=RunState.WATCHED)
-    with parts.catalog.writing() as writer:
+    with context.catalog.writing() as writer:
         job_rows.save(writer, [job])
         run_rows.save(writer, [watched])
-    tails.follow(parts, tails.of_run(parts, name, run))
+    ingestion.follow(context, ingestion.of_run(context, name, run))
     where = ", ".join(one.checkpoint for one in started)
-    events.say(parts, "job.attached", name, run, f"{name} runs elsewhere and is watched from here: {where}")
-    parts.changed.set()
+    events.say(context, "job.attached", name, run, f"{name} runs elsewhere and is watched from here: {where}")
+    context.changed.set()
     return watched

@@ -17,7 +17,7 @@ from pipelines.domain.jobs import QuerySeen, Run
 from pipelines.domain.requests import CompareRequest
 from pipelines.storage.opening import open_storage
 from pipelines.workspace import runs, savepoints
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 LAST_BATCHES = 50
 """How many batches are looked at for the last one that said its watermark."""
@@ -32,12 +32,12 @@ class Side:
     until_ms: int | None
 
 
-def compare(parts: Parts, request: CompareRequest) -> Comparison:
+def compare(context: Context, request: CompareRequest) -> Comparison:
     """Raises NotFound (`compare.query`), Conflict (`compare.not_started`), Unsupported (`compare.sink`), and what `outputs` raises."""
-    a, b = runs.known(parts, request.a), runs.known(parts, request.b)
-    queries_a, queries_b = _queries(parts, a), _queries(parts, b)
+    a, b = runs.known(context, request.a), runs.known(context, request.b)
+    queries_a, queries_b = _queries(context, a), _queries(context, b)
     query = _chosen(queries_a, queries_b, request, a, b)
-    side_a, side_b = _side(parts, a, queries_a[query]), _side(parts, b, queries_b[query])
+    side_a, side_b = _side(context, a, queries_a[query]), _side(context, b, queries_b[query])
     if side_a.format != side_b.format:
         raise Unsupported("compare.formats", f"A writes {side_a.format}, B writes {side_b.format}", "Compare outputs of one format.")
     reached = [side.until_ms for side in (side_a, side_b) if side.until_ms is not None]
@@ -52,9 +52,9 @@ def compare(parts: Parts, request: CompareRequest) -> Comparison:
     return found.of(a, b, query)
 
 
-def _queries(parts: Parts, job: JobName) -> dict[str, QuerySeen]:
+def _queries(context: Context, job: JobName) -> dict[str, QuerySeen]:
     """The queries of the newest run that had any."""
-    with parts.catalog.reading() as reader:
+    with context.catalog.reading() as reader:
         for run in run_rows.of_job(reader, job):
             seen = run_rows.queries(reader, run.id)
             if seen:
@@ -79,37 +79,37 @@ def _chosen(in_a: dict[str, QuerySeen], in_b: dict[str, QuerySeen], request: Com
     return chosen
 
 
-def _side(parts: Parts, job: JobName, query: QuerySeen) -> Side:
+def _side(context: Context, job: JobName, query: QuerySeen) -> Side:
     """The watermark is asked first: what the log gains afterwards is later than it."""
-    until_ms = _watermark_ms(parts, job, query.query)
+    until_ms = _watermark_ms(context, job, query.query)
     storage = open_storage(query.sink_path)
     log = sink_log.whole(storage, sink_log.FOLDER)
     files = tuple(file.path for file in sink_log.live_files(log, sys.maxsize))
     return Side(files, query.sink, until_ms)
 
 
-def _watermark_ms(parts: Parts, job: JobName, query: str) -> int | None:
+def _watermark_ms(context: Context, job: JobName, query: str) -> int | None:
     """The watermark of the job's last batch; of the savepoint it began from, before its first one; None without event time."""
-    begun = _begun_by(parts, job)
+    begun = _begun_by(context, job)
     origin = begun.from_savepoint if begun else None
     since_ms = begun.created_ms if begun and origin else 0
-    with parts.catalog.reading() as reader:
+    with context.catalog.reading() as reader:
         last = batch_rows.newest(reader, job, limit=LAST_BATCHES, query=query)
     said = [row.watermark_ms for row in last if row.at_ms >= since_ms]
     marked = next((mark for mark in said if mark is not None), None)
-    return marked if marked is not None or said or origin is None else _taken_at(parts, origin, query)
+    return marked if marked is not None or said or origin is None else _taken_at(context, origin, query)
 
 
-def _begun_by(parts: Parts, job: JobName) -> Run | None:
+def _begun_by(context: Context, job: JobName) -> Run | None:
     """The run that began the job's present checkpoint, which bears its id: what older ones reached may have been taken back."""
-    newest = runs.newest(parts, job)
-    return runs.find(parts, RunId(PurePath(newest.checkpoints).name)) if newest else None
+    newest = runs.newest(context, job)
+    return runs.find(context, RunId(PurePath(newest.checkpoints).name)) if newest else None
 
 
-def _taken_at(parts: Parts, savepoint: SavepointId, query: str) -> int | None:
+def _taken_at(context: Context, savepoint: SavepointId, query: str) -> int | None:
     """The watermark of a savepoint, None where it has none or was disposed of."""
     try:
-        images = savepoints.get(parts, savepoint).queries
+        images = savepoints.get(context, savepoint).queries
     except NotFound:
         return None
     return next((image.watermark_ms for image in images if image.query == query and image.watermark_ms), None)

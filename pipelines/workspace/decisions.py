@@ -19,8 +19,8 @@ from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.requests import DropRequest, ResumeRequest, StopRequest, UndropRequest
 from pipelines.domain.versions import Version
 from pipelines.workspace import events, operations, resumes, runs, savepoints, stops, versions
+from pipelines.workspace.context import Context
 from pipelines.workspace.operations import Ticket
-from pipelines.workspace.parts import Parts
 
 PAUSE_S = 0.1
 
@@ -40,37 +40,37 @@ class Variant:
         return self.origin.job
 
 
-def variant(parts: Parts, named: str) -> Variant:
+def variant(context: Context, named: str) -> Variant:
     """Raises NotFound (`job.not_found`) and Conflict (`decision.no_fork`, `decision.made`)."""
-    name = runs.known(parts, named)
-    job, run = parts.files.job(name), runs.newest(parts, name)
+    name = runs.known(context, named)
+    job, run = context.files.job(name), runs.newest(context, name)
     if job is None or job.origin is None or run is None:
         message = f"Job {name} is no fork: there is no parent that could go on with it"
         raise Conflict("decision.no_fork", message, "A job takes other code when it is resumed with it.")
-    experiment = parts.files.experiment(job.origin.experiment) if job.origin.experiment else None
+    experiment = context.files.experiment(job.origin.experiment) if job.origin.experiment else None
     decided = experiment.decisions if experiment else ()
     made = next((one for one in decided if one.job == name), None)
     if made is not None:
         raise Conflict("decision.made", f"That was decided already: {name} was {made.choice}", "Fork again to try something else.")
-    return Variant(name, job.origin, run, versions.get(parts, run.version), decided)
+    return Variant(name, job.origin, run, versions.get(context, run.version), decided)
 
 
-def drop(parts: Parts, job: str, request: DropRequest) -> Operation | DropPlan:
+def drop(context: Context, job: str, request: DropRequest) -> Operation | DropPlan:
     """The variant stops, where it runs; then that is recorded. Raises what `variant` raises."""
-    known = variant(parts, job)
+    known = variant(context, job)
     if request.dry_run:
-        return _plan(parts, known, request)
-    return begin(parts, "drop", known.job, known, lambda ticket: _drop(parts, known, request, ticket))
+        return _plan(context, known, request)
+    return begin(context, "drop", known.job, known, lambda ticket: _drop(context, known, request, ticket))
 
 
-def begin(parts: Parts, kind: str, job: JobName, known: Variant, work: operations.Work) -> Operation:
+def begin(context: Context, kind: str, job: JobName, known: Variant, work: operations.Work) -> Operation:
     """An operation on `job` about the variant."""
-    wanted = Operation(OperationId(parts.new_id("o")), kind, job, OperationState.RUNNING, parts.now_ms(), subject=known.job)
-    return operations.begin(parts, wanted, work)
+    wanted = Operation(OperationId(context.new_id("o")), kind, job, OperationState.RUNNING, context.now_ms(), subject=known.job)
+    return operations.begin(context, wanted, work)
 
 
-def _plan(parts: Parts, known: Variant, request: DropRequest) -> DropPlan:
-    live, kept = known.run.state.live, len(savepoints.newest_first(parts, known.job))
+def _plan(context: Context, known: Variant, request: DropRequest) -> DropPlan:
+    live, kept = known.run.state.live, len(savepoints.newest_first(context, known.job))
     how = "at once, without a savepoint" if request.at_once else "at its next batch boundary"
     saved = ", with a savepoint" if request.savepoint and not request.at_once else ""
     ends = (f"{known.job} ends {how}{saved}.",) if live else ()
@@ -78,23 +78,23 @@ def _plan(parts: Parts, known: Variant, request: DropRequest) -> DropPlan:
     return DropPlan(known.job, known.parent, known.origin.experiment, live, kept, (*ends, marked))
 
 
-def _drop(parts: Parts, known: Variant, request: DropRequest, ticket: Ticket) -> str:
+def _drop(context: Context, known: Variant, request: DropRequest, ticket: Ticket) -> str:
     ticket.step(f"stopping {known.job}")
-    run = runs.newest(parts, known.job)
+    run = runs.newest(context, known.job)
     ended = run.id if run is not None and run.state.live else None
-    taken = stopped(parts, known.job, StopRequest(request.savepoint, request.at_once, f"{known.job} was dropped"), ticket)
-    decision = Decision(known.job, Choice.DROPPED, parts.now_ms(), known.parent, None, ended, taken)
-    record(parts, known, decision, f"{known.job} was dropped; its savepoints stay")
+    taken = stopped(context, known.job, StopRequest(request.savepoint, request.at_once, f"{known.job} was dropped"), ticket)
+    decision = Decision(known.job, Choice.DROPPED, context.now_ms(), known.parent, None, ended, taken)
+    record(context, known, decision, f"{known.job} was dropped; its savepoints stay")
     return taken or ""
 
 
-def stopped(parts: Parts, job: JobName, request: StopRequest, ticket: Ticket) -> SavepointId | None:
+def stopped(context: Context, job: JobName, request: StopRequest, ticket: Ticket) -> SavepointId | None:
     """Waits until `job` does not run; the savepoint of its stop. Raises the error of a stop that failed."""
-    newest = runs.newest(parts, job)
+    newest = runs.newest(context, job)
     if newest is None or not newest.state.live:
         return None
-    asked = stops.stop(parts, job, request)
-    while (seen := operations.get(parts, asked.id)).state is OperationState.RUNNING:
+    asked = stops.stop(context, job, request)
+    while (seen := operations.get(context, asked.id)).state is OperationState.RUNNING:
         ticket.check()
         time.sleep(PAUSE_S)
     if seen.state is not OperationState.DONE:
@@ -102,46 +102,46 @@ def stopped(parts: Parts, job: JobName, request: StopRequest, ticket: Ticket) ->
     return SavepointId(seen.result) if seen.result else None
 
 
-def record(parts: Parts, known: Variant, decision: Decision, message: str) -> None:
+def record(context: Context, known: Variant, decision: Decision, message: str) -> None:
     """The experiment's file, then the catalog, then the event. A fork outside of any experiment has the event alone."""
     named = known.origin.experiment
     if named:
-        with parts.claiming(f"experiment {named}"):
-            experiment = parts.files.experiment(named)
+        with context.claiming(f"experiment {named}"):
+            experiment = context.files.experiment(named)
             if experiment is not None:
-                _keep(parts, replace(experiment, decisions=(*experiment.decisions, decision)))
-    events.say(parts, f"job.{decision.choice}", decision.parent, known.job, message)
+                _keep(context, replace(experiment, decisions=(*experiment.decisions, decision)))
+    events.say(context, f"job.{decision.choice}", decision.parent, known.job, message)
 
 
-def _keep(parts: Parts, experiment: Experiment) -> None:
-    parts.files.write(parts.layout.experiment_file(experiment.id), experiment)
-    with parts.catalog.writing() as writer:
+def _keep(context: Context, experiment: Experiment) -> None:
+    context.files.write(context.layout.experiment_file(experiment.id), experiment)
+    with context.catalog.writing() as writer:
         experiment_rows.save(writer, [experiment])
 
 
-def undrop(parts: Parts, job: str, request: UndropRequest) -> UndropPlan:
+def undrop(context: Context, job: str, request: UndropRequest) -> UndropPlan:
     """The mark of the drop goes, and the variant is resumed where the drop ended it. What a resume raises leaves it stopped, without mark.
 
     Raises NotFound (`job.not_found`: it was forgotten), Conflict (`decision.not_dropped`).
     """
-    name = runs.known(parts, job)
-    known = parts.files.job(name)
+    name = runs.known(context, job)
+    known = context.files.job(name)
     named = known.origin.experiment if known is not None and known.origin is not None else None
     if named is None:
         raise _not_dropped(name)
-    with parts.claiming(f"experiment {named}"):
-        experiment = parts.files.experiment(named)
+    with context.claiming(f"experiment {named}"):
+        experiment = context.files.experiment(named)
         mark = _mark(experiment, name) if experiment is not None else None
         if experiment is None or mark is None:
             raise _not_dropped(name)
-        plan = _undrop_plan(parts, mark, experiment.id)
+        plan = _undrop_plan(context, mark, experiment.id)
         if request.dry_run:
             return plan
-        _keep(parts, replace(experiment, decisions=tuple(one for one in experiment.decisions if one != mark)))  # 1
+        _keep(context, replace(experiment, decisions=tuple(one for one in experiment.decisions if one != mark)))  # 1
     events.say(
-        parts, "job.undropped", mark.parent, name, f"{name} was undropped{': it goes on where it was stopped' if plan.resumes else ''}"
+        context, "job.undropped", mark.parent, name, f"{name} was undropped{': it goes on where it was stopped' if plan.resumes else ''}"
     )
-    return replace(plan, run=_resumed(parts, name)) if plan.resumes else plan  # 2
+    return replace(plan, run=_resumed(context, name)) if plan.resumes else plan  # 2
 
 
 def _mark(experiment: Experiment, job: JobName) -> Decision | None:
@@ -152,8 +152,8 @@ def _not_dropped(job: JobName) -> Conflict:
     return Conflict("decision.not_dropped", f"{job} is not marked as dropped in any experiment", f"If it does not run: `resume {job}`.")
 
 
-def _undrop_plan(parts: Parts, mark: Decision, experiment: ExperimentId) -> UndropPlan:
-    newest = runs.newest(parts, mark.job)
+def _undrop_plan(context: Context, mark: Decision, experiment: ExperimentId) -> UndropPlan:
+    newest = runs.newest(context, mark.job)
     resumes_it = newest is not None and newest.id == mark.run and not newest.state.live
     goes = f"{mark.job} is resumed where the drop stopped it, with its own checkpoint, query ids and output."
     stays = f"{mark.job} did not run when it was dropped, or was resumed since: it stays as it is."
@@ -161,7 +161,7 @@ def _undrop_plan(parts: Parts, mark: Decision, experiment: ExperimentId) -> Undr
     return UndropPlan(mark.job, experiment, resumes_it, (marked, goes if resumes_it else stays))
 
 
-def _resumed(parts: Parts, job: JobName) -> RunId:
-    begun = resumes.resume(parts, job, ResumeRequest())
+def _resumed(context: Context, job: JobName) -> RunId:
+    begun = resumes.resume(context, job, ResumeRequest())
     assert isinstance(begun, Run)
     return begun.id

@@ -5,67 +5,68 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from pipelines.checkpoint import commits, doctor, doctor_parts, logs, metadata, offsets, sink_log
+from pipelines.checkpoint import commits, doctor, logs, metadata, offsets, sink_log
 from pipelines.checkpoint.doctor import Examined, Subject
+from pipelines.checkpoint.doctor import parts as doctor_parts
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName, QueryName, SavepointId, query_name
 from pipelines.domain.operations import DAMAGED, SOUND
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.domain.trust import Damage, Trust
-from pipelines.savepoint import completeness, manifests, places, sealing, verify
-from pipelines.savepoint.image import QueryPlace
+from pipelines.savepoint import checksums, completeness, layout, manifests, verify
 from pipelines.savepoint.sinks import FILE_SINKS
+from pipelines.savepoint.source import QueryLocation
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.storage.watching import Watch
-from pipelines.workspace import advice, images, operations, runs, savepoints
+from pipelines.workspace import advice, operations, runs, savepoints, sources
 from pipelines.workspace.advice import Good, Outlook
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 
-def diagnose(parts: Parts, subject: str) -> Sequence[Diagnosis]:
+def diagnose(context: Context, subject: str) -> Sequence[Diagnosis]:
     """One diagnosis a query, made as an operation. NotFound (`diagnose.nothing`) where `subject` is neither a job, a savepoint nor a
     checkpoint's place; Conflict (`operation.cancelled`) where somebody ended it."""
-    job, about, look = _subject(parts, subject)
-    wanted = operations.cancellable(parts, "diagnose", job, about)
-    return operations.answered(parts, wanted, look, lambda found: SOUND if all(one.sound for one in found) else DAMAGED)
+    job, about, look = _subject(context, subject)
+    wanted = operations.cancellable(context, "diagnose", job, about)
+    return operations.answered(context, wanted, look, lambda found: SOUND if all(one.sound for one in found) else DAMAGED)
 
 
-def _subject(parts: Parts, subject: str) -> tuple[JobName, str, Callable[[Watch], list[Diagnosis]]]:
+def _subject(context: Context, subject: str) -> tuple[JobName, str, Callable[[Watch], list[Diagnosis]]]:
     """The job that it is about, what is looked at (nothing for the job itself), and the looking."""
     try:
-        job = runs.known(parts, subject)
+        job = runs.known(context, subject)
     except NotFound as error:
         if error.code != "job.not_found":
             raise
     else:
-        return job, "", partial(_job, parts, job)
+        return job, "", partial(_job, context, job)
     try:
-        savepoint = savepoints.get(parts, subject)
+        savepoint = savepoints.get(context, subject)
     except NotFound:
         return JobName(""), subject, partial(_checkpoint, subject, _opened(subject))
-    return savepoint.job, savepoint.id, partial(_savepoint, parts, savepoint)
+    return savepoint.job, savepoint.id, partial(_savepoint, context, savepoint)
 
 
-def _job(parts: Parts, job: JobName, watch: Watch) -> list[Diagnosis]:
-    image = images.image(parts, job)
-    good = list(_good(parts, job, ""))
-    known = parts.files.job(job)
+def _job(context: Context, job: JobName, watch: Watch) -> list[Diagnosis]:
+    source = sources.of_job(context, job)
+    good = list(_good(context, job, ""))
+    known = context.files.job(job)
     attached = known is not None and known.attached
     found: list[Diagnosis] = []
-    for place in image.queries:
+    for place in source.queries:
         seen = _live(place, watch)
-        said = advice.of_job(job, len(image.queries), _outlook(seen), good, attached=attached)
+        said = advice.of_job(job, len(source.queries), _outlook(seen), good, attached=attached)
         found.append(_diagnosis(job, place.query, place.checkpoint, seen, seen.findings, said))
     return found
 
 
-def _live(place: QueryPlace, watch: Watch) -> Examined:
+def _live(place: QueryLocation, watch: Watch) -> Examined:
     return doctor.examine(Subject(open_storage(place.checkpoint), _sink_log(place)), watch)
 
 
-def _sink_log(place: QueryPlace) -> Storage | None:
+def _sink_log(place: QueryLocation) -> Storage | None:
     if place.sink.lower() not in FILE_SINKS or not place.sink_path:
         return None
     return open_storage(f"{place.sink_path.rstrip('/')}/{sink_log.FOLDER}")
@@ -102,36 +103,42 @@ def _nothing(subject: str, why: str) -> NotFound:
     )
 
 
-def _savepoint(parts: Parts, savepoint: Savepoint, watch: Watch) -> list[Diagnosis]:
+def _savepoint(context: Context, savepoint: Savepoint, watch: Watch) -> list[Diagnosis]:
     """Its files by the manifest and the seal, and the checkpoints within as Spark would read them."""
-    good, live = list(_good(parts, savepoint.job, savepoint.id)), _restorable_live(parts, savepoint.job, watch)
+    good, live = list(_good(context, savepoint.job, savepoint.id)), _restorable_live(context, savepoint.job, watch)
     try:
-        manifest = manifests.load(parts.library, savepoint.id)
+        manifest = manifests.load(context.library, savepoint.id)
     except (Corrupt, Unsupported) as error:
-        broken = Finding(Damage(places.MANIFEST, "unreadable", error.message), (savepoint.batch,), "manifest")
+        broken = Finding(Damage(layout.MANIFEST, "unreadable", error.message), (savepoint.batch,), "manifest")
         said = advice.of_savepoint(savepoint.id, savepoint.job, True, good, live)
         nothing = Examined(0, 0, (), None, ())
         return [_diagnosis(savepoint.id, image.query, savepoint.path, nothing, (broken,), said) for image in savepoint.queries]
-    damages = _by_files(parts, manifest, watch)
-    return [_image(parts, manifest, image, damages, good, live, watch) for image in manifest.queries]
+    damages = _by_files(context, manifest, watch)
+    return [_image(context, manifest, image, damages, good, live, watch) for image in manifest.queries]
 
 
-def _by_files(parts: Parts, manifest: Manifest, watch: Watch) -> list[Damage]:
+def _by_files(context: Context, manifest: Manifest, watch: Watch) -> list[Damage]:
     """What is missing, and, where the savepoint is sealed, what is not what it was."""
     try:
-        sealed = sealing.read(parts.library, manifest.id) is not None
+        sealed = checksums.read(context.library, manifest.id) is not None
     except Corrupt as error:
-        return [Damage(places.CHECKSUMS, "unreadable", error.message), *completeness.damages(parts.library, manifest.id, manifest.files)]
+        return [Damage(layout.CHECKSUMS, "unreadable", error.message), *completeness.damages(context.library, manifest.id, manifest.files)]
     level = Trust.INTACT if sealed else Trust.COMPLETE
     watch.step("computing checksums", sum(file.bytes for file in manifest.files) if sealed else 0)
-    return list(verify.check(parts.library, manifest.id, level, parts.now_ms(), watch.advance).damages)
+    return list(verify.check(context.library, manifest.id, level, context.now_ms(), watch.advance).damages)
 
 
 def _image(
-    parts: Parts, manifest: Manifest, image: QueryImage, damages: Sequence[Damage], good: Sequence[Good], live: Sequence[int], watch: Watch
+    context: Context,
+    manifest: Manifest,
+    image: QueryImage,
+    damages: Sequence[Damage],
+    good: Sequence[Good],
+    live: Sequence[int],
+    watch: Watch,
 ) -> Diagnosis:
-    home, sink = (f"{parts.library.url}/{manifest.id}/{folder(image.query)}" for folder in (places.checkpoint, places.sink_log))
-    has_log = bool(places.below([file.path for file in manifest.files], places.sink_log(image.query)))
+    home, sink = (f"{context.library.url}/{manifest.id}/{folder(image.query)}" for folder in (layout.checkpoint, layout.sink_log))
+    has_log = bool(layout.below([file.path for file in manifest.files], layout.sink_log(image.query)))
     seen = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, (image.batch,)), watch)
     findings = _merged(manifest, image, damages, seen)
     if any(finding.batches for finding in findings):
@@ -145,25 +152,25 @@ def _merged(manifest: Manifest, image: QueryImage, damages: Iterable[Damage], se
     found = {_below(image.query, finding.damage.path): finding for finding in seen.findings}
     for damage in damages:
         if damage.path not in found and _concerns(manifest, image, damage.path):
-            inner = damage.path.removeprefix(places.checkpoint(image.query) + "/")
+            inner = damage.path.removeprefix(layout.checkpoint(image.query) + "/")
             found[damage.path] = Finding(damage, (image.batch,), _part(image.query, inner))
     return tuple(found[path] for path in sorted(found))
 
 
 def _part(query: QueryName, path: str) -> str:
-    if path.startswith(places.sink_log(query)):
+    if path.startswith(layout.sink_log(query)):
         return "log of the file sink"
     if path.startswith("code/"):
         return "code of the version"
-    return path.partition(".")[0] if path in (places.MANIFEST, places.CHECKSUMS) else doctor_parts.part(path)
+    return path.partition(".")[0] if path in (layout.MANIFEST, layout.CHECKSUMS) else doctor_parts.part(path)
 
 
 def _below(query: QueryName, path: str) -> str:
     """A finding's path as a path of the savepoint."""
     prefix = f"{sink_log.FOLDER}/"
     if path.startswith(prefix):
-        return f"{places.sink_log(query)}/{path.removeprefix(prefix)}"
-    return f"{places.checkpoint(query)}/{path}"
+        return f"{layout.sink_log(query)}/{path.removeprefix(prefix)}"
+    return f"{layout.checkpoint(query)}/{path}"
 
 
 def _concerns(manifest: Manifest, image: QueryImage, path: str) -> bool:
@@ -173,26 +180,26 @@ def _concerns(manifest: Manifest, image: QueryImage, path: str) -> bool:
     return image.query == manifest.queries[0].query
 
 
-def _good(parts: Parts, job: str, other_than: SavepointId | str) -> Iterator[Good]:
+def _good(context: Context, job: str, other_than: SavepointId | str) -> Iterator[Good]:
     """Savepoints of the job whose files are all there and of which no verification found any damaged, newest first."""
-    for one in savepoints.newest_first(parts, job):
-        if one.id != other_than and not one.damaged_files and _complete(parts, one.id):
+    for one in savepoints.newest_first(context, job):
+        if one.id != other_than and not one.damaged_files and _complete(context, one.id):
             yield Good(one.id, one.batch)
 
 
-def _complete(parts: Parts, savepoint: SavepointId) -> bool:
+def _complete(context: Context, savepoint: SavepointId) -> bool:
     try:
-        manifest = manifests.load(parts.library, savepoint)
+        manifest = manifests.load(context.library, savepoint)
     except (Corrupt, Unsupported, NotFound):
         return False
-    return not completeness.damages(parts.library, savepoint, manifest.files)
+    return not completeness.damages(context.library, savepoint, manifest.files)
 
 
-def _restorable_live(parts: Parts, job: JobName, watch: Watch) -> Sequence[int]:
+def _restorable_live(context: Context, job: JobName, watch: Watch) -> Sequence[int]:
     """What the job's own checkpoint can restore, of a job with one query; nothing where the job or its checkpoint is gone."""
     try:
-        image = images.image(parts, runs.known(parts, job))
-        return _live(image.queries[0], watch).restorable if len(image.queries) == 1 else ()
+        source = sources.of_job(context, runs.known(context, job))
+        return _live(source.queries[0], watch).restorable if len(source.queries) == 1 else ()
     except TidemarkError:
         return ()
 

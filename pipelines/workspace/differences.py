@@ -14,13 +14,13 @@ from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run
 from pipelines.domain.points import Point, PointKind, QueryPoint, StateOperator, StateStore
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage, StoredFile
-from pipelines.savepoint import choosing, gather, manifests, places, progress_file
-from pipelines.savepoint.image import JobImage
+from pipelines.savepoint import batch_choice, contents, layout, manifests, progress_file
+from pipelines.savepoint.source import JobSource
 from pipelines.storage import paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
-from pipelines.workspace import images, progress, runs, savepoints, versions
-from pipelines.workspace.parts import Parts
+from pipelines.workspace import progress, runs, savepoints, sources, versions
+from pipelines.workspace.context import Context
 
 RUN, VERSION = "r-", "v-"
 """How the ids of runs and versions begin."""
@@ -29,61 +29,63 @@ WENT_ON = "The checkpoint of this run has gone on with a later one: name a savep
 NEVER_RAN = "It has never run: it has no checkpoint."
 
 
-def differences(parts: Parts, a: str, b: str) -> Differences:
+def differences(context: Context, a: str, b: str) -> Differences:
     """Raises NotFound (`point.not_found`), and what reading a savepoint raises (Corrupt, Unsupported, Unavailable).
 
     Of a job whose live checkpoint cannot be read its code is compared, and the point's note says what is wrong.
     """
-    return decided(point(parts, a), point(parts, b))
+    return decided(point(context, a), point(context, b))
 
 
-def point(parts: Parts, named: str) -> Point:
+def point(context: Context, named: str) -> Point:
     """A job's present checkpoint, a run, a version, or a savepoint (by id, a unique beginning of it, or its path)."""
-    if _is_job(parts, named):
-        return _job(parts, JobName(named))
-    run = runs.find(parts, RunId(named)) if named.startswith(RUN) else None
+    if _is_job(context, named):
+        return _job(context, JobName(named))
+    run = runs.find(context, RunId(named)) if named.startswith(RUN) else None
     if run is not None:
-        return _run(parts, run)
+        return _run(context, run)
     if named.startswith(VERSION):
-        version = versions.get(parts, named)
+        version = versions.get(context, named)
         return Point(named, PointKind.VERSION, JobName(""), None, version, "", version.created_ms, None, note=NO_CHECKPOINT)
-    return _savepoint(parts, named)
+    return _savepoint(context, named)
 
 
-def _is_job(parts: Parts, named: str) -> bool:
+def _is_job(context: Context, named: str) -> bool:
     try:
-        return bool(runs.known(parts, named))
+        return bool(runs.known(context, named))
     except NotFound:
         return False
 
 
-def _job(parts: Parts, job: JobName) -> Point:
-    newest = runs.newest(parts, job)
+def _job(context: Context, job: JobName) -> Point:
+    newest = runs.newest(context, job)
     if newest is None:
         raise NotFound("point.never_ran", f"Job {job} has never run", "Name a savepoint, or a job that ran.")
-    return replace(_run(parts, newest), named=job, kind=PointKind.JOB)
+    return replace(_run(context, newest), named=job, kind=PointKind.JOB)
 
 
-def _run(parts: Parts, run: Run) -> Point:
+def _run(context: Context, run: Run) -> Point:
     """A run at the present checkpoint; only its code and confs where a later run works there, it never came up, or it is damaged."""
-    version = versions.get(parts, run.version)
-    bare = Point(run.id, PointKind.RUN, run.job, run.id, version, run.spark_version, parts.now_ms(), None)
-    newest = runs.newest(parts, run.job)
+    version = versions.get(context, run.version)
+    bare = Point(run.id, PointKind.RUN, run.job, run.id, version, run.spark_version, context.now_ms(), None)
+    newest = runs.newest(context, run.job)
     if newest is None or newest.id != run.id:
         return replace(bare, at_ms=run.created_ms, note=WENT_ON)
     try:
-        image = images.image(parts, run.job)
-        queries = _present(parts, image, gather.gather(image, choosing.Newest()), version.conf)
+        source = sources.of_job(context, run.job)
+        queries = _present(context, source, contents.gather(source, batch_choice.Newest()), version.conf)
     except (Conflict, NotFound, Corrupt, Unsupported) as error:
         return replace(bare, note=error.message or NEVER_RAN)
-    return replace(bare, spark_version=image.spark_version or run.spark_version, queries=queries)
+    return replace(bare, spark_version=source.spark_version or run.spark_version, queries=queries)
 
 
-def _present(parts: Parts, image: JobImage, gathered: Iterable[gather.Gathered], conf: Mapping[str, str]) -> tuple[QueryPoint, ...]:
+def _present(
+    context: Context, source: JobSource, gathered: Iterable[contents.QueryContents], conf: Mapping[str, str]
+) -> tuple[QueryPoint, ...]:
     """The queries of a live checkpoint at their newest committed batches."""
     found = tuple(gathered)
-    said = progress.of_batches(parts, image.job, image.run, [one.image for one in found])
-    where = {place.query: open_storage(place.checkpoint) for place in image.queries}
+    said = progress.of_batches(context, source.job, source.run, [one.image for one in found])
+    where = {place.query: open_storage(place.checkpoint) for place in source.queries}
     return tuple(
         QueryPoint(
             one.image,
@@ -99,19 +101,23 @@ def _present(parts: Parts, image: JobImage, gathered: Iterable[gather.Gathered],
     )
 
 
-def _savepoint(parts: Parts, named: str) -> Point:
+def _savepoint(context: Context, named: str) -> Point:
     try:
-        savepoint = savepoints.get(parts, named)
+        savepoint = savepoints.get(context, named)
     except NotFound as error:
         message = f"There is no savepoint, job, run or version {named!r}"
         raise NotFound("point.not_found", message, "`versions` lists jobs and savepoints; `show JOB` a job's runs.") from error
-    manifest = savepoints.manifest(parts, savepoint.id)
-    rows = _rows(parts, manifest)
+    manifest = savepoints.manifest(context, savepoint.id)
+    rows = _rows(context, manifest)
     queries = tuple(
         QueryPoint(
             image,
             _operators(
-                image, parts.library, places.inside(manifest.id, places.checkpoint(image.query)), manifest.files, rows.get(image.query, {})
+                image,
+                context.library,
+                layout.inside(manifest.id, layout.checkpoint(image.query)),
+                manifest.files,
+                rows.get(image.query, {}),
             ),
         )
         for image in manifest.queries
@@ -129,15 +135,15 @@ def _savepoint(parts: Parts, named: str) -> Point:
     )
 
 
-def _rows(parts: Parts, manifest: Manifest) -> dict[QueryName, Mapping[int, int]]:
+def _rows(context: Context, manifest: Manifest) -> dict[QueryName, Mapping[int, int]]:
     """Query -> operator -> rows: as the newest proof read them, else as the job's own progress said at that batch."""
-    verified = manifests.last_verification(parts.library, manifest.id)
+    verified = manifests.last_verification(context.library, manifest.id)
     if verified and verified.proof:
         counted: dict[QueryName, dict[int, int]] = {}
         for one in verified.proof.states:
             counted.setdefault(one.query, {})[one.operator] = one.rows
         return dict(counted)
-    said = progress_file.read(parts.library, manifest.id) or progress.find(parts, manifest)
+    said = progress_file.read(context.library, manifest.id) or progress.find(context, manifest)
     conf = manifest.version.conf
     return {image.query: proofs.told_rows(image, said.get(image.query), conf) for image in manifest.queries}
 
@@ -146,7 +152,7 @@ def _operators(
     image: QueryImage, storage: Storage, folder: str, files: Iterable[StoredFile], rows: Mapping[int, int]
 ) -> tuple[StateOperator, ...]:
     """`folder` is the checkpoint's place in `storage`; `files` are named as in a savepoint."""
-    prefix = places.checkpoint(image.query) + "/"
+    prefix = layout.checkpoint(image.query) + "/"
     sizes = {file.path.removeprefix(prefix): file.bytes for file in files if file.path.startswith(prefix)}
     return tuple(
         StateOperator(

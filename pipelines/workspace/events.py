@@ -10,28 +10,28 @@ from pipelines.catalog import events as event_rows
 from pipelines.domain.events import EventFilter
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
-from pipelines.workspace import tails
-from pipelines.workspace.parts import Parts
+from pipelines.workspace import ingestion
+from pipelines.workspace.context import Context
 
 
-def say(parts: Parts, kind: str, job: JobName | None, subject: str, message: str) -> None:
+def say(context: Context, kind: str, job: JobName | None, subject: str, message: str) -> None:
     """Appends an event, on disk when this returns; the tail brings it to the catalog."""
-    append(parts, Event(parts.now_ms(), kind, job, subject, message, parts.actor))
-    tails.workspace_events(parts)
+    append(context, Event(context.now_ms(), kind, job, subject, message, context.actor))
+    ingestion.workspace_events(context)
 
 
-def append(parts: Parts, event: Event) -> None:
+def append(context: Context, event: Event) -> None:
     """One `write` of one whole line: a kill leaves whole lines."""
     content = {"at_ms": event.at_ms, "kind": event.kind, "job": event.job, "subject": event.subject, "message": event.message}
     if event.actor:
         content["actor"] = event.actor
-    descriptor = os.open(parts.layout.events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    descriptor = os.open(context.layout.events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(descriptor, json.dumps(content, separators=(",", ":")).encode() + b"\n")
     finally:
         os.close(descriptor)
 
 
-def newest(parts: Parts, wanted: EventFilter, limit: int) -> Sequence[Event]:
-    with parts.catalog.reading() as reader:
+def newest(context: Context, wanted: EventFilter, limit: int) -> Sequence[Event]:
+    with context.catalog.reading() as reader:
         return event_rows.listed(reader, wanted, limit=limit)

@@ -10,7 +10,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.requests import ResumeRequest, RunRequest
 from pipelines.workspace import resumes, runs
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 GENERATOR = JobName("post_events")
 COUNTER = JobName("post_engagement")
@@ -20,12 +20,12 @@ DATA_ONLY = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
 """Events never end, so the next file's batch closes the windows: an empty batch after each one would only double them."""
 
 
-def start(parts: Parts) -> Sequence[Run]:
+def start(context: Context) -> Sequence[Run]:
     """Runs of both jobs: begun, gone on with, or left alone where they are live."""
-    events = str(parts.layout.output(GENERATOR))
+    events = str(context.layout.output(GENERATOR))
     return [
-        _start(parts, GENERATOR, ("--out", runs.OUTPUT, "--interval", SECONDS_A_FILE), {}),
-        _start(parts, COUNTER, ("--events", events, "--output", runs.OUTPUT), DATA_ONLY),
+        _start(context, GENERATOR, ("--out", runs.OUTPUT, "--interval", SECONDS_A_FILE), {}),
+        _start(context, COUNTER, ("--events", events, "--output", runs.OUTPUT), DATA_ONLY),
     ]
 
 
@@ -34,17 +34,17 @@ def code(script: str) -> str:
     return resources.files("pipelines.jobs").joinpath(script).read_text(encoding="utf-8")
 
 
-def _start(parts: Parts, name: JobName, args: tuple[str, ...], conf: Mapping[str, str]) -> Run:
-    with parts.holding(name):
-        newest = runs.newest(parts, name) if parts.layout.wanted_file(name).is_file() else None
+def _start(context: Context, name: JobName, args: tuple[str, ...], conf: Mapping[str, str]) -> Run:
+    with context.holding(name):
+        newest = runs.newest(context, name) if context.layout.wanted_file(name).is_file() else None
         if newest is None:
             script = f"{name}.py"
-            return runs.begin(parts, RunRequest(name, script, code(script), args, conf, source=f"pipelines/jobs/{script}"))
-        return newest if newest.state.live else _go_on(parts, name)
+            return runs.begin(context, RunRequest(name, script, code(script), args, conf, source=f"pipelines/jobs/{script}"))
+        return newest if newest.state.live else _go_on(context, name)
 
 
-def _go_on(parts: Parts, name: JobName) -> Run:
-    run = resumes.resume(parts, name, ResumeRequest())
+def _go_on(context: Context, name: JobName) -> Run:
+    run = resumes.resume(context, name, ResumeRequest())
     if not isinstance(run, Run):
         raise AlreadyExists("example.exists", f"Job {name} cannot go on by itself", "Resume or forget it.")
     return run

@@ -19,21 +19,21 @@ from pipelines.domain.jobs import Job
 from pipelines.domain.requests import ExperimentRequest
 from pipelines.domain.savepoints import Savepoint
 from pipelines.workspace import events, forks, runs, savepoints
+from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
-from pipelines.workspace.parts import Parts
 
 
-def start(parts: Parts, request: ExperimentRequest) -> Experiment:
+def start(context: Context, request: ExperimentRequest) -> Experiment:
     """Raises what forks raise, and Invalid (`experiment.variants`) for less than two jobs to compare."""
     names = _names(request)
-    savepoint = savepoints.get(parts, request.savepoint)
+    savepoint = savepoints.get(context, request.savepoint)
     if request.with_parent:
-        runs.known(parts, savepoint.job)
+        runs.known(context, savepoint.job)
     with ExitStack() as held:
         for name in sorted(names):
-            held.enter_context(parts.holding(name))
-            runs.free(parts, name)
-        return _start(parts, request, savepoint, names)
+            held.enter_context(context.holding(name))
+            runs.free(context, name)
+        return _start(context, request, savepoint, names)
 
 
 def _names(request: ExperimentRequest) -> list[JobName]:
@@ -47,54 +47,54 @@ def _names(request: ExperimentRequest) -> list[JobName]:
     return names
 
 
-def _start(parts: Parts, request: ExperimentRequest, savepoint: Savepoint, names: Sequence[JobName]) -> Experiment:
-    experiment_id = ExperimentId(parts.new_id("e"))
+def _start(context: Context, request: ExperimentRequest, savepoint: Savepoint, names: Sequence[JobName]) -> Experiment:
+    experiment_id = ExperimentId(context.new_id("e"))
     made: list[runs.Prepared] = []
     try:
         for variant in request.variants:
-            made.append(forks.prepare(parts, savepoint.id, variant, experiment_id))  # 1
+            made.append(forks.prepare(context, savepoint.id, variant, experiment_id))  # 1
         jobs = ((savepoint.job,) if request.with_parent else ()) + tuple(names)
-        experiment = Experiment(experiment_id, request.name.strip(), savepoint.id, jobs, parts.now_ms())
-        parts.files.write(parts.layout.experiment_file(experiment_id), experiment)  # 2
+        experiment = Experiment(experiment_id, request.name.strip(), savepoint.id, jobs, context.now_ms())
+        context.files.write(context.layout.experiment_file(experiment_id), experiment)  # 2
     except BaseException:
         for prepared in made:
-            shutil.rmtree(parts.layout.job(prepared.job.name))
+            shutil.rmtree(context.layout.job(prepared.job.name))
         raise
-    with parts.catalog.writing() as writer:
+    with context.catalog.writing() as writer:
         experiment_rows.save(writer, [experiment])
-    events.say(parts, "experiment.begun", None, experiment_id, f"experiment {experiment.name} of {', '.join(experiment.jobs)}")
+    events.say(context, "experiment.begun", None, experiment_id, f"experiment {experiment.name} of {', '.join(experiment.jobs)}")
     for prepared in made:
-        runs.publish(parts, prepared)  # 3
+        runs.publish(context, prepared)  # 3
     return experiment
 
 
-def complete(parts: Parts) -> None:
+def complete(context: Context) -> None:
     """Step 3 of experiments that a crash interrupted: their forks are whole, and only not wanted yet."""
-    for experiment in readable(parts.files.experiment, parts.files.experiment_ids(), []):
-        for job in readable(parts.files.job, experiment.jobs, []):
+    for experiment in readable(context.files.experiment, context.files.experiment_ids(), []):
+        for job in readable(context.files.job, experiment.jobs, []):
             name = job.name
-            if _unwanted_fork(parts, job, experiment.id):
-                spec = parts.files.spec(name, parts.files.run_ids(name)[0])
-                runs.publish(parts, runs.Prepared(job, runs.wanted_run(spec)))
+            if _unwanted_fork(context, job, experiment.id):
+                spec = context.files.spec(name, context.files.run_ids(name)[0])
+                runs.publish(context, runs.Prepared(job, runs.wanted_run(spec)))
 
 
-def _unwanted_fork(parts: Parts, job: Job, experiment: ExperimentId) -> bool:
-    begun = parts.layout.wanted_file(job.name).is_file()
+def _unwanted_fork(context: Context, job: Job, experiment: ExperimentId) -> bool:
+    begun = context.layout.wanted_file(job.name).is_file()
     return not begun and job.origin is not None and job.origin.experiment == experiment
 
 
-def newest_first(parts: Parts) -> Sequence[Experiment]:
-    with parts.catalog.reading() as reader:
+def newest_first(context: Context) -> Sequence[Experiment]:
+    with context.catalog.reading() as reader:
         return experiment_rows.listed(reader)
 
 
-def get(parts: Parts, named: str) -> Experiment:
+def get(context: Context, named: str) -> Experiment:
     """By id, or by its name where only one has it; raises NotFound (`experiment.not_found`)."""
-    by_name = [one for one in newest_first(parts) if one.name == named]
-    with parts.catalog.reading() as reader:
+    by_name = [one for one in newest_first(context) if one.name == named]
+    with context.catalog.reading() as reader:
         return by_name[0] if len(by_name) == 1 else experiment_rows.get(reader, named)
 
 
-def tree(parts: Parts) -> Tree:
-    with parts.catalog.reading() as reader:
+def tree(context: Context) -> Tree:
+    with context.catalog.reading() as reader:
         return tree_rows.tree(reader)

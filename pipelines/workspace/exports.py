@@ -24,107 +24,107 @@ from pipelines.savepoint.exporting import Target
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace import events, operations, progress, runs, savepoints, versions
+from pipelines.workspace.context import Context
 from pipelines.workspace.operations import Ticket
-from pipelines.workspace.parts import Parts
 
 
-def export(parts: Parts, named: str, request: ExportRequest) -> Operation | ExportPlan:
+def export(context: Context, named: str, request: ExportRequest) -> Operation | ExportPlan:
     """Copies a savepoint out; raises at once what can be said at once (AlreadyExists, Invalid, Corrupt), the rest fails the operation."""
-    savepoint = savepoints.get(parts, named)
-    wanted = operations.cancellable(parts, "export", savepoint.job, savepoint.id)
-    to = exporting.target(_outside(parts, request.url), request.archive, wanted.id)
-    plan = exporting.plan(parts.library, savepoint.id, to, request.then_dispose)
+    savepoint = savepoints.get(context, named)
+    wanted = operations.cancellable(context, "export", savepoint.job, savepoint.id)
+    to = exporting.target(_outside(context, request.url), request.archive, wanted.id)
+    plan = exporting.plan(context.library, savepoint.id, to, request.then_dispose)
     if request.dry_run:
         return plan
 
     def work(ticket: Ticket) -> str:
-        _export(parts, parts.library, savepoint.id, to, wanted.id, ticket, read_back=request.then_dispose)
-        events.say(parts, "savepoint.exported", savepoint.job, savepoint.id, f"savepoint {savepoint.id} was exported to {to.url}")
+        _export(context, context.library, savepoint.id, to, wanted.id, ticket, read_back=request.then_dispose)
+        events.say(context, "savepoint.exported", savepoint.job, savepoint.id, f"savepoint {savepoint.id} was exported to {to.url}")
         if request.then_dispose:
-            _dispose(parts, savepoint.id, to)
+            _dispose(context, savepoint.id, to)
         return to.url
 
-    return operations.begin(parts, wanted, work)
+    return operations.begin(context, wanted, work)
 
 
-def import_savepoint(parts: Parts, request: ImportRequest) -> Operation:
+def import_savepoint(context: Context, request: ImportRequest) -> Operation:
     """Brings a savepoint in; Invalid for what is no address. Everything else that can be wrong fails the operation."""
     at = address(request.url)
 
     def work(ticket: Ticket) -> str:
         ticket.step("reading the manifest")
-        brought = importing.bring(at.url, parts.library, parts.now_ms(), ticket, claim=lambda head: _claimed(parts, ticket, head))
-        savepoints.record(parts, brought)
+        brought = importing.bring(at.url, context.library, context.now_ms(), ticket, claim=lambda head: _claimed(context, ticket, head))
+        savepoints.record(context, brought)
         said = f"savepoint {brought.id} of job {brought.job} was imported from {at.url}"
-        events.say(parts, "savepoint.imported", brought.job, brought.id, said)
+        events.say(context, "savepoint.imported", brought.job, brought.id, said)
         return brought.id
 
-    return operations.begin(parts, operations.cancellable(parts, "import", JobName(""), at.url), work)
+    return operations.begin(context, operations.cancellable(context, "import", JobName(""), at.url), work)
 
 
-def take_to(parts: Parts, job: str, request: TakeRequest) -> Savepoint | TakePlan:
+def take_to(context: Context, job: str, request: TakeRequest) -> Savepoint | TakePlan:
     """A savepoint taken to `request.to`: taken here (the job's files may vanish during an upload), exported, removed here.
 
     It is `<to>/<id>`, a directory. The catalog does not know it; `import` brings it in. Answers when it is there and was read back.
     """
-    name = runs.known(parts, job)
+    name = runs.known(context, job)
     home = open_storage(request.to).url.rstrip("/")
-    _outside(parts, f"{home}/any")
-    wanted = operations.cancellable(parts, "export", name, home)
-    shelf = open_storage(str(parts.layout.export_library(wanted.id)))
+    _outside(context, f"{home}/any")
+    wanted = operations.cancellable(context, "export", name, home)
+    shelf = open_storage(str(context.layout.export_library(wanted.id)))
     if request.dry_run:
-        plan = savepoints.plan(parts, shelf, name, request)
+        plan = savepoints.plan(context, shelf, name, request)
         return replace(plan, new_bytes=plan.bytes)
     return operations.answered(
-        parts,
+        context,
         wanted,
-        lambda ticket: _take(parts, shelf, name, request, home, wanted.id, ticket),
+        lambda ticket: _take(context, shelf, name, request, home, wanted.id, ticket),
         lambda taken: taken.path,
     )
 
 
-def clean(parts: Parts) -> None:
+def clean(context: Context) -> None:
     """What dead exports left, there and here. One whose target is away now is left to the next start, with an event that says so."""
-    if not parts.layout.exports.is_dir():
+    if not context.layout.exports.is_dir():
         return
-    for path in sorted(parts.layout.exports.iterdir()):
+    for path in sorted(context.layout.exports.iterdir()):
         if path.is_dir():
             shutil.rmtree(path)
         elif path.suffix == ".json":
-            _clean(parts, path)
+            _clean(context, path)
 
 
-def _clean(parts: Parts, path: Path) -> None:
+def _clean(context: Context, path: Path) -> None:
     try:
-        exporting.clean(parts.files.read(Target, path))
+        exporting.clean(context.files.read(Target, path))
     except Corrupt:
         path.unlink()
     except TidemarkError as error:
         said = f"what a broken export left could not be removed: {error.message}; the next start tries again"
-        events.say(parts, "export.left", None, path.stem, said)
+        events.say(context, "export.left", None, path.stem, said)
     else:
         path.unlink()
 
 
-def _outside(parts: Parts, url: str) -> Address:
+def _outside(context: Context, url: str) -> Address:
     """`url` as an address; Invalid (`export.inside`) for one in this workspace, which only Tidemark writes to."""
     at = address(url)
-    if "://" not in at.url and Path(at.url).resolve().is_relative_to(parts.layout.root):
+    if "://" not in at.url and Path(at.url).resolve().is_relative_to(context.layout.root):
         hint = "Choose a directory outside of it, or another storage."
-        raise Invalid("export.inside", f"{at.url} is inside of the workspace {parts.layout.root}", hint)
+        raise Invalid("export.inside", f"{at.url} is inside of the workspace {context.layout.root}", hint)
     return at
 
 
 def _export(
-    parts: Parts, shelf: Storage, savepoint: SavepointId, to: Target, operation: OperationId, ticket: Ticket, *, read_back: bool
+    context: Context, shelf: Storage, savepoint: SavepointId, to: Target, operation: OperationId, ticket: Ticket, *, read_back: bool
 ) -> None:
-    note = parts.layout.export_file(operation)
-    parts.layout.exports.mkdir(exist_ok=True)
-    with parts.claiming(to.url):
-        parts.files.write(note, to)
-        progress.keep(parts, shelf, library.manifest(shelf, savepoint))
+    note = context.layout.export_file(operation)
+    context.layout.exports.mkdir(exist_ok=True)
+    with context.claiming(to.url):
+        context.files.write(note, to)
+        progress.keep(context, shelf, library.manifest(shelf, savepoint))
         try:
-            exporting.export(shelf, savepoint, to, parts.now_ms(), ticket, read_back=read_back)
+            exporting.export(shelf, savepoint, to, context.now_ms(), ticket, read_back=read_back)
         except BaseException as error:
             if not getattr(error, "__notes__", ()):  # else something is left, for the next start to remove
                 note.unlink()
@@ -132,32 +132,34 @@ def _export(
         note.unlink()
 
 
-def _dispose(parts: Parts, savepoint: SavepointId, to: Target) -> None:
+def _dispose(context: Context, savepoint: SavepointId, to: Target) -> None:
     try:
-        savepoints.dispose(parts, savepoint, dry_run=False)
+        savepoints.dispose(context, savepoint, dry_run=False)
     except Conflict as error:
         raise Conflict(error.code, f"It was exported to {to.url}, and not disposed of here: {error.message}", error.hint) from error
 
 
-def _take(parts: Parts, shelf: Storage, job: JobName, request: TakeRequest, home: str, operation: OperationId, ticket: Ticket) -> Savepoint:
+def _take(
+    context: Context, shelf: Storage, job: JobName, request: TakeRequest, home: str, operation: OperationId, ticket: Ticket
+) -> Savepoint:
     try:
         ticket.step("taking")
-        taken = savepoints.take_into(parts, shelf, job, request, Reason.MANUAL, ticket)
+        taken = savepoints.take_into(context, shelf, job, request, Reason.MANUAL, ticket)
         to = exporting.target(address(f"{home}/{taken.id}"), False, operation)
-        _export(parts, shelf, taken.id, to, operation, ticket, read_back=True)
+        _export(context, shelf, taken.id, to, operation, ticket, read_back=True)
     finally:
-        shutil.rmtree(parts.layout.export_library(operation), ignore_errors=True)  # the next opening removes what stays
-    events.say(parts, "savepoint.exported", job, taken.id, f"savepoint {taken.id} was taken to {to.url}")
+        shutil.rmtree(context.layout.export_library(operation), ignore_errors=True)  # the next opening removes what stays
+    events.say(context, "savepoint.exported", job, taken.id, f"savepoint {taken.id} was taken to {to.url}")
     return replace(taken, path=to.url, new_bytes=taken.bytes)
 
 
 @contextmanager
-def _claimed(parts: Parts, ticket: Ticket, head: Head) -> Iterator[None]:
+def _claimed(context: Context, ticket: Ticket, head: Head) -> Iterator[None]:
     """One import of a savepoint at a time; its version is known here from then on. The operation shows the job that it is of."""
     ticket.job = head.manifest.job
     _refuse_false(head)
-    with parts.claiming(head.manifest.id):
-        versions.keep(parts, head.manifest.version)
+    with context.claiming(head.manifest.id):
+        versions.keep(context, head.manifest.version)
         yield
 
 

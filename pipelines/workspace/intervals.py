@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.catalog import alignment
 from pipelines.domain.intervals import CONFIDENCE, LEAST_BATCHES, Interval, Measure, words
 from pipelines.workspace import runs
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,10 +18,10 @@ RESAMPLES = 2_000
 SEED = 20_260_101
 
 
-def intervals(parts: Parts, a: str, b: str, query: str = "") -> tuple[Interval, ...]:
+def intervals(context: Context, a: str, b: str, query: str = "") -> tuple[Interval, ...]:
     """One for each measure, of `query` or the first that both have. Raises NotFound (`job.not_found`)."""
-    first, second = runs.known(parts, a), runs.known(parts, b)
-    with parts.catalog.reading() as reader:
+    first, second = runs.known(context, a), runs.known(context, b)
+    with context.catalog.reading() as reader:
         named = query or alignment.shared_query(reader, first, second)
         found = alignment.stretches(reader, first, second, named)
     return tuple(measured(measure, found) for measure in Measure)

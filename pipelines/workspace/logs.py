@@ -7,19 +7,19 @@ from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.runs import LOG_FILE
 from pipelines.workspace import runs
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 
-def chunk(parts: Parts, job: str, *, run: str, offset: int, limit: int) -> LogChunk:
+def chunk(context: Context, job: str, *, run: str, offset: int, limit: int) -> LogChunk:
     """Bytes `offset`… of the log of `run` (the job's newest unless named); a negative offset counts from the end.
 
     A piece that begins within a line from the end's side starts at the next line; a character cut in two is left for the next piece.
     """
-    name = runs.known(parts, job)
-    newest = runs.named_run(parts, name, run) if run else runs.newest(parts, name)
+    name = runs.known(context, job)
+    newest = runs.named_run(context, name, run) if run else runs.newest(context, name)
     if newest is None:
         raise NotFound("run.not_found", f"Job {name} never ran", "Resume it to start a run.")
-    path = parts.layout.run(name, newest.id) / LOG_FILE
+    path = context.layout.run(name, newest.id) / LOG_FILE
     if not path.is_file():
         return LogChunk(newest.id, "", 0, 0, 0)
     size = path.stat().st_size

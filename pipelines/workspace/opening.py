@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.catalog.connection import open_catalog
+from pipelines.catalog.file_positions import positions
 from pipelines.catalog.rebuild import reopen
-from pipelines.catalog.tails import positions
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import random_id
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
-from pipelines.workspace import cleaning, rebuild, tails
+from pipelines.workspace import cleaning, ingestion, rebuild
+from pipelines.workspace.context import ID_BYTES, Context
 from pipelines.workspace.files import Files
-from pipelines.workspace.parts import ID_BYTES, Parts
 from pipelines.workspace.workspace import Workspace
 
 Clock = Callable[[], int]
@@ -53,18 +53,18 @@ def open_workspace(
     _mark(layout, files, clock, entropy)  # 1
     catalog = (reopen if rebuilding else open_catalog)(layout.catalog_file)  # 2
     try:
-        parts = Parts(layout, files, catalog, clock, entropy)
+        context = Context(layout, files, catalog, clock, entropy)
         with catalog.reading() as reader:
-            parts.places.update(positions(reader))
-        cleaning.clean(parts)  # 3
-        rebuild.register(parts)  # 4
+            context.file_positions.update(positions(reader))
+        cleaning.clean(context)  # 3
+        rebuild.register(context)  # 4
         if rebuilding:
-            rebuild.rebuild(parts)
-        tails.follow(parts, tails.everything(parts))  # 5
+            rebuild.rebuild(context)
+        ingestion.follow(context, ingestion.everything(context))  # 5
     except BaseException:
         catalog.close()
         raise
-    return Workspace(parts)
+    return Workspace(context)
 
 
 def _mark(layout: Layout, files: Files, clock: Clock, entropy: Callable[[int], bytes]) -> None:

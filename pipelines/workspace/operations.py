@@ -16,7 +16,7 @@ from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Conflict, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.operations import Amount, Operation, OperationState
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 log = logging.getLogger("tidemark.operations")
 T = TypeVar("T")
@@ -69,35 +69,35 @@ Work = Callable[[Ticket], str]
 """Does the work and answers with the operation's result."""
 
 
-def cancellable(parts: Parts, kind: str, job: JobName, subject: str = "") -> Operation:
+def cancellable(context: Context, kind: str, job: JobName, subject: str = "") -> Operation:
     """A new operation, not begun yet, that can be called back."""
-    named = OperationId(parts.new_id("o"))
-    return Operation(named, kind, job, OperationState.RUNNING, parts.now_ms(), subject=subject, can_cancel=True)
+    named = OperationId(context.new_id("o"))
+    return Operation(named, kind, job, OperationState.RUNNING, context.now_ms(), subject=subject, can_cancel=True)
 
 
-def begin(parts: Parts, wanted: Operation, work: Work) -> Operation:
+def begin(context: Context, wanted: Operation, work: Work) -> Operation:
     """Starts `work` as `wanted` (in the state RUNNING); answers at once."""
     ticket = Ticket()
-    save(parts, wanted)
-    parts.under_way[wanted.id] = ticket
-    threading.Thread(target=_carry, args=(parts, wanted, work, ticket), name=f"operation {wanted.id}", daemon=True).start()
-    return get(parts, wanted.id)
+    save(context, wanted)
+    context.under_way[wanted.id] = ticket
+    threading.Thread(target=_carry, args=(context, wanted, work, ticket), name=f"operation {wanted.id}", daemon=True).start()
+    return get(context, wanted.id)
 
 
-def answered(parts: Parts, wanted: Operation, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
+def answered(context: Context, wanted: Operation, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
     """What `work` answers, done as the operation `wanted` whose result is `result` of it; raises what it raises."""
     kept = _Kept(work, result)
-    begin(parts, wanted, kept.work)
-    wait(parts, wanted.id)
+    begin(context, wanted, kept.work)
+    wait(context, wanted.id)
     return kept.answer()
 
 
-def noticed(parts: Parts, wanted: Operation, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
+def noticed(context: Context, wanted: Operation, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
     """The same for work that mostly takes no time: whoever asks does it, and it is an operation once it has taken `NOTICED_S`."""
-    kept, ticket, notice = _Kept(work, result), Ticket(), _Notice(parts, wanted)
-    parts.under_way[wanted.id] = ticket
+    kept, ticket, notice = _Kept(work, result), Ticket(), _Notice(context, wanted)
+    context.under_way[wanted.id] = ticket
     try:
-        _carry(parts, wanted, kept.work, ticket, notice.written)
+        _carry(context, wanted, kept.work, ticket, notice.written)
     finally:
         notice.written()
     return kept.answer()
@@ -130,15 +130,15 @@ class _Kept(Generic[T]):
 class _Notice:
     """The row of an operation, written once that has taken some time."""
 
-    def __init__(self, parts: Parts, wanted: Operation) -> None:
-        self._parts, self._wanted, self._written = parts, wanted, False
+    def __init__(self, context: Context, wanted: Operation) -> None:
+        self._context, self._wanted, self._written = context, wanted, False
         self._timer = threading.Timer(NOTICED_S, self._write)
         self._timer.daemon = True
         self._timer.start()
 
     def _write(self) -> None:
         self._written = True
-        save(self._parts, self._wanted)
+        save(self._context, self._wanted)
 
     def written(self) -> bool:
         """Whether it was; it is not from here on."""
@@ -147,22 +147,22 @@ class _Notice:
         return self._written
 
 
-def wait(parts: Parts, operation: OperationId) -> Operation:
+def wait(context: Context, operation: OperationId) -> Operation:
     """The operation when it has ended."""
-    ticket = parts.under_way.get(operation)
+    ticket = context.under_way.get(operation)
     if ticket is not None:
         ticket.ended.wait()
-    return get(parts, operation)
+    return get(context, operation)
 
 
-def _carry(parts: Parts, running: Operation, work: Work, ticket: Ticket, is_seen: Callable[[], bool] = lambda: True) -> None:
+def _carry(context: Context, running: Operation, work: Work, ticket: Ticket, is_seen: Callable[[], bool] = lambda: True) -> None:
     """Does the work; its end is kept where the operation `is_seen`."""
     try:
         ended = _ended(running, work, ticket)
         if is_seen():
-            save(parts, replace(ended, job=ticket.job or ended.job, ended_ms=parts.now_ms(), can_cancel=False))
+            save(context, replace(ended, job=ticket.job or ended.job, ended_ms=context.now_ms(), can_cancel=False))
     finally:
-        parts.under_way.pop(running.id, None)
+        context.under_way.pop(running.id, None)
         ticket.ended.set()
 
 
@@ -179,33 +179,33 @@ def _ended(running: Operation, work: Work, ticket: Ticket) -> Operation:
         return failed(running, TidemarkError("internal", f"{type(error).__name__}: {error}", "The server's log has the traceback."), 0)
 
 
-def get(parts: Parts, named: str) -> Operation:
+def get(context: Context, named: str) -> Operation:
     """The operation with how far it is now; NotFound (`operation.not_found`)."""
-    with parts.catalog.reading() as reader:
-        return _now(parts, operation_rows.get(reader, named))
+    with context.catalog.reading() as reader:
+        return _now(context, operation_rows.get(reader, named))
 
 
-def newest_first(parts: Parts, *, running: bool) -> Sequence[Operation]:
-    with parts.catalog.reading() as reader:
+def newest_first(context: Context, *, running: bool) -> Sequence[Operation]:
+    with context.catalog.reading() as reader:
         found = operation_rows.running(reader)[::-1] if running else operation_rows.newest(reader)
-    return [_now(parts, operation) for operation in found]
+    return [_now(context, operation) for operation in found]
 
 
-def cancel(parts: Parts, named: str) -> Operation:
+def cancel(context: Context, named: str) -> Operation:
     """Asks it to end; the answer may still say that it runs. Conflict (`operation.ended`, `operation.not_cancellable`)."""
-    operation = get(parts, named)
+    operation = get(context, named)
     if operation.state is not OperationState.RUNNING:
         raise Conflict("operation.ended", f"Operation {operation.id} has ended: {operation.state}", "Nothing is left to cancel.")
-    ticket = parts.under_way.get(operation.id)
+    ticket = context.under_way.get(operation.id)
     if not operation.can_cancel or ticket is None:
         raise Conflict("operation.not_cancellable", f"A {operation.kind} cannot be called back", "Wait until it has ended.")
     ticket.end()
-    return get(parts, operation.id)
+    return get(context, operation.id)
 
 
-def end_all(parts: Parts) -> None:
+def end_all(context: Context) -> None:
     """Asks all that is under way to end, what that begins on its way too, and waits for it: the catalog is about to be closed."""
-    while under_way := list(parts.under_way.values()):
+    while under_way := list(context.under_way.values()):
         for ticket in under_way:
             ticket.end()
             ticket.ended.wait(PAUSE_S)
@@ -223,11 +223,11 @@ def failed(running: Operation, error: TidemarkError, now_ms: int) -> Operation:
     )
 
 
-def save(parts: Parts, changed: Operation) -> None:
-    with parts.catalog.writing() as writer:
+def save(context: Context, changed: Operation) -> None:
+    with context.catalog.writing() as writer:
         operation_rows.save(writer, [changed])
 
 
-def _now(parts: Parts, operation: Operation) -> Operation:
-    ticket = parts.under_way.get(operation.id)
+def _now(context: Context, operation: Operation) -> Operation:
+    ticket = context.under_way.get(operation.id)
     return operation if ticket is None else replace(operation, amount=ticket.amount, job=ticket.job or operation.job)

@@ -12,10 +12,10 @@ from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.savepoints import Manifest, QueryImage
-from pipelines.savepoint import progress_file, sealing
+from pipelines.savepoint import checksums, progress_file
 from pipelines.storage.protocol import Storage
 from pipelines.workspace import runs
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 PATIENCE_S = 2.0
 """A savepoint can be there before Spark has told its listener of the batch."""
@@ -23,44 +23,44 @@ PAUSE_S = 0.05
 CHUNK_BYTES = 1024 * 1024
 
 
-def keep(parts: Parts, shelf: Storage, manifest: Manifest, patience_s: float = PATIENCE_S) -> None:
+def keep(context: Context, shelf: Storage, manifest: Manifest, patience_s: float = PATIENCE_S) -> None:
     """Writes `progress.json` of a savepoint that is not sealed yet; one that is sealed stays as it is."""
-    if sealing.read(shelf, manifest.id) is None and not progress_file.read(shelf, manifest.id):
-        progress_file.write(shelf, manifest.id, find(parts, manifest, patience_s))
+    if checksums.read(shelf, manifest.id) is None and not progress_file.read(shelf, manifest.id):
+        progress_file.write(shelf, manifest.id, find(context, manifest, patience_s))
 
 
-def find(parts: Parts, manifest: Manifest, patience_s: float = 0) -> Mapping[QueryName, dict[str, Any]]:
+def find(context: Context, manifest: Manifest, patience_s: float = 0) -> Mapping[QueryName, dict[str, Any]]:
     """Query -> Spark's progress event of the saved batch; a query of which none is known is left out."""
-    return of_batches(parts, manifest.job, manifest.run, manifest.queries, patience_s)
+    return of_batches(context, manifest.job, manifest.run, manifest.queries, patience_s)
 
 
 def of_batches(
-    parts: Parts, job: JobName, run: RunId | None, images: Sequence[QueryImage], patience_s: float = 0
+    context: Context, job: JobName, run: RunId | None, images: Sequence[QueryImage], patience_s: float = 0
 ) -> Mapping[QueryName, dict[str, Any]]:
     """Query -> Spark's progress event of the image's batch, as `run` of `job` or those before it on its checkpoint said it.
 
     While the run still runs, waits up to `patience_s` seconds for events that are on their way.
     """
-    ran = _runs(parts, job, run)
+    ran = _runs(context, job, run)
     deadline = time.monotonic() + patience_s
     while True:
-        found = {image.query: event for image in images if (event := _event(parts, ran, image.query, image.batch))}
+        found = {image.query: event for image in images if (event := _event(context, ran, image.query, image.batch))}
         coming = len(found) < len(images) and any(one.state.live for one in ran)
         if not coming or time.monotonic() >= deadline:
             return found
         time.sleep(PAUSE_S)
 
 
-def _runs(parts: Parts, job: JobName, named: RunId | None) -> list[Run]:
+def _runs(context: Context, job: JobName, named: RunId | None) -> list[Run]:
     """The run, then those that worked on the same checkpoint before it: the batch may be theirs."""
-    ran = list(runs.of_job(parts, job))
+    ran = list(runs.of_job(context, job))
     own = next((run for run in ran if run.id == named), None)
     return [run for run in ran if own and run.checkpoints == own.checkpoints and run.created_ms <= own.created_ms]
 
 
-def _event(parts: Parts, newest_first: list[Run], query: QueryName, batch: int) -> dict[str, Any] | None:
+def _event(context: Context, newest_first: list[Run], query: QueryName, batch: int) -> dict[str, Any] | None:
     for run in newest_first:
-        for event in _backwards(parts.layout.run(run.job, run.id) / PROGRESS_FILE, query):
+        for event in _backwards(context.layout.run(run.job, run.id) / PROGRESS_FILE, query):
             if event["batchId"] == batch and _ran(event):
                 return event
             if event["batchId"] < batch:

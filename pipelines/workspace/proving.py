@@ -18,44 +18,44 @@ from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store, StoreRows
 from pipelines.sandbox.states import Counted
 from pipelines.savepoint import leases, library, progress_file, restore, verify
 from pipelines.workspace import progress, rehearsals
+from pipelines.workspace.context import Context
 from pipelines.workspace.operations import Ticket
-from pipelines.workspace.parts import Parts
 from pipelines.workspace.rehearsals import Rehearsed
 
 
-def prove(parts: Parts, savepoint: SavepointId, operation: OperationId, ticket: Ticket) -> Verification:
+def prove(context: Context, savepoint: SavepointId, operation: OperationId, ticket: Ticket) -> Verification:
     """The outcome, not recorded yet; the savepoint cannot be disposed of meanwhile, and no file or process is left of it.
 
     1. files and checksums; 2. the scratch restore; 3. its state, store by store; 4. a batch. What damage a step finds ends it there.
     """
-    manifest = library.manifest(parts.library, savepoint)
-    folder = parts.layout.sandbox_folder(operation)
-    with leases.lease(parts.library, savepoint, str(folder), parts.now_ms()):
+    manifest = library.manifest(context.library, savepoint)
+    folder = context.layout.sandbox_folder(operation)
+    with leases.lease(context.library, savepoint, str(folder), context.now_ms()):
         ticket.step("checking", sum(file.bytes for file in manifest.files))
-        intact = verify.check(parts.library, savepoint, Trust.PROVED, parts.now_ms(), ticket.advance)  # 1
+        intact = verify.check(context.library, savepoint, Trust.PROVED, context.now_ms(), ticket.advance)  # 1
         if intact.reached is None:
             return intact
         folder.mkdir(parents=True)
         try:
-            return _in_sandbox(parts, manifest, folder, ticket, intact)
+            return _in_sandbox(context, manifest, folder, ticket, intact)
         finally:
             shutil.rmtree(folder)
 
 
-def clean(parts: Parts) -> None:
+def clean(context: Context) -> None:
     """What proofs that died with the server left: processes that still run, folders."""
-    if parts.layout.sandbox.is_dir():
-        processes.end(parts.layout.sandbox)
-        shutil.rmtree(parts.layout.sandbox)
+    if context.layout.sandbox.is_dir():
+        processes.end(context.layout.sandbox)
+        shutil.rmtree(context.layout.sandbox)
 
 
-def _in_sandbox(parts: Parts, manifest: Manifest, folder: Path, ticket: Ticket, intact: Verification) -> Verification:
+def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Ticket, intact: Verification) -> Verification:
     began = time.monotonic()
     checkpoints = folder / "checkpoints"
     ticket.step("restoring")
-    restore.restore(parts.library, manifest.id, _target(parts, manifest, checkpoints), parts.now_ms(), watch=ticket)  # 2
+    restore.restore(context.library, manifest.id, _target(context, manifest, checkpoints), context.now_ms(), watch=ticket)  # 2
     counted = _count(manifest, folder, checkpoints, ticket)  # 3
-    counts, unread = _counts(parts, manifest, counted)
+    counts, unread = _counts(context, manifest, counted)
     damages = (*(_damage(one) for one in unread if one.damaged), *proofs.damages(counts))
     ran = Rehearsed(()) if damages else rehearsals.rehearse(manifest, folder, checkpoints, ticket)  # 4
     note = " ".join(filter(None, (*map(_unreadable, unread), ran.note)))
@@ -70,8 +70,8 @@ def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], 
     return replace(intact, reached=reached, damages=damages, proof=proof)
 
 
-def _target(parts: Parts, manifest: Manifest, checkpoints: Path) -> restore.Scratch:
-    return restore.Scratch(manifest.job, str(checkpoints), parts.new_query_id)
+def _target(context: Context, manifest: Manifest, checkpoints: Path) -> restore.Scratch:
+    return restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
 
 
 def _count(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Counted:
@@ -102,11 +102,11 @@ def _stores(manifest: Manifest, checkpoints: Path) -> Iterator[Store]:
                 yield Store(image.query, at, image.batch, image.provider, image.state_format, one.id, one.name, store)
 
 
-def _counts(parts: Parts, manifest: Manifest, counted: Counted) -> tuple[tuple[StateCount, ...], list[StoreRows]]:
+def _counts(context: Context, manifest: Manifest, counted: Counted) -> tuple[tuple[StateCount, ...], list[StoreRows]]:
     """One count an operator that was read whole, and the stores that were not read."""
     unread = [one for one in counted.rows if one.error_class]
     partly = {(one.store.query, one.store.operator) for one in unread}
-    said = _said(parts, manifest)
+    said = _said(context, manifest)
     found: list[StateCount] = []
     for image in manifest.queries:
         rows = dict.fromkeys((one.id for one in image.operators), 0)
@@ -118,9 +118,9 @@ def _counts(parts: Parts, manifest: Manifest, counted: Counted) -> tuple[tuple[S
     return tuple(found), unread
 
 
-def _said(parts: Parts, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
+def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
     """What the job said of the batches: as its runs have it, else as the savepoint kept it."""
-    return {**progress_file.read(parts.library, manifest.id), **progress.find(parts, manifest)}
+    return {**progress_file.read(context.library, manifest.id), **progress.find(context, manifest)}
 
 
 def _damage(one: StoreRows) -> Damage:

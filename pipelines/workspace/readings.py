@@ -11,7 +11,7 @@ from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.states import Reading
 from pipelines.sandbox.readings import ROWS_FOLDER
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 READING_FILE = "reading.json"
 MOST_BYTES = 5_000_000_000
@@ -19,17 +19,17 @@ MOST_BYTES_VARIABLE = "TIDEMARK_STATE_CACHE_BYTES"
 """What all readings together may take; the oldest go first."""
 
 
-def find(parts: Parts, savepoint: SavepointId, named: str) -> Reading | None:
+def find(context: Context, savepoint: SavepointId, named: str) -> Reading | None:
     """The reading of that id; None where there is none, or a damaged one, which can be read again."""
     try:
-        return parts.files.find(Reading, parts.layout.reading(savepoint, named) / READING_FILE)
+        return context.files.find(Reading, context.layout.reading(savepoint, named) / READING_FILE)
     except Corrupt:
         return None
 
 
-def files(parts: Parts, reading: Reading) -> Sequence[str]:
+def files(context: Context, reading: Reading) -> Sequence[str]:
     """The Parquet files that hold its rows."""
-    return [str(path) for path in sorted((parts.layout.reading(reading.savepoint, reading.id) / ROWS_FOLDER).glob("*.parquet"))]
+    return [str(path) for path in sorted((context.layout.reading(reading.savepoint, reading.id) / ROWS_FOLDER).glob("*.parquet"))]
 
 
 def size(folder: Path) -> int:
@@ -37,46 +37,46 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def publish(parts: Parts, reading: Reading, made: Path) -> None:
+def publish(context: Context, reading: Reading, made: Path) -> None:
     """`made`, a scratch folder that holds the rows, becomes the reading; an older one of the same id goes to a folder beside `made`.
 
     1. what it is, is written into `made`; 2. the older one moves away; 3. `made` gets its place and is listed, whole.
     """
-    place = parts.layout.reading(reading.savepoint, reading.id)
-    parts.files.write(made / READING_FILE, reading)  # 1
+    place = context.layout.reading(reading.savepoint, reading.id)
+    context.files.write(made / READING_FILE, reading)  # 1
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.exists():
         place.rename(made.with_name(f"{made.name}.older"))  # 2
     made.rename(place)  # 3
-    _bound(parts, reading)
+    _bound(context, reading)
 
 
-def forget(parts: Parts, savepoint: SavepointId) -> None:
+def forget(context: Context, savepoint: SavepointId) -> None:
     """Removes the readings of a savepoint."""
-    shutil.rmtree(parts.layout.readings_of(savepoint), ignore_errors=True)
+    shutil.rmtree(context.layout.readings_of(savepoint), ignore_errors=True)
 
 
-def clean(parts: Parts) -> None:
+def clean(context: Context) -> None:
     """Removes the readings of savepoints that are gone."""
-    for folder in _folders(parts.layout.readings):
-        if not parts.layout.savepoint(SavepointId(folder.name)).is_dir():
+    for folder in _folders(context.layout.readings):
+        if not context.layout.savepoint(SavepointId(folder.name)).is_dir():
             shutil.rmtree(folder)
 
 
-def _bound(parts: Parts, newest: Reading) -> None:
+def _bound(context: Context, newest: Reading) -> None:
     """Removes the oldest readings until the others fit; the newest stays, however large it is."""
-    known = [one for folder in _folders(parts.layout.readings) for one in _of(parts, SavepointId(folder.name))]
+    known = [one for folder in _folders(context.layout.readings) for one in _of(context, SavepointId(folder.name))]
     left = int(os.environ.get(MOST_BYTES_VARIABLE, MOST_BYTES)) - newest.bytes
     for one in sorted(known, key=lambda one: one.read_ms, reverse=True):
         if one.id == newest.id:
             continue
         left -= one.bytes
         if left < 0:
-            shutil.rmtree(parts.layout.reading(one.savepoint, one.id))
+            shutil.rmtree(context.layout.reading(one.savepoint, one.id))
 
 
-def _of(parts: Parts, savepoint: SavepointId) -> list[Reading]:
-    found = (find(parts, savepoint, folder.name) for folder in _folders(parts.layout.readings_of(savepoint)))
+def _of(context: Context, savepoint: SavepointId) -> list[Reading]:
+    found = (find(context, savepoint, folder.name) for folder in _folders(context.layout.readings_of(savepoint)))
     return [one for one in found if one is not None]
 
 

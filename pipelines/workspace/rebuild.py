@@ -20,9 +20,9 @@ from pipelines.domain.runs import EXIT_STATES, RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import Version
 from pipelines.savepoint import library
-from pipelines.workspace import events, runs, tails
+from pipelines.workspace import events, ingestion, runs
+from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
-from pipelines.workspace.parts import Parts
 
 
 @dataclass(frozen=True)
@@ -37,29 +37,29 @@ class Known:
     unreadable: tuple[TidemarkError, ...]
 
 
-def rebuild(parts: Parts) -> dict[str, int]:
+def rebuild(context: Context) -> dict[str, int]:
     """The catalog anew in one transaction: readers see the old one until it is whole. Rows by table."""
-    with parts.tailing:
-        known = read(parts)
+    with context.ingesting:
+        known = read(context)
         places: dict[str, int] = {}
-        with parts.catalog.writing() as writer:
+        with context.catalog.writing() as writer:
             running = operation_rows.running(writer)
             catalog_rebuild.reset(writer)
             _save(writer, known)
             operation_rows.save(writer, running)
-            _replay(parts, writer, places)
-        parts.places.clear()
-        parts.places.update(places)
-    report(parts, known)
-    with parts.catalog.reading() as reader:
+            _replay(context, writer, places)
+        context.file_positions.clear()
+        context.file_positions.update(places)
+    report(context, known)
+    with context.catalog.reading() as reader:
         return catalog_rebuild.counts(reader)
 
 
-def register(parts: Parts) -> None:
+def register(context: Context) -> None:
     """Brings the catalog up to what the files have: adds what it lacks, removes what is gone. Runs that it knows stay as they are."""
-    known = read(parts)
-    names, kept = set(parts.files.job_names()), {savepoint.id for savepoint in known.savepoints}
-    with parts.catalog.writing() as writer:
+    known = read(context)
+    names, kept = set(context.files.job_names()), {savepoint.id for savepoint in known.savepoints}
+    with context.catalog.writing() as writer:
         for job in job_rows.listed(writer):
             if job.name not in names:
                 job_rows.forget(writer, job.name)
@@ -68,37 +68,37 @@ def register(parts: Parts) -> None:
                 savepoint_rows.forget(writer, savepoint.id)
         there = {run.id for run in run_rows.listed(writer)}
         _save(writer, replace(known, runs=tuple(run for run in known.runs if run.id not in there)))
-    report(parts, known)
+    report(context, known)
 
 
-def report(parts: Parts, known: Known) -> None:
+def report(context: Context, known: Known) -> None:
     """Each document that cannot be read is an event: it is left alone, and never hidden."""
     for error in known.unreadable:
-        events.append(parts, Event(parts.now_ms(), error.code, None, "", error.message))
-    tails.workspace_events(parts)
+        events.append(context, Event(context.now_ms(), error.code, None, "", error.message))
+    ingestion.workspace_events(context)
 
 
-def read(parts: Parts) -> Known:
+def read(context: Context) -> Known:
     """All documents; a damaged one does not keep the others from being read."""
-    shelf = library.shelf(parts.library)
+    shelf = library.shelf(context.library)
     wrong: list[TidemarkError] = [one.error for one in shelf.unreadable]
-    names = parts.files.job_names()
-    ran = [(name, run) for name in names for run in parts.files.run_ids(name)]
+    names = context.files.job_names()
+    ran = [(name, run) for name in names for run in context.files.run_ids(name)]
     return Known(
-        jobs=readable(parts.files.job, names, wrong),
-        runs=readable(lambda pair: seen_run(parts, *pair), ran, wrong),
-        versions=readable(parts.files.version, parts.files.version_ids(), wrong),
+        jobs=readable(context.files.job, names, wrong),
+        runs=readable(lambda pair: seen_run(context, *pair), ran, wrong),
+        versions=readable(context.files.version, context.files.version_ids(), wrong),
         savepoints=shelf.savepoints,
-        experiments=readable(parts.files.experiment, parts.files.experiment_ids(), wrong),
+        experiments=readable(context.files.experiment, context.files.experiment_ids(), wrong),
         unreadable=tuple(wrong),
     )
 
 
-def seen_run(parts: Parts, job: JobName, run: RunId) -> Run:
+def seen_run(context: Context, job: JobName, run: RunId) -> Run:
     """A run as its files show it. One that did not end counts as about to start; the supervisor finds out what it really does."""
-    wanted = runs.wanted_run(parts.files.spec(job, run))
-    process, exit_ = parts.files.process(job, run), parts.files.exit(job, run)
-    state = EXIT_STATES[exit_.reason] if exit_ else RunState.STARTING if process else _begun_state(parts, job)
+    wanted = runs.wanted_run(context.files.spec(job, run))
+    process, exit_ = context.files.process(job, run), context.files.exit(job, run)
+    state = EXIT_STATES[exit_.reason] if exit_ else RunState.STARTING if process else _begun_state(context, job)
     return Run(
         wanted.id,
         job,
@@ -114,8 +114,8 @@ def seen_run(parts: Parts, job: JobName, run: RunId) -> Run:
     )
 
 
-def _begun_state(parts: Parts, job: JobName) -> RunState:
-    known = parts.files.job(job)
+def _begun_state(context: Context, job: JobName) -> RunState:
+    known = context.files.job(job)
     return RunState.WATCHED if known is not None and known.attached else RunState.WANTED
 
 
@@ -127,8 +127,8 @@ def _save(writer: Writer, known: Known) -> None:
     experiment_rows.save(writer, known.experiments)
 
 
-def _replay(parts: Parts, writer: Writer, places: dict[str, int]) -> None:
-    sources = tails.everything(parts)
-    while (found := tails.read(parts, sources, places)).reached:
-        tails.record(writer, found)
+def _replay(context: Context, writer: Writer, places: dict[str, int]) -> None:
+    sources = ingestion.everything(context)
+    while (found := ingestion.read(context, sources, places)).reached:
+        ingestion.record(writer, found)
         places.update(found.reached)

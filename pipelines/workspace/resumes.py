@@ -18,76 +18,76 @@ from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.requests import ResumeRequest, TakeRequest
 from pipelines.domain.savepoints import Manifest, Reason, RestorePlan, Savepoint, TakePlan
 from pipelines.domain.versions import Version
-from pipelines.savepoint import choosing, restore, rewinding
-from pipelines.workspace import attachments, events, expected, images, restores, runs, savepoints, versions
-from pipelines.workspace.expected import Names
+from pipelines.savepoint import batch_choice, restore, rewinding
+from pipelines.workspace import attachments, events, query_names, restores, runs, savepoints, sources, versions
+from pipelines.workspace.context import Context
 from pipelines.workspace.operations import Cancelled
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.query_names import QueryNames
 
 ON_THE_WAY = {Reason.BEFORE_RESUME, Reason.BEFORE_UPGRADE, Reason.REWIND}
 """Why a resume takes savepoints."""
 
 
-def resume(parts: Parts, job: str, request: ResumeRequest) -> Run | RestorePlan:
+def resume(context: Context, job: str, request: ResumeRequest) -> Run | RestorePlan:
     """A new run of a job that is not running.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
     (`savepoint.not_retained`) and what taking and restoring a savepoint raise.
     """
-    name = runs.known(parts, job)
+    name = runs.known(context, job)
     if request.batch is not None and request.from_savepoint:
         raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
-    attachments.refuse(parts, name, "resumed")
-    held = nullcontext() if request.dry_run else parts.holding(name)
-    with held, _taken_back(parts, name):
-        newest = _ended(parts, name)
+    attachments.refuse(context, name, "resumed")
+    held = nullcontext() if request.dry_run else context.holding(name)
+    with held, _taken_back(context, name):
+        newest = _ended(context, name)
         change = versions.Change(request.code, request.script, request.args, request.conf, request.master, request.python)
-        wanted = versions.changed(versions.get(parts, newest.version), change, parts.now_ms())
+        wanted = versions.changed(versions.get(context, newest.version), change, context.now_ms())
         if request.from_savepoint:
-            return _from_savepoint(parts, name, wanted, request)
+            return _from_savepoint(context, name, wanted, request)
         if request.batch is not None:
-            return _to_batch(parts, name, wanted, request.batch, request)
+            return _to_batch(context, name, wanted, request.batch, request)
         if request.dry_run:
             raise Invalid("resume.dry_run", "A resume from the job's own checkpoint has no plan to show", "Name a savepoint, or resume.")
-        if images.here(parts, name, newest.checkpoints) != newest.checkpoints:
-            return _moved(parts, name, wanted, request)
-        names = expected.continued(parts, newest, wanted, request.new_queries)
-        frozen = versions.freeze(parts, wanted)
+        if sources.here(context, name, newest.checkpoints) != newest.checkpoints:
+            return _moved(context, name, wanted, request)
+        names = query_names.continued(context, newest, wanted, request.new_queries)
+        frozen = versions.freeze(context, wanted)
         if frozen.id != newest.version:
-            _keep_last(parts, name, newest.version)
-        return _begin(parts, name, RunId(parts.new_id("r")), frozen, newest.checkpoints, _left_sink_logs(parts, newest), "", names)
+            _keep_last(context, name, newest.version)
+        return _begin(context, name, RunId(context.new_id("r")), frozen, newest.checkpoints, _left_sink_logs(context, newest), "", names)
 
 
 @contextmanager
-def _taken_back(parts: Parts, job: JobName) -> Iterator[None]:
+def _taken_back(context: Context, job: JobName) -> Iterator[None]:
     """Where a resume is cancelled, what it saved on its way goes again; nobody else saves for its reasons while the job is held."""
-    before = {one.id for one in savepoints.newest_first(parts, job)}
+    before = {one.id for one in savepoints.newest_first(context, job)}
     try:
         yield
     except Cancelled:
-        for one in savepoints.newest_first(parts, job):
+        for one in savepoints.newest_first(context, job):
             if one.id not in before and one.reason in ON_THE_WAY:
                 with suppress(Conflict):  # a fork of it is in the making
-                    savepoints.dispose(parts, one.id, dry_run=False)
+                    savepoints.dispose(context, one.id, dry_run=False)
         raise
 
 
-def _ended(parts: Parts, job: JobName) -> Run:
-    newest = runs.newest(parts, job)
-    if newest is None or newest.state.live or parts.files.wanted(job).stop is not None:
+def _ended(context: Context, job: JobName) -> Run:
+    newest = runs.newest(context, job)
+    if newest is None or newest.state.live or context.files.wanted(job).stop is not None:
         raise Conflict("job.running", f"Job {job} is running or still stopping", "Stop it first, or wait until it has stopped.")
     return newest
 
 
-def _left_sink_logs(parts: Parts, newest: Run) -> dict[str, str]:
+def _left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
     """Sink logs that the newest run was to carry, in case it did not get to: the driver leaves alone what it has carried already."""
-    spec = parts.files.spec(newest.job, newest.id)
+    spec = context.files.spec(newest.job, newest.id)
     return {query: folder for query, folder in spec.sink_logs.items() if Path(folder).is_dir()}
 
 
-def _from_savepoint(parts: Parts, job: JobName, wanted: Version, request: ResumeRequest) -> Run | RestorePlan:
-    savepoint = savepoints.get(parts, request.from_savepoint)
-    manifest = savepoints.manifest(parts, savepoint.id)
+def _from_savepoint(context: Context, job: JobName, wanted: Version, request: ResumeRequest) -> Run | RestorePlan:
+    savepoint = savepoints.get(context, request.from_savepoint)
+    manifest = savepoints.manifest(context, savepoint.id)
     if manifest.job != job:
         raise Conflict(
             "resume.other_job",
@@ -96,31 +96,31 @@ def _from_savepoint(parts: Parts, job: JobName, wanted: Version, request: Resume
         )
     if request.dry_run:
         versions.check_syntax(wanted.script, wanted.code)
-        return restores.of_resume(parts, manifest, job, RunId(parts.new_id("r"))).plan()
-    frozen = versions.freeze(parts, wanted)
-    _keep_present(parts, job, {image.query: image.batch for image in manifest.queries}, savepoint.id)
-    return _restored(parts, job, frozen, manifest, request)
+        return restores.of_resume(context, manifest, job, RunId(context.new_id("r"))).plan()
+    frozen = versions.freeze(context, wanted)
+    _keep_present(context, job, {image.query: image.batch for image in manifest.queries}, savepoint.id)
+    return _restored(context, job, frozen, manifest, request)
 
 
-def _to_batch(parts: Parts, job: JobName, wanted: Version, batch: int, request: ResumeRequest) -> Run | RestorePlan:
+def _to_batch(context: Context, job: JobName, wanted: Version, batch: int, request: ResumeRequest) -> Run | RestorePlan:
     """Back to a retained batch of the job's own checkpoint, by way of a savepoint of it; refused before anything is saved."""
-    image = images.image(parts, job)
+    source = sources.of_job(context, job)
     if request.dry_run:
         versions.check_syntax(wanted.script, wanted.code)
-        target = restore.Resume(job, str(parts.layout.checkpoints(job, RunId(parts.new_id("r")))))
-        return rewinding.plan(image, choosing.OfBatch(batch), target, parts.library)
-    frozen = versions.freeze(parts, wanted)
-    planned = savepoints.take(parts, job, TakeRequest(batch=batch, dry_run=True))
-    _keep_present(parts, job, getattr(planned, "batches", {}), f"batch {batch}")
-    taken = savepoints.take(parts, job, TakeRequest(batch=batch, label=f"where {job} went back to"), reason=Reason.REWIND)
-    return _restored(parts, job, frozen, savepoints.manifest(parts, _id(taken)), request)
+        target = restore.Resume(job, str(context.layout.checkpoints(job, RunId(context.new_id("r")))))
+        return rewinding.plan(source, batch_choice.OfBatch(batch), target, context.library)
+    frozen = versions.freeze(context, wanted)
+    planned = savepoints.take(context, job, TakeRequest(batch=batch, dry_run=True))
+    _keep_present(context, job, getattr(planned, "batches", {}), f"batch {batch}")
+    taken = savepoints.take(context, job, TakeRequest(batch=batch, label=f"where {job} went back to"), reason=Reason.REWIND)
+    return _restored(context, job, frozen, savepoints.manifest(context, _id(taken)), request)
 
 
-def _moved(parts: Parts, job: JobName, wanted: Version, request: ResumeRequest) -> Run:
+def _moved(context: Context, job: JobName, wanted: Version, request: ResumeRequest) -> Run:
     """The workspace is at another place than when the checkpoint was begun: state and sink name the old one, a restore names the new."""
-    frozen = versions.freeze(parts, wanted)
-    taken = savepoints.take(parts, job, TakeRequest(label="before the first start in the moved workspace"), reason=Reason.BEFORE_RESUME)
-    return _restored(parts, job, frozen, savepoints.manifest(parts, _id(taken)), request)
+    frozen = versions.freeze(context, wanted)
+    taken = savepoints.take(context, job, TakeRequest(label="before the first start in the moved workspace"), reason=Reason.BEFORE_RESUME)
+    return _restored(context, job, frozen, savepoints.manifest(context, _id(taken)), request)
 
 
 def _id(taken: Savepoint | TakePlan) -> SavepointId:
@@ -128,69 +128,76 @@ def _id(taken: Savepoint | TakePlan) -> SavepointId:
     return taken.id
 
 
-def _restored(parts: Parts, job: JobName, frozen: Version, manifest: Manifest, request: ResumeRequest) -> Run:
+def _restored(context: Context, job: JobName, frozen: Version, manifest: Manifest, request: ResumeRequest) -> Run:
     """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
-    run = RunId(parts.new_id("r"))
-    checkpoints = parts.layout.checkpoints(job, run)
+    run = RunId(context.new_id("r"))
+    checkpoints = context.layout.checkpoints(job, run)
     try:
-        sink_logs = restores.of_resume(parts, manifest, job, run).apply()
-        names = expected.restored(manifest, request.new_queries)
-        return _begin(parts, job, run, frozen, str(checkpoints), sink_logs, manifest.id, names)
+        sink_logs = restores.of_resume(context, manifest, job, run).apply()
+        names = query_names.restored(manifest, request.new_queries)
+        return _begin(context, job, run, frozen, str(checkpoints), sink_logs, manifest.id, names)
     except BaseException:
-        if parts.files.wanted(job).run != run:
-            discard(parts, job, run)
+        if context.files.wanted(job).run != run:
+            discard(context, job, run)
         raise
 
 
-def _keep_present(parts: Parts, job: JobName, target: Mapping[str, int], said: str) -> None:
+def _keep_present(context: Context, job: JobName, target: Mapping[str, int], said: str) -> None:
     """A savepoint of the present point where it is past the target's (query -> batch): what a step back in time would lose."""
     try:
-        plan = savepoints.take(parts, job, TakeRequest(dry_run=True))
+        plan = savepoints.take(context, job, TakeRequest(dry_run=True))
     except TidemarkError as error:
-        events.say(parts, "savepoint.skipped", job, said, f"no savepoint before the resume: {error.message}")
+        events.say(context, "savepoint.skipped", job, said, f"no savepoint before the resume: {error.message}")
         return
     batches: Mapping[str, int] = getattr(plan, "batches", {})
-    if any(batches.get(query, -1) > batch for query, batch in target.items()) and not _is_kept(parts, job, batches):
-        savepoints.take(parts, job, TakeRequest(label=f"before the resume from {said}"), reason=Reason.BEFORE_RESUME)
+    if any(batches.get(query, -1) > batch for query, batch in target.items()) and not _is_kept(context, job, batches):
+        savepoints.take(context, job, TakeRequest(label=f"before the resume from {said}"), reason=Reason.BEFORE_RESUME)
 
 
-def _keep_last(parts: Parts, job: JobName, version: VersionId) -> None:
+def _keep_last(context: Context, job: JobName, version: VersionId) -> None:
     """A savepoint of the last point of the version that an upgrade leaves, unless there is one: the way back from code that fails."""
     try:
-        plan = savepoints.take(parts, job, TakeRequest(dry_run=True))
+        plan = savepoints.take(context, job, TakeRequest(dry_run=True))
     except TidemarkError as error:
-        events.say(parts, "savepoint.skipped", job, version, f"no savepoint before the upgrade: {error.message}")
+        events.say(context, "savepoint.skipped", job, version, f"no savepoint before the upgrade: {error.message}")
         return
-    if not _is_kept(parts, job, getattr(plan, "batches", {})):
-        savepoints.take(parts, job, TakeRequest(label=f"the last of version {version}"), reason=Reason.BEFORE_UPGRADE)
+    if not _is_kept(context, job, getattr(plan, "batches", {})):
+        savepoints.take(context, job, TakeRequest(label=f"the last of version {version}"), reason=Reason.BEFORE_UPGRADE)
 
 
-def _is_kept(parts: Parts, job: JobName, batches: Mapping[str, int]) -> bool:
+def _is_kept(context: Context, job: JobName, batches: Mapping[str, int]) -> bool:
     """Whether the newest run's present point is a savepoint already (of its stop)."""
-    newest = runs.newest(parts, job)
+    newest = runs.newest(context, job)
     return any(
         newest is not None and one.run == newest.id and {image.query: image.batch for image in one.queries} == dict(batches)
-        for one in savepoints.newest_first(parts, job)
+        for one in savepoints.newest_first(context, job)
     )
 
 
 def _begin(
-    parts: Parts, job: JobName, run: RunId, frozen: Version, checkpoints: str, sink_logs: Mapping[str, str], savepoint: str, names: Names
+    context: Context,
+    job: JobName,
+    run: RunId,
+    frozen: Version,
+    checkpoints: str,
+    sink_logs: Mapping[str, str],
+    savepoint: str,
+    names: QueryNames,
 ) -> Run:
-    spec = runs.make_spec(parts, job, run, frozen, checkpoints, sink_logs, savepoint, names)
-    runs.write_spec(parts, spec)
-    parts.files.write(parts.layout.wanted_file(job), Wanted(run))
+    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names)
+    runs.write_spec(context, spec)
+    context.files.write(context.layout.wanted_file(job), Wanted(run))
     wanted = runs.wanted_run(spec)
-    with parts.catalog.writing() as writer:
+    with context.catalog.writing() as writer:
         run_rows.save(writer, [wanted])
     said = f"from savepoint {savepoint}" if savepoint else "from its checkpoint"
-    events.say(parts, "job.resumed", job, run, f"{job} goes on {said}, version {frozen.id}")
-    parts.changed.set()
+    events.say(context, "job.resumed", job, run, f"{job} goes on {said}, version {frozen.id}")
+    context.changed.set()
     return wanted
 
 
-def discard(parts: Parts, job: JobName, run: RunId) -> None:
+def discard(context: Context, job: JobName, run: RunId) -> None:
     """Removes a run that was never wanted, with the checkpoint that it was to begin."""
-    for folder in (parts.layout.checkpoints(job, run), parts.layout.run(job, run)):
+    for folder in (context.layout.checkpoints(job, run), context.layout.run(job, run)):
         if folder.exists():
             shutil.rmtree(folder)

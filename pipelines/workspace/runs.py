@@ -21,8 +21,8 @@ from pipelines.domain.requests import ForkRequest, RunRequest
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version, version
 from pipelines.workspace import events, versions
-from pipelines.workspace.expected import ANY, Names
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
+from pipelines.workspace.query_names import ANY, QueryNames
 
 OUTPUT = "{output}"
 """What becomes the job's own output directory in a version's arguments."""
@@ -39,19 +39,19 @@ class Prepared:
     run: Run
 
 
-def begin(parts: Parts, request: RunRequest) -> Run:
+def begin(context: Context, request: RunRequest) -> Run:
     """A new job from a script; from a savepoint it is a fork with that script."""
     from pipelines.workspace import forks
 
     if request.from_savepoint:
         asked = (request.name, request.code, request.script, request.args, request.conf, request.master)
         fork = ForkRequest(*asked, new_queries=request.new_queries, python=request.python or None)
-        return forks.begin(parts, request.from_savepoint, fork)
+        return forks.begin(context, request.from_savepoint, fork)
     name = job_name(request.name)
-    frozen = versions.freeze(parts, asked_version(request, parts.now_ms()))
-    with parts.holding(name):
-        prepared = prepare(parts, name, frozen, None, lambda run: {})
-        return publish(parts, prepared)
+    frozen = versions.freeze(context, asked_version(request, context.now_ms()))
+    with context.holding(name):
+        prepared = prepare(context, name, frozen, None, lambda run: {})
+        return publish(context, prepared)
 
 
 def asked_version(request: RunRequest, now_ms: int) -> Version:
@@ -67,86 +67,86 @@ def asked_version(request: RunRequest, now_ms: int) -> Version:
     )
 
 
-def prepare(parts: Parts, name: JobName, frozen: Version, origin: Origin | None, carry: Carry, names: Names = ANY) -> Prepared:
+def prepare(context: Context, name: JobName, frozen: Version, origin: Origin | None, carry: Carry, names: QueryNames = ANY) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error."""
-    claim(parts, name)
-    run = RunId(parts.new_id("r"))
-    job = Job(name, parts.now_ms(), origin)
+    claim(context, name)
+    run = RunId(context.new_id("r"))
+    job = Job(name, context.now_ms(), origin)
     try:
-        checkpoints = str(parts.layout.checkpoints(name, run))
-        spec = make_spec(parts, name, run, frozen, checkpoints, carry(run), origin.savepoint if origin else "", names)
-        write_spec(parts, spec)
-        parts.files.write(parts.layout.job_file(name), job)
+        checkpoints = str(context.layout.checkpoints(name, run))
+        spec = make_spec(context, name, run, frozen, checkpoints, carry(run), origin.savepoint if origin else "", names)
+        write_spec(context, spec)
+        context.files.write(context.layout.job_file(name), job)
     except BaseException:
-        shutil.rmtree(parts.layout.job(name))
+        shutil.rmtree(context.layout.job(name))
         raise
     return Prepared(job, wanted_run(spec))
 
 
-def publish(parts: Parts, prepared: Prepared) -> Run:
+def publish(context: Context, prepared: Prepared) -> Run:
     """Makes a prepared job one that is listed and started."""
     job, run = prepared.job, prepared.run
-    parts.files.write(parts.layout.wanted_file(job.name), Wanted(run.id))
-    with parts.catalog.writing() as writer:
+    context.files.write(context.layout.wanted_file(job.name), Wanted(run.id))
+    with context.catalog.writing() as writer:
         job_rows.save(writer, [job])
         run_rows.save(writer, [run])
     said = f"forked from {job.origin.savepoint} of {job.origin.job}" if job.origin else "begun"
-    events.say(parts, "job.forked" if job.origin else "job.begun", job.name, run.id, f"{job.name} was {said}, version {run.version}")
-    parts.changed.set()
+    events.say(context, "job.forked" if job.origin else "job.begun", job.name, run.id, f"{job.name} was {said}, version {run.version}")
+    context.changed.set()
     return run
 
 
-def claim(parts: Parts, name: JobName) -> None:
+def claim(context: Context, name: JobName) -> None:
     """The job's folder, empty; the caller holds the job. Raises AlreadyExists (`job.exists`)."""
-    free(parts, name)
-    folder = parts.layout.job(name)
+    free(context, name)
+    folder = context.layout.job(name)
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
 
 
-def free(parts: Parts, name: JobName) -> None:
+def free(context: Context, name: JobName) -> None:
     """Raises AlreadyExists (`job.exists`) where a job of this name is listed, whatever the case of its letters."""
-    taken = {job.casefold(): job for job in parts.files.job_names()}.get(name.casefold())
+    taken = {job.casefold(): job for job in context.files.job_names()}.get(name.casefold())
     if taken is not None:
         raise AlreadyExists("job.exists", f"There is a job {taken} already", "Choose another name, or resume or forget that job.")
 
 
 def make_spec(
-    parts: Parts,
+    context: Context,
     job: JobName,
     run: RunId,
     frozen: Version,
     checkpoints: str,
     sink_logs: Mapping[str, str],
     from_savepoint: str,
-    names: Names = ANY,
+    names: QueryNames = ANY,
 ) -> RunSpec:
     """What the driver of `run` is told."""
-    output = str(parts.layout.output(job))
+    output = str(context.layout.output(job))
     return RunSpec(
         format=SPEC_FORMAT,
         run=run,
         job=job,
         version=frozen.id,
-        script=str(parts.layout.script(frozen.id, frozen.script)),
+        script=str(context.layout.script(frozen.id, frozen.script)),
         args=tuple(argument.replace(OUTPUT, output) for argument in frozen.args),
         conf=frozen.conf,
         master=frozen.master,
         checkpoints=checkpoints,
         output=output,
         sink_logs=dict(sink_logs),
-        taken_paths=taken_paths(parts, job),
-        created_ms=parts.now_ms(),
+        taken_paths=taken_paths(context, job),
+        created_ms=context.now_ms(),
         from_savepoint=from_savepoint,
         expected=names.expected,
         new_queries=names.new,
     )
 
 
-def write_spec(parts: Parts, spec: RunSpec) -> None:
+def write_spec(context: Context, spec: RunSpec) -> None:
     Path(spec.output).mkdir(parents=True, exist_ok=True)
-    parts.files.write(parts.layout.run(spec.job, spec.run) / SPEC_FILE, spec)
+    context.files.write(context.layout.run(spec.job, spec.run) / SPEC_FILE, spec)
 
 
 def wanted_run(spec: RunSpec) -> Run:
@@ -155,47 +155,47 @@ def wanted_run(spec: RunSpec) -> Run:
     return Run(spec.run, spec.job, spec.version, RunState.WANTED, spec.created_ms, from_savepoint=savepoint, checkpoints=spec.checkpoints)
 
 
-def known(parts: Parts, job: str) -> JobName:
+def known(context: Context, job: str) -> JobName:
     """`job` as the name of a job that there is; raises NotFound (`job.not_found`)."""
     name = JobName(job)
-    if "/" in job or job.startswith(".") or not job or not parts.layout.wanted_file(name).is_file():
+    if "/" in job or job.startswith(".") or not job or not context.layout.wanted_file(name).is_file():
         raise NotFound("job.not_found", f"There is no job {job!r}", "List the jobs to see their names.")
     return name
 
 
-def newest(parts: Parts, job: JobName) -> Run | None:
+def newest(context: Context, job: JobName) -> Run | None:
     """The run that was asked for last."""
-    with parts.catalog.reading() as reader:
+    with context.catalog.reading() as reader:
         return run_rows.newest(reader, job)
 
 
-def find(parts: Parts, run: RunId) -> Run | None:
-    with parts.catalog.reading() as reader:
+def find(context: Context, run: RunId) -> Run | None:
+    with context.catalog.reading() as reader:
         return run_rows.find(reader, run)
 
 
-def of_job(parts: Parts, job: JobName) -> list[Run]:
+def of_job(context: Context, job: JobName) -> list[Run]:
     """All runs of a job, newest first."""
-    with parts.catalog.reading() as reader:
+    with context.catalog.reading() as reader:
         return run_rows.of_job(reader, job)
 
 
-def taken_paths(parts: Parts, job: JobName) -> tuple[str, ...]:
+def taken_paths(context: Context, job: JobName) -> tuple[str, ...]:
     """Directories that the file sinks of other jobs write to: two jobs on one silently drop each other's rows."""
-    with parts.catalog.reading() as reader:
+    with context.catalog.reading() as reader:
         return tuple(run_rows.sink_paths(reader, job))
 
 
-def update(parts: Parts, run: RunId, **changes: Any) -> Run:
+def update(context: Context, run: RunId, **changes: Any) -> Run:
     """The run as the catalog has it, with `changes`; nobody else changes it in between."""
-    with parts.catalog.writing() as writer:
+    with context.catalog.writing() as writer:
         changed = replace(run_rows.get(writer, run), **changes)
         run_rows.save(writer, [changed])
         return changed
 
 
-def named_run(parts: Parts, job: JobName, run: str) -> Run:
-    found = find(parts, RunId(run))
+def named_run(context: Context, job: JobName, run: str) -> Run:
+    found = find(context, RunId(run))
     if found is None or found.job != job:
         raise NotFound("run.not_found", f"Job {job} has no run {run!r}", "The page of a job lists its runs.")
     return found

@@ -22,65 +22,65 @@ from pipelines.sandbox.readings import ROWS_FOLDER, Far, ReadRows, ReadTask
 from pipelines.savepoint import leases, manifests, progress_file, restore
 from pipelines.savepoint import states as tables
 from pipelines.workspace import operations, progress, readings, savepoints, verifications
+from pipelines.workspace.context import Context
 from pipelines.workspace.operations import Ticket
-from pipelines.workspace.parts import Parts
 
 
-def listed(parts: Parts, named: str) -> Sequence[StateTable]:
+def listed(context: Context, named: str) -> Sequence[StateTable]:
     """Every table of the savepoint's state, with how many rows are known of it and what was read of it."""
-    return _listed(parts, savepoints.manifest(parts, named))
+    return _listed(context, savepoints.manifest(context, named))
 
 
-def read(parts: Parts, named: str, request: StateRequest) -> Operation:
+def read(context: Context, named: str, request: StateRequest) -> Operation:
     """Begins to read; where so many rows were read before, the operation is done at once."""
-    manifest = savepoints.manifest(parts, named)
-    table = states.chosen(_listed(parts, manifest), request)
+    manifest = savepoints.manifest(context, named)
+    table = states.chosen(_listed(context, manifest), request)
     if request.limit < 1:
         raise Invalid("state.limit", f"{request.limit} rows cannot be read", "Ask for at least one row.")
-    wanted = operations.cancellable(parts, "read", manifest.job, manifest.id)
+    wanted = operations.cancellable(context, "read", manifest.job, manifest.id)
 
     def work(ticket: Ticket) -> str:
-        if (kept := _kept(parts, manifest, table, request.limit)) is not None:
+        if (kept := _kept(context, manifest, table, request.limit)) is not None:
             return kept.id
-        with verifications.turn(parts, ticket):
-            kept = _kept(parts, manifest, table, request.limit)
-            return (kept or _read(parts, manifest, table, request.limit, wanted.id, ticket)).id
+        with verifications.turn(context, ticket):
+            kept = _kept(context, manifest, table, request.limit)
+            return (kept or _read(context, manifest, table, request.limit, wanted.id, ticket)).id
 
-    return operations.begin(parts, wanted, work)
+    return operations.begin(context, wanted, work)
 
 
-def _kept(parts: Parts, manifest: Manifest, table: StateTable, limit: int) -> Reading | None:
+def _kept(context: Context, manifest: Manifest, table: StateTable, limit: int) -> Reading | None:
     """What was read before, where it is enough: it may have been read while somebody waited for the turn."""
-    found = readings.find(parts, manifest.id, states.reading_id(manifest.id, table))
+    found = readings.find(context, manifest.id, states.reading_id(manifest.id, table))
     return found if found is not None and (found.whole or found.rows >= limit) else None
 
 
-def query(parts: Parts, named: str, asked: StateQuery) -> StateRows:
+def query(context: Context, named: str, asked: StateQuery) -> StateRows:
     """Raises what `catalog.states.query` raises, and NotFound (`state.not_read`) where nobody has read that table."""
-    manifest = savepoints.manifest(parts, named)
-    table = states.chosen(_listed(parts, manifest), asked)
+    manifest = savepoints.manifest(context, named)
+    table = states.chosen(_listed(context, manifest), asked)
     if table.reading is None:
         raise NotFound("state.not_read", f"The state {table.title} of {manifest.id} was not read yet", "Read it first.")
-    return questions.query(readings.files(parts, table.reading), asked)
+    return questions.query(readings.files(context, table.reading), asked)
 
 
-def _listed(parts: Parts, manifest: Manifest) -> tuple[StateTable, ...]:
-    found = tables.tables(parts.library, manifest)
-    rows = _operator_rows(parts, manifest) if found else {}
+def _listed(context: Context, manifest: Manifest) -> tuple[StateTable, ...]:
+    found = tables.tables(context.library, manifest)
+    rows = _operator_rows(context, manifest) if found else {}
     return tuple(
         replace(
             one,
             operator_rows=rows.get((one.query, one.operator)),
-            reading=readings.find(parts, manifest.id, states.reading_id(manifest.id, one)),
+            reading=readings.find(context, manifest.id, states.reading_id(manifest.id, one)),
         )
         for one in found
     )
 
 
-def _operator_rows(parts: Parts, manifest: Manifest) -> Mapping[tuple[QueryName, int], int | None]:
+def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryName, int], int | None]:
     """What a proof read, else what the job's own progress said of that batch."""
-    verified = manifests.last_verification(parts.library, manifest.id)
-    said = _said(parts, manifest)
+    verified = manifests.last_verification(context.library, manifest.id)
+    said = _said(context, manifest)
     rows: dict[tuple[QueryName, int], int | None] = {}
     for image in manifest.queries:
         nothing = dict.fromkeys((one.id for one in image.operators), 0)
@@ -90,26 +90,26 @@ def _operator_rows(parts: Parts, manifest: Manifest) -> Mapping[tuple[QueryName,
     return rows | {(one.query, one.operator): one.rows for one in proved}
 
 
-def _said(parts: Parts, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
+def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
     """As the savepoint kept it; else the job's runs are looked through for it."""
-    kept = progress_file.read(parts.library, manifest.id)
-    return kept if len(kept) == len(manifest.queries) else {**progress.find(parts, manifest), **kept}
+    kept = progress_file.read(context.library, manifest.id)
+    return kept if len(kept) == len(manifest.queries) else {**progress.find(context, manifest), **kept}
 
 
-def _read(parts: Parts, manifest: Manifest, table: StateTable, limit: int, operation: OperationId, ticket: Ticket) -> Reading:
+def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, operation: OperationId, ticket: Ticket) -> Reading:
     """1. the savepoint is restored in a scratch folder; 2. Spark reads it there; 3. the rows are kept. Nothing else is left."""
-    began, folder = time.monotonic(), parts.layout.sandbox_folder(operation)
-    with leases.lease(parts.library, manifest.id, str(folder), parts.now_ms()):
+    began, folder = time.monotonic(), context.layout.sandbox_folder(operation)
+    with leases.lease(context.library, manifest.id, str(folder), context.now_ms()):
         folder.mkdir(parents=True)
         try:
             ticket.step("restoring")
-            target = restore.Scratch(manifest.job, str(folder / "checkpoints"), parts.new_query_id)
-            restore.restore(parts.library, manifest.id, target, parts.now_ms(), watch=ticket)  # 1
+            target = restore.Scratch(manifest.job, str(folder / "checkpoints"), context.new_query_id)
+            restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)  # 1
             home = folder / "read"
             home.mkdir()
             found = _in_sandbox(manifest, table, limit, home, folder / "checkpoints", ticket)  # 2
-            reading = _reading(parts, manifest, table, found, home, began)
-            _keep(parts, reading, home, folder / "kept")  # 3
+            reading = _reading(context, manifest, table, found, home, began)
+            _keep(context, reading, home, folder / "kept")  # 3
             return reading
         finally:
             shutil.rmtree(folder)
@@ -134,7 +134,7 @@ def _in_sandbox(manifest: Manifest, table: StateTable, limit: int, home: Path, c
     return sandbox.read(home, task, version.python, watch)
 
 
-def _reading(parts: Parts, manifest: Manifest, table: StateTable, found: ReadRows, home: Path, began: float) -> Reading:
+def _reading(context: Context, manifest: Manifest, table: StateTable, found: ReadRows, home: Path, began: float) -> Reading:
     return Reading(
         id=states.reading_id(manifest.id, table),
         savepoint=manifest.id,
@@ -148,13 +148,13 @@ def _reading(parts: Parts, manifest: Manifest, table: StateTable, found: ReadRow
         bytes=readings.size(home / ROWS_FOLDER),
         partitions={one: found.partitions.get(one, 0) for one in range(max(table.partitions, *(one + 1 for one in found.partitions)))},
         spark_version=found.spark_version,
-        read_ms=parts.now_ms(),
+        read_ms=context.now_ms(),
         took_ms=(time.monotonic() - began) * 1000,
     )
 
 
-def _keep(parts: Parts, reading: Reading, home: Path, made: Path) -> None:
+def _keep(context: Context, reading: Reading, home: Path, made: Path) -> None:
     """Of what the sandbox left, the rows alone."""
     made.mkdir()
     (home / ROWS_FOLDER).rename(made / ROWS_FOLDER)
-    readings.publish(parts, reading, made)
+    readings.publish(context, reading, made)

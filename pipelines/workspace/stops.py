@@ -16,88 +16,88 @@ from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.requests import StopRequest, TakeRequest
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.workspace import attachments, events, operations, runs, savepoints
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 NOTHING_TO_SAVE = {"savepoint.no_query", "savepoint.no_batch"}
 """A script without streaming queries, or a stop before the first batch: that is not a savepoint that failed."""
 
 
-def stop(parts: Parts, job: str, request: StopRequest) -> Operation:
+def stop(context: Context, job: str, request: StopRequest) -> Operation:
     """Asks the job's run to end; asked again it answers with the stop that is under way.
 
     Raises Conflict (`job.not_running`, `job.attached`).
     """
-    name = runs.known(parts, job)
-    attachments.refuse(parts, name, "stopped")
-    with parts.holding(name):
-        run = runs.newest(parts, name)
+    name = runs.known(context, job)
+    attachments.refuse(context, name, "stopped")
+    with context.holding(name):
+        run = runs.newest(context, name)
         if run is None or not run.state.live:
             raise Conflict("job.not_running", f"Job {name} is not running", "Resume it first, or take a savepoint of it as it stands.")
-        wanted = parts.files.wanted(name)
+        wanted = context.files.wanted(name)
         if wanted.stop is not None:
-            return _again(parts, name, wanted, wanted.stop, request)
-        return _ask(parts, name, run, request)
+            return _again(context, name, wanted, wanted.stop, request)
+        return _ask(context, name, run, request)
 
 
-def _ask(parts: Parts, job: JobName, run: Run, request: StopRequest) -> Operation:
+def _ask(context: Context, job: JobName, run: Run, request: StopRequest) -> Operation:
     kind = "cancel" if request.at_once else "stop"
-    operation = Operation(OperationId(parts.new_id("o")), kind, job, OperationState.RUNNING, parts.now_ms())
-    operations.save(parts, operation)
+    operation = Operation(OperationId(context.new_id("o")), kind, job, OperationState.RUNNING, context.now_ms())
+    operations.save(context, operation)
     asked = StopWanted(request.at_once, request.savepoint and not request.at_once, operation.id, request.label)
-    parts.files.write(parts.layout.wanted_file(job), Wanted(run.id, asked))
-    events.say(parts, f"run.{kind}", job, run.id, f"{kind} was asked for")
-    parts.changed.set()
+    context.files.write(context.layout.wanted_file(job), Wanted(run.id, asked))
+    events.say(context, f"run.{kind}", job, run.id, f"{kind} was asked for")
+    context.changed.set()
     return operation
 
 
-def _again(parts: Parts, job: JobName, wanted: Wanted, asked: StopWanted, request: StopRequest) -> Operation:
+def _again(context: Context, job: JobName, wanted: Wanted, asked: StopWanted, request: StopRequest) -> Operation:
     """A cancel overtakes a stop that waits for its batch boundary; anything else changes nothing."""
     if request.at_once and not asked.at_once:
-        parts.files.write(parts.layout.wanted_file(job), Wanted(wanted.run, replace(asked, at_once=True, savepoint=False)))
-        parts.changed.set()
-    return operations.get(parts, asked.operation)
+        context.files.write(context.layout.wanted_file(job), Wanted(wanted.run, replace(asked, at_once=True, savepoint=False)))
+        context.changed.set()
+    return operations.get(context, asked.operation)
 
 
-def finish(parts: Parts, job: JobName, asked: StopWanted, *, with_savepoint: bool) -> SavepointId | None:
+def finish(context: Context, job: JobName, asked: StopWanted, *, with_savepoint: bool) -> SavepointId | None:
     """Carries a stop through once its run has ended; the id of its savepoint, None where there was nothing to save.
 
     A savepoint that fails fails the operation alone.
     """
-    with parts.holding(job):
-        running = _running(parts, job, asked)
+    with context.holding(job):
+        running = _running(context, job, asked)
         try:
-            taken = _savepoint(parts, job, asked) if with_savepoint else None
-            ended = replace(running, state=OperationState.DONE, result=taken or "", ended_ms=parts.now_ms())
+            taken = _savepoint(context, job, asked) if with_savepoint else None
+            ended = replace(running, state=OperationState.DONE, result=taken or "", ended_ms=context.now_ms())
         except TidemarkError as error:
             taken = None
             nothing = error.code in NOTHING_TO_SAVE
-            done = replace(running, state=OperationState.DONE, ended_ms=parts.now_ms())
-            ended = done if nothing else operations.failed(running, error, parts.now_ms())
+            done = replace(running, state=OperationState.DONE, ended_ms=context.now_ms())
+            ended = done if nothing else operations.failed(running, error, context.now_ms())
             events.say(
-                parts,
+                context,
                 "savepoint.skipped" if nothing else "savepoint.failed",
                 job,
                 asked.operation,
                 f"no savepoint at the stop: {error.message}",
             )
-        operations.save(parts, ended)
-        parts.files.write(parts.layout.wanted_file(job), replace(parts.files.wanted(job), stop=None))
+        operations.save(context, ended)
+        context.files.write(context.layout.wanted_file(job), replace(context.files.wanted(job), stop=None))
         return taken
 
 
-def _savepoint(parts: Parts, job: JobName, asked: StopWanted) -> SavepointId:
-    run = runs.newest(parts, job)
-    for earlier in savepoints.newest_first(parts, job):
+def _savepoint(context: Context, job: JobName, asked: StopWanted) -> SavepointId:
+    run = runs.newest(context, job)
+    for earlier in savepoints.newest_first(context, job):
         if run is not None and earlier.run == run.id and earlier.reason is Reason.STOP:
             return earlier.id
-    taken = savepoints.take(parts, job, TakeRequest(label=asked.label), reason=Reason.STOP)
+    taken = savepoints.take(context, job, TakeRequest(label=asked.label), reason=Reason.STOP)
     assert isinstance(taken, Savepoint)
     return taken.id
 
 
-def _running(parts: Parts, job: JobName, asked: StopWanted) -> Operation:
+def _running(context: Context, job: JobName, asked: StopWanted) -> Operation:
     """The operation, made again where the catalog was rebuilt meanwhile."""
     try:
-        return operations.get(parts, asked.operation)
+        return operations.get(context, asked.operation)
     except NotFound:
-        return Operation(asked.operation, "stop", job, OperationState.RUNNING, parts.now_ms())
+        return Operation(asked.operation, "stop", job, OperationState.RUNNING, context.now_ms())

@@ -13,85 +13,85 @@ from pipelines.savepoint import library, manifests
 from pipelines.savepoint import verify as verifying
 from pipelines.storage.protocol import Advance, unwatched
 from pipelines.workspace import events, operations, progress, proving, savepoints
+from pipelines.workspace.context import Context
 from pipelines.workspace.operations import Ticket
-from pipelines.workspace.parts import Parts
 
 TURN_S = 0.5
 
 
-def verify(parts: Parts, named: str, level: Trust) -> Verification:
+def verify(context: Context, named: str, level: Trust) -> Verification:
     """Checks a savepoint and answers when it is done; damage is in the answer, not raised.
 
     A proof is an operation here too, so that it is ended with the server.
     """
-    savepoint = savepoints.get(parts, named)
+    savepoint = savepoints.get(context, named)
     if level is not Trust.PROVED:
-        return _files(parts, savepoint, level)
-    wanted = operations.cancellable(parts, "prove", savepoint.job, savepoint.id)
-    return operations.answered(parts, wanted, lambda ticket: _checked(parts, savepoint, level, wanted.id, ticket), _result)
+        return _files(context, savepoint, level)
+    wanted = operations.cancellable(context, "prove", savepoint.job, savepoint.id)
+    return operations.answered(context, wanted, lambda ticket: _checked(context, savepoint, level, wanted.id, ticket), _result)
 
 
-def start(parts: Parts, named: str, level: Trust) -> Operation:
+def start(context: Context, named: str, level: Trust) -> Operation:
     """The same as an operation; its result is the level reached, or `damaged`."""
-    savepoint = savepoints.get(parts, named)
-    wanted = operations.cancellable(parts, "prove" if level is Trust.PROVED else "verify", savepoint.job, savepoint.id)
-    return operations.begin(parts, wanted, lambda ticket: _result(_checked(parts, savepoint, level, wanted.id, ticket)))
+    savepoint = savepoints.get(context, named)
+    wanted = operations.cancellable(context, "prove" if level is Trust.PROVED else "verify", savepoint.job, savepoint.id)
+    return operations.begin(context, wanted, lambda ticket: _result(_checked(context, savepoint, level, wanted.id, ticket)))
 
 
-def last(parts: Parts, named: str) -> Verification | None:
-    return manifests.last_verification(parts.library, savepoints.get(parts, named).id)
+def last(context: Context, named: str) -> Verification | None:
+    return manifests.last_verification(context.library, savepoints.get(context, named).id)
 
 
-def _checked(parts: Parts, savepoint: Savepoint, level: Trust, operation: OperationId, ticket: Ticket) -> Verification:
+def _checked(context: Context, savepoint: Savepoint, level: Trust, operation: OperationId, ticket: Ticket) -> Verification:
     if level is Trust.PROVED:
-        return _prove(parts, savepoint, operation, ticket)
+        return _prove(context, savepoint, operation, ticket)
     ticket.step("checking", savepoint.bytes if level is not Trust.COMPLETE else 0)
-    return _files(parts, savepoint, level, ticket.advance)
+    return _files(context, savepoint, level, ticket.advance)
 
 
 def _result(found: Verification) -> str:
     return found.reached or DAMAGED
 
 
-def _files(parts: Parts, savepoint: Savepoint, level: Trust, advance: Advance = unwatched) -> Verification:
-    _keep_progress(parts, savepoint, level)
-    return _recorded(parts, savepoint, verifying.check(parts.library, savepoint.id, level, parts.now_ms(), advance))
+def _files(context: Context, savepoint: Savepoint, level: Trust, advance: Advance = unwatched) -> Verification:
+    _keep_progress(context, savepoint, level)
+    return _recorded(context, savepoint, verifying.check(context.library, savepoint.id, level, context.now_ms(), advance))
 
 
-def _prove(parts: Parts, savepoint: Savepoint, operation: OperationId, ticket: Ticket) -> Verification:
-    _keep_progress(parts, savepoint, Trust.PROVED)
-    with turn(parts, ticket):
-        answer = _recorded(parts, savepoint, proving.prove(parts, savepoint.id, operation, ticket))
+def _prove(context: Context, savepoint: Savepoint, operation: OperationId, ticket: Ticket) -> Verification:
+    _keep_progress(context, savepoint, Trust.PROVED)
+    with turn(context, ticket):
+        answer = _recorded(context, savepoint, proving.prove(context, savepoint.id, operation, ticket))
     if answer.reached is Trust.PROVED and answer.proof is not None:
-        events.say(parts, "savepoint.proved", savepoint.job, savepoint.id, _proved(savepoint, answer))
+        events.say(context, "savepoint.proved", savepoint.job, savepoint.id, _proved(savepoint, answer))
     return answer
 
 
 @contextmanager
-def turn(parts: Parts, ticket: Ticket) -> Iterator[None]:
+def turn(context: Context, ticket: Ticket) -> Iterator[None]:
     """One piece of work with Spark at a time: many asked for at once would take the machine from the jobs."""
-    while not parts.proving.acquire(timeout=TURN_S):
+    while not context.proving.acquire(timeout=TURN_S):
         ticket.step("waiting for the sandbox")
     try:
         yield
     finally:
-        parts.proving.release()
+        context.proving.release()
 
 
-def _keep_progress(parts: Parts, savepoint: Savepoint, level: Trust) -> None:
+def _keep_progress(context: Context, savepoint: Savepoint, level: Trust) -> None:
     """Before the savepoint is sealed, so that the seal covers what the job said of it."""
     if level is not Trust.COMPLETE:
-        progress.keep(parts, parts.library, library.manifest(parts.library, savepoint.id))
+        progress.keep(context, context.library, library.manifest(context.library, savepoint.id))
 
 
-def _recorded(parts: Parts, savepoint: Savepoint, found: Verification) -> Verification:
+def _recorded(context: Context, savepoint: Savepoint, found: Verification) -> Verification:
     """`found` with what earlier verifications add, kept in the savepoint and in the catalog."""
-    answer = verifying.record(parts.library, found)
-    savepoints.refresh(parts, savepoint.id)
+    answer = verifying.record(context.library, found)
+    savepoints.refresh(context, savepoint.id)
     if answer.damages:
         worst = answer.damages[0]
         message = f"{len(answer.damages)} damages in {savepoint.id}, the first: {worst.path}: {worst.message}"
-        events.say(parts, "savepoint.damaged", savepoint.job, savepoint.id, message)
+        events.say(context, "savepoint.damaged", savepoint.job, savepoint.id, message)
     return answer
 
 

@@ -12,7 +12,7 @@ from pipelines.catalog import versions as version_rows
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
 from pipelines.domain.versions import Version, version
-from pipelines.workspace.parts import Parts
+from pipelines.workspace.context import Context
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,21 @@ def runtime(python: str) -> str:
     return python
 
 
-def freeze(parts: Parts, wanted: Version) -> Version:
+def freeze(context: Context, wanted: Version) -> Version:
     """Stores a version once and answers with the stored one; raises Invalid (`code.syntax`) for code that Python cannot read."""
     check_syntax(wanted.script, wanted.code)
     script_name(wanted.script)
-    return keep(parts, wanted)
+    return keep(context, wanted)
 
 
-def keep(parts: Parts, wanted: Version) -> Version:
+def keep(context: Context, wanted: Version) -> Version:
     """Stores a version once, as it is: one that ran elsewhere may be written for another Python than ours."""
-    stored = parts.files.version(wanted.id)
+    stored = context.files.version(wanted.id)
     if stored is None:
-        stored = wanted if wanted.created_ms else replace(wanted, created_ms=parts.now_ms())
-        parts.files.write_bytes(parts.layout.script(wanted.id, wanted.script), wanted.code.encode())
-        parts.files.write(parts.layout.version_file(wanted.id), stored)
-    with parts.catalog.writing() as writer:
+        stored = wanted if wanted.created_ms else replace(wanted, created_ms=context.now_ms())
+        context.files.write_bytes(context.layout.script(wanted.id, wanted.script), wanted.code.encode())
+        context.files.write(context.layout.version_file(wanted.id), stored)
+    with context.catalog.writing() as writer:
         version_rows.save(writer, [stored])
     return stored
 
@@ -93,9 +93,9 @@ def script_name(script: str) -> str:
     return name
 
 
-def get(parts: Parts, named: str) -> Version:
+def get(context: Context, named: str) -> Version:
     """The version with this id; raises NotFound (`version.not_found`)."""
-    found = parts.files.version(VersionId(named)) if "/" not in named and not named.startswith(".") else None
+    found = context.files.version(VersionId(named)) if "/" not in named and not named.startswith(".") else None
     if found is None:
         raise NotFound("version.not_found", f"There is no version {named!r}", "The page of a job lists the versions of its runs.")
     return found

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pipelines.domain.errors import FACES, GROUPS, TidemarkError
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError
 from pipelines.storage.documents import plain
 from pipelines.storage.layout import Layout
 from tests.faces import NOW_MS, ROOT, FakeFace
@@ -321,7 +321,7 @@ def test_ping_says_which_workspace(client: httpx.Client, layout: Layout) -> None
     assert (said["name"], said["workspace"], said["workspace_id"]) == ("tidemark", str(layout.root), "ws-1")
 
 
-@pytest.mark.parametrize("group", FACES)
+@pytest.mark.parametrize("group", STATUS_AND_EXIT_CODES)
 def test_each_group_has_its_status(client: httpx.Client, face: FakeFace, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     error = GROUPS.get(group, TidemarkError)("some.code", "a message", "a hint")
 
@@ -330,7 +330,7 @@ def test_each_group_has_its_status(client: httpx.Client, face: FakeFace, group: 
 
     monkeypatch.setattr(face, "jobs", refuse)
     answer = client.get("/v1/jobs")
-    assert (answer.status_code, answer.json()) == (FACES[group][0], error.as_json())
+    assert (answer.status_code, answer.json()) == (STATUS_AND_EXIT_CODES[group][0], error.as_json())
 
 
 def test_what_nobody_expected_is_logged_with_its_traceback(

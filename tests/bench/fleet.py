@@ -19,9 +19,9 @@ from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.versions import Version, version
 from pipelines.storage.layout import Layout
+from pipelines.workspace.context import Parts
 from pipelines.workspace.files import Files
 from pipelines.workspace.opening import wall_clock_ms
-from pipelines.workspace.parts import Parts
 from pipelines.workspace.workspace import Workspace
 from tests.catalog.making import batch, job, run, savepoint
 

@@ -16,7 +16,7 @@ import pytest
 
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import sealing, verify
+from pipelines.savepoint import checksums, verify
 from tests.savepoint import golden
 from tests.savepoint.golden import NOW_MS, Bench
 
@@ -54,7 +54,7 @@ def large(folder: Path, files: int, file_bytes: int) -> Bench:
     listed = ",".join(f'{{"path": "{path}", "bytes": {file_bytes}}}' for path in more)
     manifest_path.write_text(manifest.replace('"files": [', f'"files": [{listed},', 1) if '"files": [' in manifest else manifest)
     os.sync()
-    sealing.seal(bench.library, SP, NOW_MS)
+    checksums.seal(bench.library, SP, NOW_MS)
     assert delta.exists()
     return bench
 

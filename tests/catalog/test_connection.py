@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.catalog import events, jobs, progress, rebuild, tails
+from pipelines.catalog import events, file_positions, jobs, progress, rebuild
 from pipelines.catalog.connection import Catalog, open_catalog
 from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
 from pipelines.domain.jobs import Event
@@ -134,12 +134,12 @@ def test_reading_cannot_write(catalog: Catalog) -> None:
 def test_what_raises_is_rolled_back_and_the_next_writer_goes_on(catalog: Catalog) -> None:
     with pytest.raises(ZeroDivisionError), catalog.writing() as writer:
         progress.append(writer, [batch(1, 1)])
-        tails.advance(writer, {"progress.jsonl": 100})
+        file_positions.advance(writer, {"progress.jsonl": 100})
         raise ZeroDivisionError
     with catalog.writing() as writer:
         progress.append(writer, [batch(2, 2)])
     with catalog.reading() as reader:
-        assert tails.positions(reader) == {}
+        assert file_positions.positions(reader) == {}
         assert rebuild.counts(reader)["progress"] == 1
 
 
@@ -201,7 +201,7 @@ def test_after_kill_9_while_writing_every_acknowledged_transaction_is_there_whol
         acknowledged = max([acknowledged, *map(int, writing.stdout.read().split())])
     catalog = open_catalog(path)
     with catalog.reading() as reader:
-        consumed = tails.position(reader, "progress.jsonl")
+        consumed = file_positions.position(reader, "progress.jsonl")
         assert consumed >= acknowledged
         assert rebuild.counts(reader)["progress"] == consumed * 10
     catalog.close()

@@ -8,6 +8,7 @@ from pipelines.catalog import (
     batches,
     events,
     experiments,
+    file_positions,
     jobs,
     operations,
     progress,
@@ -15,7 +16,6 @@ from pipelines.catalog import (
     runs,
     savepoints,
     series,
-    tails,
     tree,
     versions,
 )
@@ -114,14 +114,14 @@ def test_a_writer_reads_then_writes_then_reads(catalog: Catalog) -> None:
     with catalog.writing() as writer:
         for at in (1, 2):
             runs.save(writer, [run("r-1", created_ms=at)])
-            tails.advance(writer, {"p": tails.position(writer, "p") + at})
+            file_positions.advance(writer, {"p": file_positions.position(writer, "p") + at})
             assert runs.get(writer, "r-1").created_ms == at
             progress.append(writer, [batch(at, at)])
             batches.newest(writer, "a")
             series.event_series(writer, "a")
             assert savepoints.listed(writer) == []
     with catalog.reading() as reader:
-        assert (tails.position(reader, "p"), rebuild.counts(reader)["progress"]) == (3, 2)
+        assert (file_positions.position(reader, "p"), rebuild.counts(reader)["progress"]) == (3, 2)
 
 
 def test_events_are_newest_first_and_never_doubled(catalog: Catalog) -> None:
@@ -204,14 +204,14 @@ def test_a_place_that_is_none_is_refused(catalog: Catalog) -> None:
 
 def test_tails(catalog: Catalog) -> None:
     with catalog.writing() as writer:
-        tails.advance(writer, {"jobs/a/p": 5, "jobs/ab/p": 6})
-        tails.advance(writer, {"jobs/a/p": 9})
+        file_positions.advance(writer, {"jobs/a/p": 5, "jobs/ab/p": 6})
+        file_positions.advance(writer, {"jobs/a/p": 9})
     with catalog.reading() as reader:
-        assert tails.positions(reader) == {"jobs/a/p": 9, "jobs/ab/p": 6}
-        assert (tails.position(reader, "jobs/a/p"), tails.position(reader, "new")) == (9, 0)
+        assert file_positions.positions(reader) == {"jobs/a/p": 9, "jobs/ab/p": 6}
+        assert (file_positions.position(reader, "jobs/a/p"), file_positions.position(reader, "new")) == (9, 0)
     with catalog.writing() as writer:
-        tails.forget(writer, "jobs/a")
-        assert tails.positions(writer) == {"jobs/ab/p": 6}
+        file_positions.forget(writer, "jobs/a")
+        assert file_positions.positions(writer) == {"jobs/ab/p": 6}
 
 
 def test_a_forgotten_job_leaves_savepoints_and_its_lane(catalog: Catalog) -> None:

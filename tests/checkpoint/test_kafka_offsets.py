@@ -11,8 +11,8 @@ from pipelines.checkpoint.closure import closure
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.versions import version
 from pipelines.savepoint import take
-from pipelines.savepoint.choosing import Newest
-from pipelines.savepoint.image import JobImage, QueryPlace
+from pipelines.savepoint.batch_choice import Newest
+from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage.local import LocalStorage
 
 FIRST = '{"clicks":{"1":17,"0":42},"views":{"0":9007199254740993}}'
@@ -46,8 +46,8 @@ def test_the_offsets_are_read_as_they_are(tmp_path: Path, name: str, log_version
 
 def test_a_savepoint_shows_them_and_keeps_where_the_source_began(tmp_path: Path) -> None:
     checkpoint(tmp_path / "live", "0", FIRST, SECOND)
-    place = QueryPlace(QueryName("orders"), str(tmp_path / "live"), "noop", "")
-    job = JobImage(JobName("job"), RunId("r-1"), version("job.py", "print()\n"), "4.3.0", (place,))
+    place = QueryLocation(QueryName("orders"), str(tmp_path / "live"), "noop", "")
+    job = JobSource(JobName("job"), RunId("r-1"), version("job.py", "print()\n"), "4.3.0", (place,))
     library = LocalStorage(tmp_path / "savepoints")
     taken = take.take(job, Newest(), library, take.Naming(SavepointId("sp-1"), 1))
     assert [(one.source, one.offset) for one in taken.queries[0].offsets] == [("0", SECOND)]

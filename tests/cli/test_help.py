@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from pipelines import __version__
 from pipelines.cli.app import app
-from pipelines.domain.errors import FACES
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES
 
 ROOT = Path(__file__).parents[2]
 HEAVY = {"duckdb", "pyspark", "fastapi", "streamlit", "pandas", "httpx", "psutil", "fsspec", "uvicorn", "plotly", "rich"}
@@ -86,7 +86,7 @@ def test_every_command_takes_json_and_workspace(words: tuple[str, ...]) -> None:
 def test_help_lists_every_command_and_exit_code() -> None:
     shown = CliRunner().invoke(app, ["--help"]).stdout
     assert all(re.search(rf"^  {words[0]} ", shown, re.MULTILINE) for words in COMMANDS)
-    assert all(f"  {code}  {group}: " in shown for group, (_, code) in FACES.items())
+    assert all(f"  {code}  {group}: " in shown for group, (_, code) in STATUS_AND_EXIT_CODES.items())
     assert "  130  interrupted: " in shown
 
 

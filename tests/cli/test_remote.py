@@ -13,7 +13,7 @@ import pytest
 from pipelines.api.app import create_api
 from pipelines.cli.remote import RemoteFace
 from pipelines.domain.decisions import StateFrom
-from pipelines.domain.errors import FACES, GROUPS, TidemarkError, Unavailable
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError, Unavailable
 from pipelines.domain.events import EventFilter
 from pipelines.domain.operations import OperationState
 from pipelines.domain.requests import (
@@ -227,7 +227,7 @@ def test_every_route_is_reached(face: FakeFace, remote: RemoteFace, recording: R
     assert every - reached == {"ping", "job_events"}
 
 
-@pytest.mark.parametrize("group", FACES)
+@pytest.mark.parametrize("group", STATUS_AND_EXIT_CODES)
 def test_errors_come_back_as_themselves(face: FakeFace, remote: RemoteFace, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = GROUPS.get(group, TidemarkError)
 

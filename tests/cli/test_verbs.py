@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import FACES, GROUPS, TidemarkError
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.operations import Amount, Operation, OperationState
@@ -445,7 +445,7 @@ def test_a_plan_is_a_tree_with_its_main_metrics(tidemark: Door) -> None:
     assert [one["nodes"][1]["operator"] for one in tidemark.json("plan", JOB, "--query", "counts")] == [0]
     assert "after the first batch" in tidemark("plan", "post_events").stderr
     unknown = tidemark("plan", JOB, "--query", "other")
-    assert unknown.exit_code == FACES["not_found"][1] and "no plan of query" in unknown.stderr
+    assert unknown.exit_code == STATUS_AND_EXIT_CODES["not_found"][1] and "no plan of query" in unknown.stderr
 
 
 def test_batches(tidemark: Door) -> None:
@@ -489,7 +489,7 @@ def test_catalog_rebuild(tidemark: Door) -> None:
     assert tidemark("catalog", "rebuild").stdout.split() == ["TABLE", "ROWS", "jobs", "3", "savepoints", "2"]
 
 
-@pytest.mark.parametrize("group", FACES)
+@pytest.mark.parametrize("group", STATUS_AND_EXIT_CODES)
 def test_each_group_has_its_exit_code(tidemark: Door, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     error = GROUPS.get(group, TidemarkError)("some.code", "a message", "a hint")
 
@@ -498,7 +498,7 @@ def test_each_group_has_its_exit_code(tidemark: Door, group: str, monkeypatch: p
 
     monkeypatch.setattr(tidemark.face, "tree", refuse)
     plainly, as_json = tidemark("versions"), tidemark("versions", "--json")
-    assert {plainly.exit_code, as_json.exit_code} == {FACES[group][1]}
+    assert {plainly.exit_code, as_json.exit_code} == {STATUS_AND_EXIT_CODES[group][1]}
     assert (plainly.stdout, plainly.stderr) == ("", "error: a message\nhint: a hint\n")
     assert (as_json.stdout, json.loads(as_json.stderr)) == ("", error.as_json())
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.views import new_job_attach
-from dashboard.views.new_job import ATTACH
+from dashboard.views.new_job import ATTACH, attach
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.requests import AttachRequest
 from tests.dashboard.opening import Opener, clicked, said, selected
@@ -103,7 +102,7 @@ def test_a_press_with_the_last_letter_counts(opened: Opener) -> None:
     ],
 )
 def test_an_error_is_about_a_field(code: str, field: str) -> None:
-    assert new_job_attach._field(TidemarkError(code, "")) == field
+    assert attach._field(TidemarkError(code, "")) == field
 
 
 def test_a_script_that_cannot_be_read_is_said_beside_its_field(opened: Opener) -> None:

@@ -18,8 +18,8 @@ from starlette.applications import Starlette
 from dashboard import downloads
 from dashboard.components.table import Cell, Column, Row, clock, moment, number, shortened, table_data
 from dashboard.formats import count, duration, size
-from dashboard.views import versions_difference
-from dashboard.views.experiments_reading import parting_frame
+from dashboard.views.experiments.reading import parting_frame
+from dashboard.views.versions import difference
 from pipelines.domain.differences import Entry, Outcome, Unit
 from pipelines.domain.experiments import Parting
 from tests.dashboard.asking import answered
@@ -108,7 +108,7 @@ def test_what_differs_leaves_as_plain_values(kind: str) -> None:
         Entry("q", "conf", Outcome.ONLY_B, None, "<2>"),
         Entry("r", "at", Outcome.CHANGED, 0, 61_000, Unit.MOMENT, 61_000),
     )
-    frame = versions_difference.entries_frame([("State", entries)])
+    frame = difference.entries_frame([("State", entries)])
     found = read(kind, downloads.WRITERS[kind][0](downloads.columns_of_frame(frame)))
     assert [row["B"] for row in found] == ["3", "<2>", "1970-01-01 00:01:01 UTC"]
     assert [row["B − A"] or None for row in found] == (["-2", None, "61000"] if kind == "csv" else [-2, None, 61_000])

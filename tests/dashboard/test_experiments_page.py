@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.views.experiments_intervals import intervals_table
-from dashboard.views.experiments_reading import Pair, bar, examples_frame, pair, parting_table, share, whole
+from dashboard.views.experiments.intervals import intervals_table
+from dashboard.views.experiments.reading import Pair, bar, examples_frame, pair, parting_table, share, whole
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.experiments import Comparison

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.retention import batches_chart
+from dashboard.drawing.retention import batches_chart
 from dashboard.views.job import batches, failure, header, logs, metrics, resuming, versions
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.jobs import JobDetail

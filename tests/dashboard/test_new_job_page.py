@@ -8,7 +8,7 @@ import pytest
 
 from dashboard import gallery
 from dashboard.views import new_job
-from dashboard.views import new_job_form as form
+from dashboard.views.new_job import form
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.requests import RunRequest
 from tests.dashboard.opening import Opener, clicked, said

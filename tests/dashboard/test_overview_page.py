@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.components.table import Cell
-from dashboard.views import overview_table
-from dashboard.views.attention import findings
+from dashboard.views.overview import table
+from dashboard.views.overview.attention import findings
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.requests import RunRequest
@@ -130,8 +130,8 @@ def test_lag_is_said_with_the_rate() -> None:
 
 
 def test_numbers_are_ordered_by_value_and_lines_are_drawn() -> None:
-    row = overview_table._row(summary(), None, NOW_MS)
-    cells = dict(zip((column.name for column in overview_table.COLUMNS), row.cells, strict=True))
+    row = table._row(summary(), None, NOW_MS)
+    cells = dict(zip((column.name for column in table.COLUMNS), row.cells, strict=True))
     assert cells["p99"] == Cell("850 ms", sort=850.0, unit="ms")
     assert cells["Batch latency"].as_json()["l"] == [47, 49, 100]
     assert row.href == "/job?job=post_engagement"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.retention import Axis, batches_chart, newest_until, of_batch
+from dashboard.drawing.retention import Axis, batches_chart, newest_until, of_batch
 from dashboard.views.job import resuming
 from pipelines.domain.requests import ResumeRequest, TakeRequest
 from pipelines.domain.savepoints import RetainedBatch

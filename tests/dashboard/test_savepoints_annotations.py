@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from pandas.io.formats.style import Styler
 
-from dashboard.views.savepoints_filters import matches
-from dashboard.views.savepoints_table import MOST_TONED, frame, toned
+from dashboard.views.savepoints.filters import matches
+from dashboard.views.savepoints.table import MOST_TONED, frame, toned
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.requests import AnnotateRequest, ImportRequest, StopRequest
 from pipelines.domain.trust import Trust

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.views.savepoints_disposing import cautions
+from dashboard.views.savepoints.disposing import cautions
 from pipelines.domain.disposals import Disposal
 from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import Operation

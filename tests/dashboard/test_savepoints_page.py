@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import trust
-from dashboard.views.savepoints_reading import by_kind, kind_of, offset_words
-from dashboard.views.savepoints_trust import nearest_sound, states_frame
+from dashboard.views.savepoints.reading import by_kind, kind_of, offset_words
+from dashboard.views.savepoints.trust import nearest_sound, states_frame
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.requests import ExportRequest, ResumeRequest, StopRequest, TakeRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from dashboard import state_charts
+from dashboard.drawing import states
 from pipelines.domain.requests import TakeRequest
 from pipelines.domain.states import StateRequest
 from tests.dashboard.opening import Opener, clicked, said, selected
@@ -128,8 +128,8 @@ def test_a_job_without_a_savepoint_gets_its_first(opened: Opener) -> None:
 
 
 def test_an_uneven_partition_stands_out() -> None:
-    assert state_charts.skew({}) is None and state_charts.skew({0: 0, 1: 0}) is None
-    assert state_charts.skew({0: 9, 1: 1, 2: 2}) == 2.25
-    chart = state_charts.by_partition({0: 9, 1: 1, 2: 2})
-    assert list(chart.traces[0]["marker"]["color"]) == [state_charts.ORANGE, state_charts.BLUE, state_charts.BLUE]
-    assert not state_charts.by_partition({0: 0}).traces
+    assert states.skew({}) is None and states.skew({0: 0, 1: 0}) is None
+    assert states.skew({0: 9, 1: 1, 2: 2}) == 2.25
+    chart = states.by_partition({0: 9, 1: 1, 2: 2})
+    assert list(chart.traces[0]["marker"]["color"]) == [states.ORANGE, states.BLUE, states.BLUE]
+    assert not states.by_partition({0: 0}).traces

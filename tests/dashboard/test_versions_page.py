@@ -8,8 +8,8 @@ from datetime import UTC
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.views.versions_difference import entries_table
-from dashboard.views.versions_reading import descendants, picked, related
+from dashboard.views.versions.difference import entries_table
+from dashboard.views.versions.reading import descendants, picked, related
 from pipelines.domain.differences import Entry, Outcome, Unit
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.experiments import Lane, Mark, Tree

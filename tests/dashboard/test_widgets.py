@@ -38,9 +38,9 @@ def test_diagnostics_point_at_the_fault() -> None:
 def _page() -> None:
     import streamlit as st
 
-    from dashboard.charts import throughput
     from dashboard.components.code_editor import code_editor
     from dashboard.components.panel import panel
+    from dashboard.drawing.jobs import throughput
     from dashboard.widgets import KeyFigure, empty_state, errors_shown, key_figures, page_header
     from pipelines.domain.errors import Conflict
 

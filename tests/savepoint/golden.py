@@ -13,9 +13,9 @@ from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import Version, version
 from pipelines.savepoint import take
-from pipelines.savepoint.choosing import Newest, Point
-from pipelines.savepoint.image import JobImage, QueryPlace
+from pipelines.savepoint.batch_choice import BatchChoice, Newest
 from pipelines.savepoint.restore import Fork, Resume
+from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Storage
 
@@ -44,13 +44,13 @@ class Bench:
     def library(self) -> LocalStorage:
         return LocalStorage(self.folder / "savepoints")
 
-    def image(self, sink: str = "parquet") -> JobImage:
+    def source(self, sink: str = "parquet") -> JobSource:
         path = str(self.output / "counts") if sink == "parquet" else ""
-        place = QueryPlace(QueryName("counts"), str(self.checkpoint), sink, path)
-        return JobImage(JobName("job"), RunId("r-1"), VERSION, "4.3.0", (place,))
+        place = QueryLocation(QueryName("counts"), str(self.checkpoint), sink, path)
+        return JobSource(JobName("job"), RunId("r-1"), VERSION, "4.3.0", (place,))
 
-    def take(self, savepoint: str = "sp-1", wanted: Point | None = None, library: Storage | None = None) -> Savepoint:
-        return take.take(self.image(), wanted or Newest(), library or self.library, take.Naming(SavepointId(savepoint), NOW_MS))
+    def take(self, savepoint: str = "sp-1", wanted: BatchChoice | None = None, library: Storage | None = None) -> Savepoint:
+        return take.take(self.source(), wanted or Newest(), library or self.library, take.Naming(SavepointId(savepoint), NOW_MS))
 
     def fork(self, name: str = "fork", running: Version = VERSION) -> Fork:
         return Fork(JobName(name), str(self.folder / "forks" / name), running, str(self.output), lambda: "a-new-id")

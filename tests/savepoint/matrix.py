@@ -21,8 +21,8 @@ from pipelines.domain.versions import version
 from pipelines.driver import sinks, sources
 from pipelines.driver.records import Records
 from pipelines.savepoint import restore, take
-from pipelines.savepoint.choosing import Newest, Point
-from pipelines.savepoint.image import JobImage, QueryPlace
+from pipelines.savepoint.batch_choice import BatchChoice, Newest
+from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage.local import LocalStorage
 from tests import waiting
 from tests.driver.process import batches
@@ -123,19 +123,20 @@ class Bench:
         for job, query in started.items():
             self.finish(query, job)
 
-    def image(self, *jobs: str) -> JobImage:
+    def source(self, *jobs: str) -> JobSource:
         """The first of `jobs`, with the query of each as one of its own."""
         names = [QUERY, *(QueryName(job) for job in jobs[1:])]
         places = tuple(
-            QueryPlace(name, str(self.checkpoint(job)), self.line.sink, self._sink_path(job)) for name, job in zip(names, jobs, strict=True)
+            QueryLocation(name, str(self.checkpoint(job)), self.line.sink, self._sink_path(job))
+            for name, job in zip(names, jobs, strict=True)
         )
-        return JobImage(JobName(jobs[0]), RunId("r-1"), CODE, "4.3.0", places)
+        return JobSource(JobName(jobs[0]), RunId("r-1"), CODE, "4.3.0", places)
 
     def _sink_path(self, job: str) -> str:
         return str(self.output(job)) if self.line.sink in matrix_sinks.FILES else ""
 
-    def take(self, job: str, savepoint: str, point: Point | None = None) -> Savepoint:
-        return take.take(self.image(job), point or Newest(), self.library, take.Naming(SavepointId(savepoint), 1))
+    def take(self, job: str, savepoint: str, point: BatchChoice | None = None) -> Savepoint:
+        return take.take(self.source(job), point or Newest(), self.library, take.Naming(SavepointId(savepoint), 1))
 
     def fork(self, savepoint: Savepoint, job: str) -> None:
         """New checkpoints for `job`, and its file sink as a driver gets it ready; nothing starts yet."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pipelines.checkpoint.state_files import immutables
 from pipelines.domain.ids import JobName, QueryName, RunId
-from pipelines.savepoint.image import JobImage, QueryPlace
 from pipelines.savepoint.restore import Restored
+from pipelines.savepoint.source import JobSource, QueryLocation
 from tests.savepoint.golden import GOLDEN, VERSION, lay_output
 
 COMPACT = 9
@@ -37,10 +37,10 @@ class MovingJob:
         self.newest, self.oldest = -1, 0
         self.commit()
 
-    def image(self) -> JobImage:
+    def source(self) -> JobSource:
         sink, path = ("parquet", str(self.output / "counts")) if self._whole_log.exists() else ("console", "")
-        place = QueryPlace(QueryName("counts"), str(self.checkpoint), sink, path)
-        return JobImage(JobName("job"), RunId("r-1"), VERSION, "4.3.0", (place,))
+        place = QueryLocation(QueryName("counts"), str(self.checkpoint), sink, path)
+        return JobSource(JobName("job"), RunId("r-1"), VERSION, "4.3.0", (place,))
 
     @property
     def retained(self) -> list[int]:

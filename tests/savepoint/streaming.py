@@ -21,8 +21,8 @@ from pipelines.domain.runs import QUERIES_FILE, QueryStarted
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import Version, version
 from pipelines.savepoint import restore, take
-from pipelines.savepoint.choosing import Newest, Point
-from pipelines.savepoint.image import JobImage, job_image
+from pipelines.savepoint.batch_choice import BatchChoice, Newest
+from pipelines.savepoint.source import JobSource, job_source
 from pipelines.storage.local import LocalStorage
 from tests.driver.process import ROOT, Driver, Drivers, batches
 
@@ -100,13 +100,13 @@ class Lab:
     def await_batch(self, driver: Driver, job: str, batch: int, query: str = "engagement") -> None:
         driver.until(lambda _: self.committed(job, query) >= batch, PATIENCE_S)
 
-    def image(self, job: str) -> JobImage:
+    def source(self, job: str) -> JobSource:
         lines = (self.drivers.folder / "runs" / f"{job}-1" / QUERIES_FILE).read_text().splitlines()
-        return job_image(JobName(job), RunId(f"{job}-1"), self.version, [QueryStarted(**json.loads(line)) for line in lines])
+        return job_source(JobName(job), RunId(f"{job}-1"), self.version, [QueryStarted(**json.loads(line)) for line in lines])
 
-    def take(self, job: str, savepoint: str, wanted: Point | None = None) -> Savepoint:
+    def take(self, job: str, savepoint: str, wanted: BatchChoice | None = None) -> Savepoint:
         naming = take.Naming(SavepointId(savepoint), time.time_ns() // 1_000_000)
-        return take.take(self.image(job), wanted or Newest(), self.library, naming)
+        return take.take(self.source(job), wanted or Newest(), self.library, naming)
 
     def forking(self, savepoint: Savepoint, job: str, sinks: Mapping[str, str] | None = None) -> restore.Fork:
         """What the engine is told for a new job with the same code."""

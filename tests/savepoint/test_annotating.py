@@ -14,7 +14,7 @@ from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, U
 from pipelines.domain.requests import AnnotateRequest
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import annotating, dispose, library, places, verify
+from pipelines.savepoint import annotating, dispose, layout, library, verify
 from tests.savepoint.exported import FORMS, LATER_MS, SP, bring, export, members, shelf
 from tests.savepoint.golden import NOW_MS, Bench
 
@@ -33,13 +33,13 @@ def annotate(bench: Bench, request: AnnotateRequest) -> tuple[str, str, int | No
 
 def test_what_is_not_given_stays_and_what_was_taken_is_not_touched(bench: Bench) -> None:
     taken = bench.take()
-    manifest = (bench.folder / "savepoints" / SP / places.MANIFEST).read_bytes()
+    manifest = (bench.folder / "savepoints" / SP / layout.MANIFEST).read_bytes()
     assert said(library.load(bench.library, SP)) == (taken.label, "", None)
     assert annotate(bench, AnnotateRequest(note=f"  {NOTE}\r\n")) == (taken.label, NOTE, None)
     assert annotate(bench, AnnotateRequest(label=" before ads ", best_before_ms=NOW_MS)) == ("before ads", NOTE, NOW_MS)
     assert annotate(bench, AnnotateRequest(best_before_ms=0)) == ("before ads", NOTE, None)
     assert annotate(bench, AnnotateRequest("", "")) == ("", "", None)
-    assert (bench.folder / "savepoints" / SP / places.MANIFEST).read_bytes() == manifest
+    assert (bench.folder / "savepoints" / SP / layout.MANIFEST).read_bytes() == manifest
     assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
 
 
@@ -99,7 +99,7 @@ DAMAGES: list[tuple[Callable[[dict[str, Any]], None], type[TidemarkError]]] = [(
 def test_a_document_that_is_not_ours_is_told(bench: Bench, change: Callable[[dict[str, Any]], None], error: type[TidemarkError]) -> None:
     bench.take()
     annotate(bench, WHOLE)
-    path = bench.folder / "savepoints" / SP / places.ANNOTATION
+    path = bench.folder / "savepoints" / SP / layout.ANNOTATION
     raw = json.loads(path.read_text())
     change(raw)
     path.write_text(json.dumps(raw))
@@ -126,7 +126,7 @@ def test_where_it_came_from_stays_behind(bench: Bench, tmp_path: Path) -> None:
     bring(str(tmp_path / "out" / "first"), shelf(tmp_path))
     export(bench, str(tmp_path / "out" / "second.tar.zst"), library=shelf(tmp_path))
     names = {info.name for info, _ in members(tmp_path / "out" / "second.tar.zst")}
-    assert not {f"{SP}/{name}" for name in (places.IMPORTED, places.ANNOTATION)} & names
+    assert not {f"{SP}/{name}" for name in (layout.IMPORTED, layout.ANNOTATION)} & names
 
 
 def test_a_false_annotation_is_not_imported(bench: Bench, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_false_annotation_is_not_imported(bench: Bench, tmp_path: Path) -> Non
     annotate(bench, WHOLE)
     url = tmp_path / FORMS["directory"]
     export(bench, str(url))
-    (url / places.ANNOTATION).write_text((url / places.ANNOTATION).read_text().replace(SP, "sp-9"))
+    (url / layout.ANNOTATION).write_text((url / layout.ANNOTATION).read_text().replace(SP, "sp-9"))
     with pytest.raises(Corrupt):
         bring(str(url), shelf(tmp_path))
     assert library.shelf(shelf(tmp_path)) == library.Shelf((), ())

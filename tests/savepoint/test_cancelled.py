@@ -13,7 +13,7 @@ from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import cloning, library, restore, take, verify
-from pipelines.savepoint.choosing import Newest
+from pipelines.savepoint.batch_choice import Newest
 from pipelines.storage import copying
 from pipelines.storage.watching import Watch
 from tests.savepoint import golden
@@ -54,7 +54,7 @@ class Listening:
 
 
 def taking(bench: Bench, watch: Watch) -> object:
-    return take.take(bench.image(), Newest(), bench.library, take.Naming(SP, NOW_MS), watch)
+    return take.take(bench.source(), Newest(), bench.library, take.Naming(SP, NOW_MS), watch)
 
 
 def forking(bench: Bench, watch: Watch) -> object:
@@ -160,5 +160,5 @@ def test_each_try_is_told_from_its_beginning(two_disks: None, tmp_path: Path) ->
                 raise NotFound("storage.not_found", "the job deleted it", "Try again.")
 
     shelf = FaultyStorage(bench.library, Vanishing(4))
-    assert take.take(bench.image(), Newest(), shelf, take.Naming(SP, NOW_MS), watch).id == SP
+    assert take.take(bench.source(), Newest(), shelf, take.Naming(SP, NOW_MS), watch).id == SP
     assert [step for step, _ in watch.steps] == [cloning.COPYING, cloning.COPYING, cloning.SETTLING]

@@ -10,7 +10,7 @@ import pytest
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.runs import Process
-from pipelines.savepoint import dispose, leases, library, makers, places, restore
+from pipelines.savepoint import dispose, layout, leases, library, process_marks, restore
 from pipelines.storage import documents
 from tests.savepoint.golden import NOW_MS, Bench
 
@@ -44,8 +44,8 @@ def test_refused_while_something_is_made_from_it(bench: Bench) -> None:
 
 def test_no_lease_on_what_is_being_disposed_of(bench: Bench) -> None:
     bench.take()
-    mark = places.inside(SP, places.DISPOSING)
-    bench.library.write(mark, documents.encode(makers.this_process(NOW_MS, "dispose")))
+    mark = layout.inside(SP, layout.DISPOSING)
+    bench.library.write(mark, documents.encode(process_marks.this_process(NOW_MS, "dispose")))
     with pytest.raises(Conflict) as refused:
         restore.restore(bench.library, SP, bench.fork(), NOW_MS)
     assert refused.value.code == "savepoint.disposing"
@@ -58,9 +58,9 @@ def test_a_lease_of_a_process_that_is_gone_does_not_count(bench: Bench) -> None:
     bench.take()
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     started = psutil.Process(child.pid).create_time()
-    here = makers.this_process(NOW_MS, "a fork")
-    path = places.inside(SP, "leases/other.json")
-    bench.library.write(path, documents.encode(makers.Maker(Process(child.pid, started), here.host, NOW_MS, "a fork")))
+    here = process_marks.this_process(NOW_MS, "a fork")
+    path = layout.inside(SP, "leases/other.json")
+    bench.library.write(path, documents.encode(process_marks.ProcessMark(Process(child.pid, started), here.host, NOW_MS, "a fork")))
     assert leases.held(bench.library, SP, NOW_MS) == ("a fork",)
     child.communicate(b"\n")
     assert leases.held(bench.library, SP, NOW_MS) == ()
@@ -70,9 +70,11 @@ def test_a_lease_of_a_process_that_is_gone_does_not_count(bench: Bench) -> None:
 
 
 def test_a_pid_that_another_process_has_now_is_not_the_maker(bench: Bench) -> None:
-    here = makers.this_process(NOW_MS, "take")
-    assert makers.lives(here, NOW_MS)
-    assert not makers.lives(makers.Maker(Process(here.process.pid, here.process.started - 100), here.host, NOW_MS, "take"), NOW_MS)
-    far = makers.Maker(here.process, "another-machine", NOW_MS, "take")
-    assert makers.lives(far, NOW_MS + 1000)
-    assert not makers.lives(far, NOW_MS + makers.FOREIGN_PATIENCE_MS)
+    here = process_marks.this_process(NOW_MS, "take")
+    assert process_marks.lives(here, NOW_MS)
+    assert not process_marks.lives(
+        process_marks.ProcessMark(Process(here.process.pid, here.process.started - 100), here.host, NOW_MS, "take"), NOW_MS
+    )
+    far = process_marks.ProcessMark(here.process, "another-machine", NOW_MS, "take")
+    assert process_marks.lives(far, NOW_MS + 1000)
+    assert not process_marks.lives(far, NOW_MS + process_marks.FOREIGN_PATIENCE_MS)

@@ -13,7 +13,7 @@ import pytest
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import dispose, sealing, verify
+from pipelines.savepoint import checksums, dispose, verify
 from pipelines.storage import folders
 from pipelines.storage.local import LocalStorage
 from tests.savepoint.faulty import Fault, FaultyStorage
@@ -80,6 +80,6 @@ def test_a_file_that_goes_while_its_folder_is_removed(tmp_path: Path, monkeypatc
 def test_the_seal_of_a_savepoint_that_stays_is_kept(bench: Bench) -> None:
     bench.take()
     assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
-    assert sealing.read(bench.library, SP) is not None
+    assert checksums.read(bench.library, SP) is not None
     shutil.rmtree(Path(bench.library.url) / SP / "queries")
     assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).reached is None

@@ -15,7 +15,7 @@ import pytest
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import verify
-from pipelines.savepoint.choosing import OfBatch
+from pipelines.savepoint.batch_choice import OfBatch
 from tests.driver.process import Driver, Drivers
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, FILES, STORES, Lab, differences, rows, write_events
 

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.savepoint import restore, take
-from pipelines.savepoint.choosing import Newest, OfBatch
+from pipelines.savepoint.batch_choice import Newest, OfBatch
 from tests.driver.process import batches
 from tests.savepoint import matrix, queries
 from tests.savepoint.matrix import CODE, FORMAT_2, Bench, Line, difference, held, until, write_inputs
@@ -57,7 +57,7 @@ def test_two_queries_of_one_job(spark: Any, tmp_path: Path) -> None:
     gates = {job: bench.gates.setdefault(job, held(batch)) for job, batch in {"one": 4, "two": 6}.items()}
     running = {job: bench.start(job) for job in gates}
     until(lambda: all(gate.reached.is_set() for gate in gates.values()) or not all(query.isActive for query in running.values()))
-    savepoint = take.take(bench.image("one", "two"), Newest(), bench.library, take.Naming(SavepointId("sp-1"), 1))
+    savepoint = take.take(bench.source("one", "two"), Newest(), bench.library, take.Naming(SavepointId("sp-1"), 1))
     for job, query in running.items():
         gates[job].released.set()
         bench.finish(query, job)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.savepoint.choosing import OfBatch
+from pipelines.savepoint.batch_choice import OfBatch
 from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import (
     CHANGELOG,

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.trust import Proof, Trust, Verification
-from pipelines.savepoint import dispose, exporting, importing, library, places, progress_file, restore, sealing, verify
+from pipelines.savepoint import checksums, dispose, exporting, importing, layout, library, progress_file, restore, verify
 from pipelines.savepoint.addresses import address
 from pipelines.storage import documents, folders
 from pipelines.storage.local import LocalStorage
@@ -44,7 +44,7 @@ def test_there_and_back_again(name: str, form: str, place: str, tmp_path: Path) 
     before = contents(bench.folder / "savepoints" / SP)
     brought = bring(f"{home}/{FORMS[form]}", shelf(tmp_path))
     after = contents(tmp_path / "elsewhere" / SP)
-    assert {path: data for path, data in after.items() if path not in (places.VERIFIED, places.IMPORTED)} == before
+    assert {path: data for path, data in after.items() if path not in (layout.VERIFIED, layout.IMPORTED)} == before
     assert (brought.id, brought.job, brought.run, brought.created_ms) == (taken.id, taken.job, taken.run, taken.created_ms)
     assert (brought.trust, brought.verified_ms, brought.version) == (Trust.INTACT, LATER_MS, taken.version)
     assert verify.verify(shelf(tmp_path), SP, Trust.INTACT, LATER_MS).reached is Trust.INTACT
@@ -55,23 +55,23 @@ def test_the_seal_covers_the_progress(bench: Bench) -> None:
     bench.take()
     progress_file.write(bench.library, SP, EVENTS)
     assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
-    path = bench.folder / "savepoints" / SP / places.PROGRESS
+    path = bench.folder / "savepoints" / SP / layout.PROGRESS
     path.write_text(path.read_text().replace("3", "4"))
-    assert [damage.path for damage in verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).damages] == [places.PROGRESS]
+    assert [damage.path for damage in verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).damages] == [layout.PROGRESS]
 
 
 def test_no_progress_is_no_file(bench: Bench) -> None:
     bench.take()
     progress_file.write(bench.library, SP, {})
     assert progress_file.read(bench.library, SP) == {}
-    assert not (bench.folder / "savepoints" / SP / places.PROGRESS).exists()
+    assert not (bench.folder / "savepoints" / SP / layout.PROGRESS).exists()
 
 
 def test_a_directory_is_the_savepoints_own_layout_and_nothing_beside(bench: Bench, tmp_path: Path) -> None:
     bench.take()
     export(bench, str(tmp_path / "out" / "copy"))
     manifest = library.manifest(bench.library, SP)
-    assert bench.files(tmp_path / "out" / "copy") == {file.path for file in manifest.files} | {places.MANIFEST, places.CHECKSUMS}
+    assert bench.files(tmp_path / "out" / "copy") == {file.path for file in manifest.files} | {layout.MANIFEST, layout.CHECKSUMS}
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["copy"]
 
 
@@ -79,7 +79,7 @@ def test_an_archive_is_plain_files_manifest_and_checksums_first(bench: Bench, tm
     bench.take()
     export(bench, str(tmp_path / "out" / "copy.tar.zst"))
     found = members(tmp_path / "out" / "copy.tar.zst")
-    assert [info.name for info, _ in found[:2]] == [f"{SP}/{places.MANIFEST}", f"{SP}/{places.CHECKSUMS}"]
+    assert [info.name for info, _ in found[:2]] == [f"{SP}/{layout.MANIFEST}", f"{SP}/{layout.CHECKSUMS}"]
     assert all(info.isreg() and info.name.startswith(f"{SP}/") and info.mtime == NOW_MS // 1000 for info, _ in found)
     assert {info.name.removeprefix(f"{SP}/"): data for info, data in found} == contents(bench.folder / "savepoints" / SP)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["copy.tar.zst"]
@@ -216,7 +216,7 @@ def sampled(pieces: int) -> list[int]:
 def test_a_cancel_at_any_piece_leaves_nothing(form: str, place: str, tmp_path: Path) -> None:
     bench = golden.bench(tmp_path / "job", "stateless")
     bench.take()
-    sealing.seal(bench.library, SP, NOW_MS)
+    checksums.seal(bench.library, SP, NOW_MS)
     home = f"memory://{uuid4().hex}" if place == "memory" else str(tmp_path / "out")
     export(bench, f"{home}/whole{'.tar.zst' if form == 'archive' else ''}")
     counting = Seen()
@@ -310,7 +310,7 @@ def harmed(top: Path, harm: str) -> None:
             victim.symlink_to(top.parent / "aside")
         case "manifest" | "newer" | "checksums" | "both":
             victim.write_bytes(data)
-            path = top / (places.CHECKSUMS if harm == "checksums" else places.MANIFEST)
+            path = top / (layout.CHECKSUMS if harm == "checksums" else layout.MANIFEST)
             raw = json.loads(path.read_text())
             raw.update({"label": "changed"} if harm != "newer" else {"format": 2})
             if harm == "checksums":
@@ -335,6 +335,6 @@ def test_another_savepoints_verification_is_refused(bench: Bench, tmp_path: Path
     bench.take()
     export(bench, str(tmp_path / "copy"))
     other = Verification(SP, Trust.INTACT, Trust.INTACT, 2, 1, 1)
-    LocalStorage(tmp_path / "copy").write(places.VERIFIED, documents.encode(other).replace(b"sp-1", b"sp-2"))
+    LocalStorage(tmp_path / "copy").write(layout.VERIFIED, documents.encode(other).replace(b"sp-1", b"sp-2"))
     with pytest.raises(Corrupt):
         bring(str(tmp_path / "copy"), shelf(tmp_path))

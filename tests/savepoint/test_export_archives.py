@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from pipelines.domain.errors import Corrupt, TidemarkError, Unsupported
-from pipelines.savepoint import places
+from pipelines.savepoint import layout
 from pipelines.savepoint.unpacking import Unpacked
 from pipelines.storage import folders
 from tests.savepoint import golden
@@ -54,11 +54,11 @@ def replaced(contents: Contents, name: str, data: bytes) -> Contents:
 
 def resealed(contents: Contents, change: Callable[[dict[str, object]], None]) -> Contents:
     """A manifest that was changed by somebody who can compute checksums, too."""
-    manifest, seal = document(contents, places.MANIFEST), document(contents, places.CHECKSUMS)
+    manifest, seal = document(contents, layout.MANIFEST), document(contents, layout.CHECKSUMS)
     change(manifest)
     data = json.dumps(manifest).encode()
-    seal["files"] = {**seal["files"], places.MANIFEST: hashlib.sha256(data).hexdigest()}
-    return replaced(replaced(contents, places.MANIFEST, data), places.CHECKSUMS, json.dumps(seal).encode())
+    seal["files"] = {**seal["files"], layout.MANIFEST: hashlib.sha256(data).hexdigest()}
+    return replaced(replaced(contents, layout.MANIFEST, data), layout.CHECKSUMS, json.dumps(seal).encode())
 
 
 def last(contents: Contents) -> tuple[tarfile.TarInfo, bytes]:
@@ -93,20 +93,20 @@ HARMS: dict[str, Callable[[Contents], Contents]] = {
     "the checksums not second": lambda c: [c[0], *c[2:], c[1]],
     "the manifest twice": lambda c: [*c, c[0]],
     "the checksums twice": lambda c: [*c, c[1]],
-    "a manifest at the top": lambda c: [info(places.MANIFEST, c[0][1]), *c[1:]],
+    "a manifest at the top": lambda c: [info(layout.MANIFEST, c[0][1]), *c[1:]],
     "another folder's name": lambda c: [info(one.name.replace(SP, "sp-9"), data) for one, data in c],
     "a folder above": lambda c: [info(one.name.replace(SP, ".."), data) for one, data in resealed(c, lambda m: m.update(id=".."))],
-    "a manifest that is none": lambda c: replaced(c, places.MANIFEST, b"{}"),
-    "a changed manifest": lambda c: replaced(c, places.MANIFEST, c[0][1].replace(b'"label": ""', b'"label": "x"')),
-    "checksums that are none": lambda c: replaced(c, places.CHECKSUMS, b"[]"),
-    "checksums of less": lambda c: replaced(c, places.CHECKSUMS, json.dumps({**document(c, places.CHECKSUMS), "files": {}}).encode()),
+    "a manifest that is none": lambda c: replaced(c, layout.MANIFEST, b"{}"),
+    "a changed manifest": lambda c: replaced(c, layout.MANIFEST, c[0][1].replace(b'"label": ""', b'"label": "x"')),
+    "checksums that are none": lambda c: replaced(c, layout.CHECKSUMS, b"[]"),
+    "checksums of less": lambda c: replaced(c, layout.CHECKSUMS, json.dumps({**document(c, layout.CHECKSUMS), "files": {}}).encode()),
     "a newer manifest": lambda c: resealed(c, lambda m: m.update(format=2)),
     "a manifest with a path above": lambda c: resealed(c, lambda m: m["files"][0].update(path="queries/counts/checkpoint/../../../x")),
     "a manifest that names a file twice": lambda c: resealed(c, lambda m: m["files"].append(m["files"][0])),
     "a job's name that leads outside": lambda c: resealed(c, lambda m: m.update(job="../../x")),
     "a run's name that leads outside": lambda c: resealed(c, lambda m: m.update(run="../x")),
-    "progress without a checksum": lambda c: [*c, info(f"{SP}/{places.PROGRESS}", b'{"format":1,"savepoint":"sp-1","queries":{}}')],
-    "a verification that is none": lambda c: [*c, info(f"{SP}/{places.VERIFIED}", b"{}")],
+    "progress without a checksum": lambda c: [*c, info(f"{SP}/{layout.PROGRESS}", b'{"format":1,"savepoint":"sp-1","queries":{}}')],
+    "a verification that is none": lambda c: [*c, info(f"{SP}/{layout.VERIFIED}", b"{}")],
 }
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import exporting, library, sealing, verify
+from pipelines.savepoint import checksums, exporting, library, verify
 from pipelines.storage import folders
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.opening import open_storage
@@ -51,7 +51,7 @@ def prepared(folder: Path, verb: Verb, url: str) -> Bench:
     if not first.exists():
         made = golden.bench(first, "stateless")
         made.take()
-        sealing.seal(made.library, SP, NOW_MS)
+        checksums.seal(made.library, SP, NOW_MS)
     shutil.copytree(first, folder, copy_function=os.link)
     bench = Bench(folder, "stateless")
     if verb is imports:

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import exporting, importing, library, sealing, verify
+from pipelines.savepoint import checksums, exporting, importing, library, verify
 from pipelines.storage import folders
 from pipelines.storage.opening import open_storage
 from tests.savepoint.exported import FORMS, LATER_MS, SP, Seen, bring, export, shelf, target
@@ -75,7 +75,7 @@ def stopping(step: str, seen: Seen) -> Callable[[int], None]:
 @pytest.mark.parametrize("step", ["copying", "reading back"])
 def test_a_cancel_leaves_nothing(step: str, bench: Bench, url: str) -> None:
     bench.take()
-    sealing.seal(bench.library, SP, NOW_MS)
+    checksums.seal(bench.library, SP, NOW_MS)
     seen = Seen()
     seen.at = stopping("compressing" if step == "copying" and url.endswith("zst") else step, seen)
     with pytest.raises(Stop):

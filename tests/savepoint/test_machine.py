@@ -22,11 +22,11 @@ from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import dispose, exporting, importing, library, makers, restore, sealing, take, verify
+from pipelines.savepoint import checksums, dispose, exporting, importing, library, process_marks, restore, take, verify
 from pipelines.savepoint.addresses import address
-from pipelines.savepoint.choosing import Newest, OfBatch, Point
+from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatch
+from pipelines.savepoint.contents import retained_batches
 from pipelines.savepoint.exporting import Target
-from pipelines.savepoint.gather import retained_batches
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Storage
 from pipelines.storage.watching import Unwatched
@@ -57,7 +57,7 @@ class Exported:
     """An export that is at its place."""
 
     manifest: Manifest
-    seal: sealing.Seal
+    seal: checksums.Seal
 
 
 class Purges(Fault):
@@ -140,7 +140,7 @@ class Machine(RuleBasedStateMachine):
     def take_while_the_job_moves(self, step: int) -> None:
         moves = Purges(step, self.job)
         savepoint = self._id()
-        taken = take.take(self.job.image(), Newest(), FaultyStorage(self.library, moves), take.Naming(savepoint, self._now()))
+        taken = take.take(self.job.source(), Newest(), FaultyStorage(self.library, moves), take.Naming(savepoint, self._now()))
         assert taken.batch in (self.job.newest, self.job.newest - 1)
         self.listed[savepoint] = taken.batch
 
@@ -149,7 +149,7 @@ class Machine(RuleBasedStateMachine):
         """A batch that is planned at most, and one that is purged or whose batch before is."""
         for batch in {self.job.newest + 1, self.job.oldest} - set(self.job.retained):
             with pytest.raises(NotFound, match="does not keep"):
-                take.take(self.job.image(), OfBatch(batch), self.library, take.Naming(self._id(), self._now()))
+                take.take(self.job.source(), OfBatch(batch), self.library, take.Naming(self._id(), self._now()))
 
     @precondition(lambda self: self.listed and len(self.made) < MOST)
     @rule(pick=st.integers(0, 5), resumes=st.booleans(), die=st.one_of(st.none(), st.integers(1, 90)))
@@ -206,7 +206,7 @@ class Machine(RuleBasedStateMachine):
         if crashed:
             self.interrupted.append(to)
         if self._happened(Path(url).exists(), crashed):
-            seal = sealing.read(self.library, savepoint)
+            seal = checksums.read(self.library, savepoint)
             assert seal is not None
             self.exports[url] = Exported(library.manifest(self.library, savepoint), seal)
             self._check(url)
@@ -284,15 +284,15 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def retained_as_the_model_says(self) -> None:
         if hasattr(self, "job"):
-            found = retained_batches(self.job.image().queries[0])
+            found = retained_batches(self.job.source().queries[0])
             assert [one.batch for one in found] == self.job.retained
 
     # how
 
-    def _take(self, wanted: Point, batch: int, die: int | None) -> None:
+    def _take(self, wanted: BatchChoice, batch: int, die: int | None) -> None:
         savepoint = self._id()
         naming = take.Naming(savepoint, self._now())
-        crashed = self._do(lambda wrap: take.take(self.job.image(), wanted, wrap(self.library), naming), die)
+        crashed = self._do(lambda wrap: take.take(self.job.source(), wanted, wrap(self.library), naming), die)
         if self._happened(savepoint in self._shelved(), crashed):
             self.listed[savepoint] = batch
 
@@ -319,14 +319,14 @@ class Machine(RuleBasedStateMachine):
         return seen
 
     def _see_seal(self, savepoint: SavepointId, crashed: bool) -> None:
-        if self._happened(sealing.read(self.library, savepoint) is not None, crashed):
+        if self._happened(checksums.read(self.library, savepoint) is not None, crashed):
             self.sealed.add(savepoint)
 
     def _die(self) -> None:
         self.crashed_ms = self._now()
 
-    def _lives(self, maker: makers.Maker, _now_ms: int) -> bool:
-        return maker.since_ms > self.crashed_ms
+    def _lives(self, mark: process_marks.ProcessMark, _now_ms: int) -> bool:
+        return mark.since_ms > self.crashed_ms
 
     def _now(self) -> int:
         self.now_ms += 1
@@ -385,7 +385,7 @@ def run(examples: int, **more: Any) -> None:
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is killed loses nothing that it has written; and one reader at a time makes the k-th step the same each time."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    monkeypatch.setattr(sealing, "THREADS", 1)
+    monkeypatch.setattr(checksums, "THREADS", 1)
 
 
 def test_any_order_of_everything() -> None:

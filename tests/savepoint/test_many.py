@@ -156,7 +156,7 @@ def test_five_hundred_savepoints_of_a_running_job(server: Server, tmp_path: Path
 
 def assert_kept(server: Server, kept: set[SavepointId]) -> None:
     """Catalog, disk and events say the same, each savepoint is intact, and there is nothing else in the library."""
-    shelf = library.shelf(server.face.parts.library)
+    shelf = library.shelf(server.face.context.library)
     assert {one.id for one in shelf.savepoints} == {one.id for one in server.face.savepoints()} == kept
     assert shelf.unreadable == ()
     for savepoint in kept:

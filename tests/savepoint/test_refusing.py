@@ -18,7 +18,7 @@ from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import library, restore, take, verify
-from pipelines.savepoint.choosing import Newest
+from pipelines.savepoint.batch_choice import Newest
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from tests.savepoint import golden
@@ -102,7 +102,7 @@ class Place:
             break_folders(patch, fault)
             try:
                 if verb == "take":
-                    take.take(bench.image(), Newest(), faulty(self.savepoints), take.Naming(SP, NOW_MS))
+                    take.take(bench.source(), Newest(), faulty(self.savepoints), take.Naming(SP, NOW_MS))
                 else:
                     target = replace(bench.fork(), checkpoints=f"{self.forks}/fork")
                     restore.restore(faulty(self.savepoints), SP, target, NOW_MS, faulty)

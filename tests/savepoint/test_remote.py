@@ -13,9 +13,9 @@ from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import dispose, library, restore, take, verify
-from pipelines.savepoint.choosing import Newest
-from pipelines.savepoint.image import JobImage, QueryPlace
+from pipelines.savepoint.batch_choice import Newest
 from pipelines.savepoint.restore import Restored
+from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, How, Storage
@@ -42,12 +42,12 @@ class Setting:
     def library(self) -> Storage:
         return open_storage(self.savepoints)
 
-    def image(self) -> JobImage:
-        place = QueryPlace(QueryName("counts"), self.checkpoint, "parquet", f"{self.output}/counts")
-        return JobImage(JobName("job"), RunId("r-1"), VERSION, "4.3.0", (place,))
+    def source(self) -> JobSource:
+        place = QueryLocation(QueryName("counts"), self.checkpoint, "parquet", f"{self.output}/counts")
+        return JobSource(JobName("job"), RunId("r-1"), VERSION, "4.3.0", (place,))
 
     def take(self, to: Storage | None = None, savepoint: SavepointId = SP) -> Savepoint:
-        return take.take(self.image(), Newest(), to or self.library, take.Naming(savepoint, NOW_MS))
+        return take.take(self.source(), Newest(), to or self.library, take.Naming(savepoint, NOW_MS))
 
     def fork(self, bench: Bench, forks: str) -> Restored:
         """A fork on the local disk or in the bucket; it can only continue an output that is on the local disk."""
@@ -105,7 +105,7 @@ def test_every_golden_job_is_saved_in_s3_and_comes_back(name: str, s3_url: str, 
 def test_from_anywhere_to_anywhere(checkpoint: str, savepoints: str, how: How, s3_url: str, bench: Bench) -> None:
     """Taken, verified, restored to both places, disposed of; then nothing is left of it."""
     job = setting(bench, s3_url, checkpoint, savepoints)
-    assert take.plan(job.image(), Newest(), job.library).how == how
+    assert take.plan(job.source(), Newest(), job.library).how == how
     taken = job.take()
     manifest = library.manifest(job.library, SP)
     assert manifest.how == {how: sum(manifest.how.values()) - manifest.how["written"], "written": manifest.how["written"]}
@@ -128,11 +128,11 @@ def test_from_anywhere_to_anywhere(checkpoint: str, savepoints: str, how: How, s
 def test_a_cancelled_copy_leaves_nothing(checkpoint: str, savepoints: str, s3_url: str, bench: Bench) -> None:
     """Of a savepoint from or to a bucket, cancelled half way; the next one is whole."""
     job, counting = setting(bench, s3_url, checkpoint, savepoints), Listening()
-    take.take(job.image(), Newest(), job.library, take.Naming(SavepointId("sp-0"), NOW_MS), counting)
+    take.take(job.source(), Newest(), job.library, take.Naming(SavepointId("sp-0"), NOW_MS), counting)
     assert sum(counting.told) == counting.steps[0][1] > 0
     before = contents(job.savepoints)
     with pytest.raises(Cancelled):
-        take.take(job.image(), Newest(), job.library, take.Naming(SP, NOW_MS), Listening(counting.words // 2))
+        take.take(job.source(), Newest(), job.library, take.Naming(SP, NOW_MS), Listening(counting.words // 2))
     assert contents(job.savepoints) == before
     job.take()
     assert verify.verify(job.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT

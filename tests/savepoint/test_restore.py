@@ -12,7 +12,7 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import dispose, restore, verify
-from pipelines.savepoint.choosing import OfBatch
+from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.savepoint.restore import Fork, Restored
 from pipelines.storage.local import LocalStorage
 from tests.savepoint import golden

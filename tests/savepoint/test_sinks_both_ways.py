@@ -14,7 +14,7 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import restore
-from pipelines.savepoint.choosing import OfBatch
+from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.storage.local import LocalStorage
 from tests.driver.process import Drivers
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, STORES, Lab, differences, rows, write_events

@@ -9,9 +9,9 @@ import pytest
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, Unavailable
 from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import gather, library, take
-from pipelines.savepoint.choosing import AtTime, Newest, OfBatch, Point, point
-from pipelines.savepoint.image import QueryPlace
+from pipelines.savepoint import contents, library, take
+from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatch, point
+from pipelines.savepoint.source import QueryLocation
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Advance, Clone, How, Storage, unwatched
 from tests.savepoint import golden
@@ -33,7 +33,7 @@ def test_every_golden_job_can_be_taken(name: str, tmp_path: Path) -> None:
 
 
 def test_files_of_spark_are_linked_and_cost_nothing(bench: Bench) -> None:
-    planned = take.plan(bench.image(), Newest(), bench.library)
+    planned = take.plan(bench.source(), Newest(), bench.library)
     taken = bench.take()
     clone = bench.folder / "savepoints" / "sp-1" / "queries" / "counts" / "checkpoint" / "metadata"
     assert os.path.samefile(clone, bench.checkpoint / "metadata")
@@ -76,11 +76,11 @@ def test_what_cannot_be_taken(bench: Bench) -> None:
     assert refused.value.code == "savepoint.not_retained"
     with pytest.raises(Invalid):
         point(3, 1000)
-    two = (*bench.image().queries, QueryPlace(QueryName("other"), str(bench.checkpoint), "noop", ""))
+    two = (*bench.source().queries, QueryLocation(QueryName("other"), str(bench.checkpoint), "noop", ""))
     with pytest.raises(Invalid):
-        take.plan(replace(bench.image(), queries=two), OfBatch(3), bench.library)
+        take.plan(replace(bench.source(), queries=two), OfBatch(3), bench.library)
     with pytest.raises(Conflict) as early:
-        take.plan(replace(bench.image(), queries=()), Newest(), bench.library)
+        take.plan(replace(bench.source(), queries=()), Newest(), bench.library)
     assert early.value.code == "savepoint.no_batch"
     assert bench.files() == set()
 
@@ -101,8 +101,8 @@ def test_an_id_is_used_once(bench: Bench) -> None:
 
 def test_several_queries_each_at_its_own_batch(bench: Bench, tmp_path: Path) -> None:
     other = golden.bench(tmp_path / "other", "stateless")
-    place = QueryPlace(QueryName("other"), str(other.checkpoint), "noop", "")
-    job = replace(bench.image(), queries=(*bench.image().queries, place))
+    place = QueryLocation(QueryName("other"), str(other.checkpoint), "noop", "")
+    job = replace(bench.source(), queries=(*bench.source().queries, place))
     taken = take.take(job, Newest(), bench.library, take.Naming(SavepointId("sp-1"), NOW_MS))
     assert {image.query: image.batch for image in taken.queries} == {"counts": NEWEST, "other": 12}
 
@@ -129,7 +129,7 @@ class Purging:
 
 
 @pytest.mark.parametrize("wanted", [Newest(), OfBatch(NEWEST)])
-def test_a_file_that_vanishes_means_another_try(wanted: Point, bench: Bench) -> None:
+def test_a_file_that_vanishes_means_another_try(wanted: BatchChoice, bench: Bench) -> None:
     purging = Purging(bench.library, bench.checkpoint / "commits" / str(NEWEST), take.TRIES - 1)
     assert bench.take(wanted=wanted, library=purging).batch == NEWEST  # type: ignore[arg-type]
 
@@ -152,7 +152,7 @@ def test_a_checkpoint_that_lost_a_file_is_named_and_nothing_is_left(bench: Bench
 
 
 def test_retained_batches_are_those_that_can_be_taken(bench: Bench) -> None:
-    kept = gather.retained_batches(bench.image().queries[0])
+    kept = contents.retained_batches(bench.source().queries[0])
     for one in kept:
         assert bench.take(f"sp-{one.batch}", OfBatch(one.batch)).batch == one.batch
     assert [one.batch for one in kept] == list(range(NEWEST + 1))

@@ -9,7 +9,7 @@ import pytest
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Damage, Proof, Trust, Verification
-from pipelines.savepoint import library, sealing, verify
+from pipelines.savepoint import checksums, library, verify
 from pipelines.storage import documents
 from tests.savepoint.golden import NOW_MS, Bench
 
@@ -43,8 +43,8 @@ def test_the_first_intact_verification_seals_and_says_when(bench: Bench) -> None
 def test_a_seal_is_made_once_and_covers_every_file_and_the_manifest(bench: Bench) -> None:
     bench.take()
     done: list[int] = []
-    made = sealing.seal(bench.library, SP, 1, done.append)
-    assert sealing.seal(bench.library, SP, 2) == made
+    made = checksums.seal(bench.library, SP, 1, done.append)
+    assert checksums.seal(bench.library, SP, 2) == made
     manifest = library.manifest(bench.library, SP)
     assert set(made.files) == {file.path for file in manifest.files} | {"manifest.json"}
     assert sum(done) == sum(file.bytes for file in manifest.files)
@@ -72,7 +72,7 @@ def test_an_incomplete_savepoint_is_not_sealed(bench: Bench) -> None:
     bench.take()
     victim(bench).unlink()
     assert verified(bench).reached is None
-    assert sealing.read(bench.library, SP) is None
+    assert checksums.read(bench.library, SP) is None
 
 
 def test_a_changed_manifest_is_damage(bench: Bench) -> None:

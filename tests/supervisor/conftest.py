@@ -60,7 +60,7 @@ class House:
         """Waits until the run's driver listens; its pid."""
         self.supervisor.tick()
         until(lambda: (self.folder(run) / "ready").exists())
-        process = self.workspace.parts.files.process(JobName(run.job), run.id)
+        process = self.workspace.context.files.process(JobName(run.job), run.id)
         assert process is not None
         return process.pid
 

@@ -119,7 +119,7 @@ def test_a_stop_whose_savepoint_fails_says_so_and_the_run_is_stopped(house: Hous
     until(lambda: house.run().state is RunState.STOPPED)
     done = house.workspace.operation(operation.id)
     assert (done.state, done.error_code) == (OperationState.FAILED, "checkpoint.not_found")
-    assert house.workspace.parts.files.wanted(house.run().job).stop is None
+    assert house.workspace.context.files.wanted(house.run().job).stop is None
 
 
 def test_a_stop_with_nothing_to_save_is_done_without_a_savepoint(house: House) -> None:
@@ -222,5 +222,5 @@ def test_the_loop_acts_at_once_when_something_is_asked_and_leaves_drivers_runnin
     run = house.begin("wait")
     until(lambda: (house.folder(run) / "ready").exists())
     loop.stop()
-    process = house.workspace.parts.files.process(run.job, run.id)
+    process = house.workspace.context.files.process(run.job, run.id)
     assert process is not None and processes.alive(process)

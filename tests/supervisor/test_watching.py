@@ -42,7 +42,7 @@ class Post:
 
     def open(self, pace: Pace = AT_ONCE) -> Post:
         self.face = open_workspace(self.root)
-        self.watcher = Watcher(self.face.parts, Sampler(self.face.parts), pace)
+        self.watcher = Watcher(self.face.context, Sampler(self.face.context), pace)
         return self
 
     def reopen(self) -> None:
@@ -207,7 +207,7 @@ def test_a_remote_storage_delays_nobody(post: Post, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(watching.outside, "look", slow)
     try:
-        post.watcher = Watcher(post.face.parts, Sampler(post.face.parts), Pace(0, 0, 0, 0, 0, stalled_ms=0))
+        post.watcher = Watcher(post.face.context, Sampler(post.face.context), Pace(0, 0, 0, 0, 0, stalled_ms=0))
         post.attach("memory://watched/checkpoint")
         assert post.look() == post.look() == []
         (stalled,) = post.told()

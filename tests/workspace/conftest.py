@@ -14,7 +14,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.requests import RunRequest
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIES_FILE, RunState
-from pipelines.workspace import operations, rebuild, runs, tails
+from pipelines.workspace import ingestion, operations, rebuild, runs
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 from tests.savepoint.golden import lay_output
@@ -83,9 +83,11 @@ class House:
         if not state.live:
             ending = {"reason": state.value, "code": 0, "error_class": "", "message": "", "at_ms": self.clock()}
             (self.folder(run) / EXIT_FILE).write_text(json.dumps(ending))
-        seen = rebuild.seen_run(self.face.parts, run.job, run.id)
-        runs.update(self.face.parts, run.id, state=state, started_ms=seen.started_ms, pid=seen.pid, exit=seen.exit, ended_ms=seen.ended_ms)
-        tails.follow(self.face.parts, tails.of_run(self.face.parts, run.job, run.id))
+        seen = rebuild.seen_run(self.face.context, run.job, run.id)
+        runs.update(
+            self.face.context, run.id, state=state, started_ms=seen.started_ms, pid=seen.pid, exit=seen.exit, ended_ms=seen.ended_ms
+        )
+        ingestion.follow(self.face.context, ingestion.of_run(self.face.context, run.job, run.id))
 
     def append(self, run: Run, name: str, line: str) -> None:
         with (self.folder(run) / name).open("a") as file:

@@ -29,9 +29,9 @@ class Gate:
         monkeypatch.setattr(Ticket, "advance", self._advance(Ticket.advance))
 
     def _begun(self, cancellable: Callable[..., Operation]) -> Callable[..., Operation]:
-        def beginning(parts: object, kind: str, job: JobName, subject: str = "") -> Operation:
+        def beginning(context: object, kind: str, job: JobName, subject: str = "") -> Operation:
             self._kinds.append(kind)
-            return cancellable(parts, kind, job, subject)
+            return cancellable(context, kind, job, subject)
 
         return beginning
 

@@ -23,7 +23,7 @@ def main(root: str, savepoint: str, url: str) -> None:
     operations.Ticket.advance = dying
     begun = face.export(savepoint, ExportRequest(url))
     assert isinstance(begun, Operation)
-    operations.wait(face.parts, begun.id)
+    operations.wait(face.context, begun.id)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def test_a_fork_needs_code_and_has_its_own_arguments(house: House, outside: Path
     own = ForkRequest("b", CODE, "job.py", ("--output", "{output}"), {"spark.a": "b"}, "local[3]", FRESH, ("x",))
     run = house.face.fork(savepoint.id, own)
     assert isinstance(run, Run) and run.state is RunState.WANTED
-    spec = house.face.parts.files.spec(run.job, run.id)
+    spec = house.face.context.files.spec(run.job, run.id)
     assert (spec.args, spec.conf, spec.master) == (("--output", str(house.face.layout.output(run.job))), {"spark.a": "b"}, "local[3]")
     assert (spec.expected, spec.new_queries) == (("counts",), ("x",))
     assert str(outside / "sink") in spec.taken_paths
@@ -231,14 +231,14 @@ def test_a_checkpoint_on_another_storage(house: House, outside: Path) -> None:
 def test_a_resume_with_changed_code_expects_what_has_state_and_the_same_code_what_it_was_told(house: House) -> None:
     house.ran("mine")
     unchanged = house.face.resume("mine", ResumeRequest())
-    assert isinstance(unchanged, Run) and house.face.parts.files.spec(unchanged.job, unchanged.id).expected == ()
+    assert isinstance(unchanged, Run) and house.face.context.files.spec(unchanged.job, unchanged.id).expected == ()
     house.see(unchanged, RunState.STOPPED)
     upgraded = house.face.resume("mine", ResumeRequest(code=CODE + "#\n", new_queries=("more",)))
     assert isinstance(upgraded, Run)
     house.see(upgraded, RunState.FAILED)
     again = house.face.resume("mine", ResumeRequest(new_queries=("one more",)))
     assert isinstance(again, Run)
-    specs = [house.face.parts.files.spec(run.job, run.id) for run in (upgraded, again)]
+    specs = [house.face.context.files.spec(run.job, run.id) for run in (upgraded, again)]
     assert [(spec.expected, spec.new_queries) for spec in specs] == [(("counts",), ("more",)), (("counts",), ("more", "one more"))]
 
 

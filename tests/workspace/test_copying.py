@@ -46,7 +46,7 @@ def cancelled(gate: Gate, face: Workspace, call: Callable[[], object]) -> None:
         answer.result()
     ended = face.operation(going.id)
     assert (ended.state, ended.can_cancel) == (OperationState.CANCELLED, False)
-    assert face.parts.under_way == {} and face.operations(running=True) == []
+    assert face.context.under_way == {} and face.operations(running=True) == []
 
 
 def files(folder: Path) -> set[str]:
@@ -133,9 +133,9 @@ def test_a_stop_whose_savepoint_is_cancelled_has_stopped(house: House, two_disks
     run = house.ran("a", state=RunState.RUNNING)
     stopping = house.face.stop("a", StopRequest())
     house.see(run, RunState.STOPPED)
-    asked = house.face.parts.files.wanted(run.job).stop
+    asked = house.face.context.files.wanted(run.job).stop
     assert asked is not None
-    with Gate(monkeypatch, house.face, "take").held(lambda: stops.finish(house.face.parts, run.job, asked, with_savepoint=True)) as (
+    with Gate(monkeypatch, house.face, "take").held(lambda: stops.finish(house.face.context, run.job, asked, with_savepoint=True)) as (
         going,
         answer,
     ):
@@ -143,7 +143,7 @@ def test_a_stop_whose_savepoint_is_cancelled_has_stopped(house: House, two_disks
     assert answer.result() is None and house.face.savepoints() == []
     ended = house.face.operation(stopping.id)
     assert (ended.state, ended.error_code) == (OperationState.FAILED, "operation.cancelled")
-    assert house.face.parts.files.wanted(run.job).stop is None
+    assert house.face.context.files.wanted(run.job).stop is None
 
 
 def test_what_takes_no_time_is_no_operation(house: House) -> None:
@@ -151,7 +151,7 @@ def test_what_takes_no_time_is_no_operation(house: House) -> None:
     saved = taken(house.face)
     house.face.fork(saved.id, ForkRequest("b"))
     house.face.resume("a", ResumeRequest(batch=7))
-    assert house.face.operations() == [] and house.face.parts.under_way == {}
+    assert house.face.operations() == [] and house.face.context.under_way == {}
 
 
 def test_what_is_refused_is_raised_and_leaves_no_operation_under_way(house: House) -> None:
@@ -159,14 +159,14 @@ def test_what_is_refused_is_raised_and_leaves_no_operation_under_way(house: Hous
     with pytest.raises(Conflict) as refused:
         house.face.take("a", TakeRequest())
     assert refused.value.code == "savepoint.no_query"
-    assert house.face.operations() == [] and house.face.parts.under_way == {}
+    assert house.face.operations() == [] and house.face.context.under_way == {}
 
 
 def test_a_workspace_that_closes_ends_what_is_copied(house: House, two_disks: None, monkeypatch: pytest.MonkeyPatch) -> None:
     house.ran("a")
     with ThreadPoolExecutor(1) as closing:
         with Gate(monkeypatch, house.face, "take").held(lambda: taken(house.face)) as (going, answer):
-            ticket = house.face.parts.under_way[going.id]
+            ticket = house.face.context.under_way[going.id]
             closed = closing.submit(house.face.close)
             until(ticket._ending.is_set)
             assert not closed.done()

@@ -24,7 +24,7 @@ def assert_whole_or_nothing(face: Workspace, *, done: bool) -> None:
     names = [one.job.name for one in face.jobs()]
     if "b" in names:
         run = face.job("b").runs[0]
-        assert Path(face.parts.files.spec(run.job, run.id).script).is_file()
+        assert Path(face.context.files.spec(run.job, run.id).script).is_file()
         assert (Path(run.checkpoints) / "counts" / "metadata").is_file()
     else:
         assert not done and names == ["a"] and not face.layout.job(job("b")).exists()

@@ -50,18 +50,18 @@ def newest(house: House, job: str) -> Run:
 
 def done(house: House, begun: Operation | PromotePlan | DropPlan) -> Operation:
     assert isinstance(begun, Operation)
-    return operations.wait(house.face.parts, begun.id)
+    return operations.wait(house.face.context, begun.id)
 
 
 def stop_as_the_supervisor_would(house: House, job: str) -> None:
     """Once the stop is wanted, the run ends and the stop is finished with its savepoint."""
     end = time.monotonic() + 30
     run = newest(house, job)
-    while (asked := house.face.parts.files.wanted(run.job).stop) is None:
+    while (asked := house.face.context.files.wanted(run.job).stop) is None:
         assert time.monotonic() < end, "nobody asked for a stop"
         time.sleep(0.02)
     house.see(run, RunState.STOPPED)
-    stops.finish(house.face.parts, run.job, asked, with_savepoint=asked.savepoint)
+    stops.finish(house.face.context, run.job, asked, with_savepoint=asked.savepoint)
 
 
 def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
@@ -189,7 +189,7 @@ def test_what_keeps_it_from_going_on_is_said_and_leaves_it_without_mark(house: H
     made = experiment(house)
     ended = dropped(house, "same", RunState.RUNNING)
     unfinished = Wanted(ended.id, StopWanted(at_once=False, savepoint=True, operation=OperationId("o-1")))
-    house.face.parts.files.write(house.face.layout.wanted_file(ended.job), unfinished)
+    house.face.context.files.write(house.face.layout.wanted_file(ended.job), unfinished)
     with pytest.raises(Conflict) as found:
         house.face.undrop("same", UndropRequest())
     assert found.value.code == "job.running"
@@ -238,7 +238,7 @@ def test_one_variant_is_promoted(house: House) -> None:
 
 def test_a_parent_that_is_gone_or_elsewhere_does_not_go_on(house: House) -> None:
     experiment(house)
-    files, layout = house.face.parts.files, house.face.layout
+    files, layout = house.face.context.files, house.face.layout
     known = files.job(newest(house, "a").job)
     assert isinstance(known, Job)
     files.write(layout.job_file(known.name), replace(known, attached=True))

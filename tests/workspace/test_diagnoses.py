@@ -100,7 +100,7 @@ def test_a_damaged_savepoint_names_what_else_there_is(house: House, sealed: bool
     house.ran("a")
     other, saved = take(house, 11), take(house)
     if sealed:
-        verify.verify(house.face.parts.library, saved.id, Trust.INTACT, 1)
+        verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "queries/counts/checkpoint/commits/13")
     found = one(house, saved.id)
     assert [(finding.damage.path, finding.batches) for finding in found.findings] == [("commits/13", (NEWEST,))]
@@ -112,7 +112,7 @@ def test_what_only_the_seal_tells(house: House) -> None:
     """The code and the rewritten source log have no checksums of Spark's."""
     house.ran("a")
     saved = take(house)
-    verify.verify(house.face.parts.library, saved.id, Trust.INTACT, 1)
+    verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "code/job.py")
     found = one(house, saved.id)
     assert [(finding.damage.path, finding.damage.kind, finding.part) for finding in found.findings] == [

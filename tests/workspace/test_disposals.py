@@ -57,9 +57,9 @@ def test_together_they_free_more_than_each_alone(house: House, three: list[str])
 
 
 def test_one_that_is_needed_keeps_no_other(house: House, three: list[str]) -> None:
-    parts = house.face.parts
+    context = house.face.context
     names = [three[0], "sp-none", house.face.savepoint(three[1]).path, three[0], three[2]]
-    with leases.lease(parts.library, house.face.savepoint(three[1]).id, "fork b", parts.now_ms()):
+    with leases.lease(context.library, house.face.savepoint(three[1]).id, "fork b", context.now_ms()):
         preview = house.face.dispose_many(names, dry_run=True)
         done = house.face.dispose_many(names)
     for said in (preview, done):

@@ -51,7 +51,7 @@ def taken(house: House, label: str = "before") -> Savepoint:
 
 def ended(face: Workspace, begun: object) -> Operation:
     assert isinstance(begun, Operation)
-    return operations.wait(face.parts, begun.id)
+    return operations.wait(face.context, begun.id)
 
 
 def done(face: Workspace, begun: object) -> str:
@@ -214,7 +214,7 @@ def test_code_that_is_not_its_versions_is_refused(house: House, other: House, tm
 
 def test_two_at_once_to_one_place(house: House, url: str) -> None:
     saved = taken(house)
-    with house.face.parts.claiming(url):  # neither gets to write before both have asked
+    with house.face.context.claiming(url):  # neither gets to write before both have asked
         begun = [house.face.export(saved.id, ExportRequest(url)) for _ in range(2)]
     states = sorted(ended(house.face, one).state for one in begun)
     assert states == [OperationState.DONE, OperationState.FAILED]
@@ -299,10 +299,10 @@ def test_a_target_that_is_away_is_cleaned_later(house: House, tmp_path: Path) ->
     staging = tmp_path / "away" / ".sp.exporting-o-1"
     staging.mkdir(parents=True)
     (staging / "half").write_text("x")
-    house.face.parts.files.write(note, exporting.Target("nope://bucket/sp", "sp", False, ""))
+    house.face.context.files.write(note, exporting.Target("nope://bucket/sp", "sp", False, ""))
     house.reopen()
     assert note.exists() and "export.left" in {event.kind for event in house.face.events()}
-    house.face.parts.files.write(note, exporting.Target(str(tmp_path / "away" / "sp"), "sp", False, staging.name))
+    house.face.context.files.write(note, exporting.Target(str(tmp_path / "away" / "sp"), "sp", False, staging.name))
     house.reopen()
     assert not note.exists() and files(tmp_path / "away") == set()
 
@@ -320,12 +320,12 @@ def test_a_seal_keeps_what_the_job_said(house: House, other: House, url: str) ->
     for batch in range(10, 16):
         house.append(run, PROGRESS_FILE, event(batch, rows=batch))
     saved = house.face.take("a", TakeRequest())
-    assert isinstance(saved, Savepoint) and progress_file.read(house.face.parts.library, saved.id) == {}
+    assert isinstance(saved, Savepoint) and progress_file.read(house.face.context.library, saved.id) == {}
     done(house.face, house.face.export(saved.id, ExportRequest(url)))
-    said = progress_file.read(house.face.parts.library, saved.id)
+    said = progress_file.read(house.face.context.library, saved.id)
     assert said["counts"] == json.loads(event(13, rows=13))
     done(other.face, other.face.import_savepoint(ImportRequest(url)))
-    assert progress_file.read(other.face.parts.library, saved.id) == said
+    assert progress_file.read(other.face.context.library, saved.id) == said
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_the_event_of_the_very_batch(lines: list[str], rows: int | None, house: 
     with (house.folder(run) / PROGRESS_FILE).open("a") as file:
         file.writelines(lines)
     assert isinstance(saved, Savepoint)
-    found = progress.find(house.face.parts, house.face.manifest(saved.id))
+    found = progress.find(house.face.context, house.face.manifest(saved.id))
     assert (found["counts"]["stateOperators"][0]["numRowsTotal"] if found else None) == rows
 
 
@@ -360,7 +360,7 @@ def test_the_batch_of_an_earlier_run_on_the_same_checkpoint(house: House) -> Non
     house.see(second, RunState.STOPPED)
     saved = house.face.take("a", TakeRequest())
     assert isinstance(saved, Savepoint)
-    assert progress.find(house.face.parts, house.face.manifest(saved.id))["counts"]["batchId"] == 13
+    assert progress.find(house.face.context, house.face.manifest(saved.id))["counts"]["batchId"] == 13
     forked = house.face.fork(saved.id, ForkRequest("c", sinks={"*": "fresh"}))
     assert isinstance(forked, Run)
 
@@ -376,5 +376,5 @@ def test_an_event_that_is_on_its_way_is_waited_for(house: House, monkeypatch: py
         house.append(run, PROGRESS_FILE, event(13, 5))
 
     monkeypatch.setattr(progress.time, "sleep", arriving)
-    assert progress.find(house.face.parts, house.face.manifest(saved.id), patience_s=60)["counts"]["batchId"] == 13
+    assert progress.find(house.face.context, house.face.manifest(saved.id), patience_s=60)["counts"]["batchId"] == 13
     assert len(waits) == 1

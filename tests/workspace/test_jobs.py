@@ -30,7 +30,7 @@ from tests.workspace.conftest import CODE, NEWEST, House, job
 
 
 def spec(house: House, run: Run) -> RunSpec:
-    return house.face.parts.files.spec(run.job, run.id)
+    return house.face.context.files.spec(run.job, run.id)
 
 
 def take(house: House, request: TakeRequest | None = None) -> Savepoint:
@@ -80,7 +80,7 @@ def test_names_that_could_not_be_a_folder(house: House, name: str) -> None:
 
 def test_the_same_code_is_one_version(house: House) -> None:
     assert house.begin("a").version == house.begin("b").version
-    assert len(house.face.parts.files.version_ids()) == 1
+    assert len(house.face.context.files.version_ids()) == 1
 
 
 @pytest.mark.parametrize("name", ["nobody", "../a", ""])

@@ -105,7 +105,7 @@ def test_an_unfinished_savepoint_is_removed(house: House) -> None:
 def test_a_stop_that_was_recorded_and_not_asked_has_failed(house: House) -> None:
     run = house.ran("a", state=RunState.RUNNING)
     operation = house.face.stop("a", StopRequest())
-    house.face.parts.files.write(house.face.layout.wanted_file(run.job), Wanted(run.id))
+    house.face.context.files.write(house.face.layout.wanted_file(run.job), Wanted(run.id))
     house.reopen()
     assert house.face.operation(operation.id).state == OperationState.FAILED
 
@@ -117,7 +117,7 @@ def test_a_stop_that_was_asked_survives_the_loss_of_the_catalog(house: House) ->
     house.face.layout.catalog_file.unlink()
     house.open()
     assert house.face.operation(operation.id).state == OperationState.RUNNING
-    asked = house.face.parts.files.wanted(run.job).stop
+    asked = house.face.context.files.wanted(run.job).stop
     assert isinstance(asked, StopWanted) and asked.operation == operation.id
 
 

@@ -11,7 +11,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.requests import ResumeRequest
 from pipelines.driver.records import Records
-from pipelines.workspace import tails
+from pipelines.workspace import ingestion
 from tests.workspace.conftest import House
 
 
@@ -69,7 +69,7 @@ def test_operators_are_those_of_the_newest_batch(house: House) -> None:
     run = house.ran("a")
     for batch in (1, 2):
         house.progress(run, batch)
-    tails.follow(house.face.parts, tails.of_run(house.face.parts, run.job, run.id))
+    ingestion.follow(house.face.context, ingestion.of_run(house.face.context, run.job, run.id))
     (found,) = house.face.operators("a")
     assert (found.query, found.batch, found.sink) == ("counts", 2, "parquet")
     assert [(one.description, one.start, one.end, one.rows) for one in found.sources] == [("files", "", '{"logOffset":2}', 5)]

@@ -122,7 +122,7 @@ def forked(house: House, name: str, sinks: dict[str, str]) -> Path:
     """The log that waits for the fork's driver."""
     run = house.face.fork(take(house).id, ForkRequest(name, sinks=sinks))
     assert isinstance(run, Run)
-    return Path(house.face.parts.files.spec(run.job, run.id).sink_logs["counts"])
+    return Path(house.face.context.files.spec(run.job, run.id).sink_logs["counts"])
 
 
 def entries(log: Path) -> list[Path]:
@@ -186,7 +186,7 @@ def test_a_fork_in_a_moved_workspace_finds_its_history(house: House) -> None:
     here = moved(house)
     run = here.face.fork(saved.id, ForkRequest("b"))
     assert isinstance(run, Run)
-    log = Path(here.face.parts.files.spec(run.job, run.id).sink_logs["counts"])
+    log = Path(here.face.context.files.spec(run.job, run.id).sink_logs["counts"])
     home = here.face.layout.output(job("a")) / "counts"
     assert (log / "root").read_text() == str(home)
     assert entries(log) and all(path.is_relative_to(home) and path.is_file() for path in entries(log))

@@ -29,7 +29,7 @@ def taken(house: House, golden: str, name: str = "a") -> Savepoint:
 
 def read(house: House, savepoint: Savepoint, request: StateRequest | None = None) -> str:
     begun = house.face.read_state(savepoint.id, request or StateRequest())
-    ended = operations.wait(house.face.parts, begun.id)
+    ended = operations.wait(house.face.context, begun.id)
     assert ended.state is OperationState.DONE, ended.error_message
     return ended.result
 
@@ -55,7 +55,7 @@ def row_files(house: House, savepoint: Savepoint, table: StateTable, rows: int, 
     made = house.face.layout.sandbox_folder(OperationId(f"o-{read_ms}")) / "kept"
     (made / ROWS_FOLDER).mkdir(parents=True)
     write_rows(made / ROWS_FOLDER / "part-0.parquet", rows)
-    readings.publish(house.face.parts, reading, made)
+    readings.publish(house.face.context, reading, made)
     return reading
 
 

@@ -155,12 +155,12 @@ def test_a_proof_waits_for_the_one_that_runs_and_can_be_cancelled_meanwhile(hous
     house.ran()
     taken = house.face.take("a", TakeRequest())
     assert isinstance(taken, Savepoint)
-    with house.face.parts.proving:
+    with house.face.context.proving:
         operation = house.face.start_verify(taken.id, Trust.PROVED)
         until(lambda: (house.face.operation(operation.id).amount or Amount("")).step == "waiting for the sandbox")
         house.face.cancel(operation.id)
         until(lambda: house.face.operation(operation.id).state is OperationState.CANCELLED)
-    assert not house.face.parts.proving.locked()
+    assert not house.face.context.proving.locked()
 
 
 def test_a_damaged_savepoint_is_not_restored_for_a_proof(house: House) -> None:

@@ -10,9 +10,10 @@ import streamlit as st
 
 from dashboard import equivalents, formats, navigation, session
 from dashboard.equivalents import Equivalent
-from dashboard.views import experiments_decisions, waiting
+from dashboard.views import waiting
 from dashboard.views.commands import listed
-from dashboard.views.experiments_reading import of_job
+from dashboard.views.experiments import decisions
+from dashboard.views.experiments.reading import of_job
 from dashboard.views.job import actions, resuming
 from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
 from dashboard.widgets import chip, entry, menu, page_header, state_chip, when
@@ -37,7 +38,7 @@ def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
     if decided:
         experiment, made = decided
         link = navigation.href("experiments", experiment=experiment.id)
-        chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self">{experiments_decisions.badge(made)}</a>')
+        chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self">{decisions.badge(made)}</a>')
     with page_header(name, chips=chips):
         span_ms = range_switch() if streams(detail) else RANGES[DEFAULT_RANGE]
         on = live_switch()
@@ -85,8 +86,8 @@ def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
             navigation.go("upgrade", job=name)
         if streams(detail) and entry("Look into the state", icon=":material/database:", key="look_into_state", of="more"):
             navigation.go("state", job=name)
-        if dropped and entry("Undrop", icon=":material/undo:", key="undrop", of="more", help=experiments_decisions.UNDROPS):
-            experiments_decisions.undrop(name)
+        if dropped and entry("Undrop", icon=":material/undo:", key="undrop", of="more", help=decisions.UNDROPS):
+            decisions.undrop(name)
         if running:
             if entry("Cancel at once…", icon=":material/cancel:", key="cancel", of="more"):
                 actions.ask_cancel(name)

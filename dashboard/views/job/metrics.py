@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import charts, formats, navigation, session
+from dashboard import formats, navigation, session
 from dashboard.components.panel import panel
-from dashboard.figures import TimeMark
-from dashboard.operator_charts import operator_charts
+from dashboard.drawing import jobs
+from dashboard.drawing.figures import TimeMark
+from dashboard.drawing.operators import operator_charts
 from dashboard.views.job import logs
 from dashboard.widgets import KeyFigure, empty_state, key_figures, section
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
@@ -46,7 +47,7 @@ def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
     marks = marks_of(detail.runs, session.shared("savepoints", lambda: workspace.savepoints(name), name), since)
     grid = st.grid(3, gap=12, min_column_width=360)
     span = (since, now)
-    drawn = charts.job_charts(series.columns, marks, span) | operator_charts(series, marks, span)
+    drawn = jobs.job_charts(series.columns, marks, span) | operator_charts(series, marks, span)
     for key, chart in drawn.items():
         if attached and (key not in FROM_OUTSIDE or not chart.traces):
             continue

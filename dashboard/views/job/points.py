@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import formats, navigation, session
 from dashboard.components.panel import panel
-from dashboard.retention import Axis, batches_chart, has_event_time, newest_until, of_batch, point_id
+from dashboard.drawing.retention import Axis, batches_chart, has_event_time, newest_until, of_batch, point_id
 from dashboard.views.job import actions, resuming
 from dashboard.widgets import errors_shown
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError

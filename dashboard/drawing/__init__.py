@@ -1,0 +1,1 @@
+"""Rows as figures: charts, lineage, plans and tables of points, without Streamlit."""

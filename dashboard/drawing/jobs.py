@@ -1,0 +1,245 @@
+"""A job's series -> charts. Pure: columns in (see `domain.experiments.Series`), figures out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard import formats
+from dashboard.drawing.figures import (
+    BLUE,
+    CYAN,
+    GREEN,
+    ORANGE,
+    PINK,
+    RED,
+    VIOLET,
+    Chart,
+    LegendEntry,
+    Numbers,
+    TimeMark,
+    broken,
+    column,
+    emptied,
+    holes_of,
+    last,
+    line,
+)
+
+Columns = Mapping[str, Numbers]
+Array = NDArray[np.float64]
+NO_DATA = "Numbers appear with the first batch"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How a quantity is drawn: what it is divided by, its axis, its hover, its last value."""
+
+    scale: float
+    axis: Mapping[str, Any]
+    hover: str
+    text: Callable[[float | None], str]
+
+
+ROWS = Unit(1, {"tickformat": "~s"}, "%{y:,.0f}", formats.compact)
+RATE = Unit(1, {"tickformat": "~s"}, "%{y:,.1f} rows/s", formats.compact)
+BYTES = Unit(1, {"tickformat": "~s", "ticksuffix": "B"}, "%{y:.3s}B", formats.size)
+
+
+def milliseconds(*columns: Array) -> Unit:
+    """The unit that fits the greatest of these durations in ms: ms, s, min or h."""
+    top = max((float(np.nanmax(c)) for c in columns if np.isfinite(c).any()), default=0.0)
+    for above, scale, name in ((5_400_000, 3_600_000, "h"), (120_000, 60_000, "min"), (2_000, 1_000, "s")):
+        if top >= above:
+            return Unit(scale, {"tickformat": "~g", "ticksuffix": f" {name}"}, f"%{{y:.2f}} {name}", formats.duration)
+    return Unit(1, {"tickformat": "~g", "ticksuffix": " ms"}, "%{y:.0f} ms", formats.duration)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One named column of a chart."""
+
+    name: str
+    column: str
+    color: str
+    fill: bool = False
+
+
+def job_charts(series: Columns, marks: Sequence[TimeMark] = (), span: tuple[float, float] | None = None) -> dict[str, Chart]:
+    """The charts of a job's page by key, in reading order, all with the same marks and the same `span` of time (epoch ms)."""
+    charts = {
+        "throughput": throughput(series),
+        "latency": batch_latency(series),
+        "phases": batch_phases(series),
+        "lag": event_time_lag(series),
+        "late": late_rows(series),
+        "batch_rows": batch_rows(series),
+        "state_rows": state_rows(series),
+        "state_bytes": state_bytes(series),
+        "checkpoint": checkpoint_size(series),
+    }
+    return {key: framed(chart, marks, span) for key, chart in charts.items()}
+
+
+def throughput(series: Columns) -> Chart:
+    """Rows a second: what comes in, and what could be processed."""
+    curves = (Curve("input", "input_rate", BLUE, fill=True), Curve("processed", "processed_rate", GREEN))
+    return _curves("Throughput", series, curves, RATE, suffix="rows/s")
+
+
+def batch_latency(series: Columns) -> Chart:
+    """How long each batch took, with the median and the 99th percentile of the range as lines."""
+    took = column(series.get("batch_ms", ()))
+    unit = milliseconds(took)
+    chart = _curves("Batch latency", series, (Curve("batch", "batch_ms", BLUE, fill=True),), unit)
+    if not chart.traces:
+        return chart
+    p50, p99 = np.nanpercentile(took, [50, 99])
+    levels = [_level(p50 / unit.scale, GREEN), _level(p99 / unit.scale, ORANGE)]
+    legend = (
+        *chart.legend,
+        LegendEntry("p50", formats.duration(float(p50)), GREEN, "dash"),
+        LegendEntry("p99", formats.duration(float(p99)), ORANGE, "dash"),
+    )
+    return replace(chart, layout={**chart.layout, "levels": levels}, legend=legend)
+
+
+PHASES = (
+    ("add batch", "add", "add_batch_ms", BLUE),
+    ("latest offset", "offsets", "latest_offset_ms", GREEN),
+    ("query planning", "plan", "planning_ms", ORANGE),
+    ("get batch", "get", "get_batch_ms", CYAN),
+    ("write-ahead log", "log", "wal_commit_ms", VIOLET),
+    ("commit", "commit", "commit_ms", PINK),
+)
+"""Name, name in the legend, column, colour."""
+
+
+def batch_phases(series: Columns) -> Chart:
+    """Where a batch's time goes, stacked; the two commits of Spark count as one."""
+    phases = {**series, "commit_ms": _sum(series, "commit_offsets_ms", "commit_batch_ms")}
+    present = [phase for phase in PHASES if np.isfinite(column(phases.get(phase[2], ()))).any()]
+    if not present:
+        return Chart("Batch phases", empty=NO_DATA)
+    values = [np.nan_to_num(column(phases[key])) for _, _, key, _ in present]
+    total, t = np.sum(values, axis=0), column(series["t"])
+    unit, holes = milliseconds(total), holes_of(t)
+    traces = tuple(
+        line(*emptied(t, v / unit.scale, holes), name, color, stackgroup="phases", hovertemplate=unit.hover)
+        for (name, _, _, color), v in zip(present, values, strict=True)
+    )
+    legend = tuple(LegendEntry(short, color=color) for _, short, _, color in present)
+    summary = f"Batch time by phase over time, stacked; the last batch took {formats.duration(last(total))}."
+    return Chart("Batch phases", traces, {"yaxis": axis(unit, total)}, legend, summary=summary)
+
+
+def event_time_lag(series: Columns) -> Chart:
+    """How far the watermark and the newest event are behind the clock."""
+    behind = {**series, "watermark_lag_ms": _difference(series, "t", "watermark_ms"), "newest_lag_ms": series.get("event_lag_ms", ())}
+    curves = (Curve("watermark", "watermark_lag_ms", ORANGE, fill=True), Curve("newest event", "newest_lag_ms", BLUE))
+    present = tuple(c for c in curves if np.isfinite(column(behind[c.column])).any())
+    if not present:
+        return Chart("Event-time lag", empty="This job reads no event time")
+    return _curves("Event-time lag", behind, present, milliseconds(*(column(behind[c.column]) for c in present)))
+
+
+def late_rows(series: Columns) -> Chart:
+    """Rows dropped because the watermark had passed them, a bar for each batch."""
+    return _bars("Late rows dropped", series, Curve("dropped", "late_rows", RED), "No stateful operator, so no row can be late")
+
+
+def batch_rows(series: Columns) -> Chart:
+    """Rows that each batch read."""
+    return _bars("Rows per batch", series, Curve("rows", "input_rows", CYAN), NO_DATA)
+
+
+def state_rows(series: Columns) -> Chart:
+    """Rows that all stateful operators keep."""
+    return _curves("State rows", series, (Curve("rows", "state_rows", VIOLET, fill=True),), ROWS, empty="This job keeps no state")
+
+
+def state_bytes(series: Columns) -> Chart:
+    """Memory that Spark says the state stores use."""
+    return _curves("State memory", series, (Curve("memory", "state_bytes", VIOLET, fill=True),), BYTES, empty="This job keeps no state")
+
+
+def checkpoint_size(series: Columns) -> Chart:
+    """Bytes in the checkpoint directory."""
+    curves = (Curve("total", "checkpoint_bytes", CYAN, fill=True),)
+    chart = _curves("Checkpoint size", series, curves, BYTES, empty="Measured within a minute of the first batch")
+    return replace(chart, traces=tuple({**trace, "line": {**trace.get("line", {}), "shape": "hv"}} for trace in chart.traces))
+
+
+def framed(chart: Chart, marks: Sequence[TimeMark], span: tuple[float, float] | None) -> Chart:
+    """`chart` as one of a page's: with its marks, over its span of time."""
+    layout = {**chart.layout, "span": list(span)} if span else chart.layout
+    return replace(chart, marks=tuple(marks), layout=layout)
+
+
+def _curves(title: str, series: Columns, curves: Sequence[Curve], unit: Unit, *, suffix: str = "", empty: str = NO_DATA) -> Chart:
+    raw = [column(series.get(c.column, ())) for c in curves]
+    if not any(np.isfinite(values).any() for values in raw):
+        return Chart(title, empty=empty)
+    t = column(series["t"])
+    traces = tuple(trace for c, values in zip(curves, raw, strict=True) for trace in _line_and_area(c, t, values / unit.scale, unit))
+    legend = tuple(LegendEntry(c.name, unit.text(last(values)), c.color) for c, values in zip(curves, raw, strict=True))
+    return Chart(title, traces, {"yaxis": axis(unit, *raw)}, legend, summary=_summary(title, legend, suffix))
+
+
+def axis(unit: Unit, *columns: Array) -> dict[str, Any]:
+    """The unit's axis with room above the greatest value for the names of marks."""
+    top = max(float(np.nanmax(c)) for c in columns if np.isfinite(c).any())
+    return {**unit.axis, "autorangeoptions": {"include": 1.15 * top / unit.scale}}
+
+
+def _line_and_area(curve: Curve, t: Array, values: Array, unit: Unit) -> list[dict[str, Any]]:
+    """One trace, or two where the line has holes: its area then needs other points than the line itself."""
+    holes = holes_of(t)
+    drawn = broken_line(curve.name, curve.color, t, values, unit)
+    if not curve.fill:
+        return [drawn]
+    if not len(holes):
+        return [{**drawn, "fill": "tozeroy"}]
+    area = line(*emptied(t, values, holes), curve.name, curve.color, fill="tozeroy", line={"width": 0}, hoverinfo="skip")
+    return [area, drawn]
+
+
+def broken_line(name: str, color: str, t: Array, values: Array, unit: Unit) -> dict[str, Any]:
+    """A line that stops where nothing came for long; `values` in the axis's scale."""
+    return line(*broken(t, values, holes_of(t)), name, color, hovertemplate=unit.hover)
+
+
+def _bars(title: str, series: Columns, curve: Curve, empty: str) -> Chart:
+    values = column(series.get(curve.column, ()))
+    if not np.isfinite(values).any():
+        return Chart(title, empty=empty)
+    trace = {**line(column(series["t"]), values, curve.name, curve.color, hovertemplate=ROWS.hover), "type": "bar", "opacity": 0.8}
+    legend = (LegendEntry("last batch", formats.compact(last(values)), curve.color),)
+    return Chart(title, (trace,), {"yaxis": axis(ROWS, values), "bargap": 0.25}, legend, summary=_summary(title, legend, "rows"))
+
+
+def _summary(title: str, legend: Sequence[LegendEntry], suffix: str) -> str:
+    said = ", ".join(f"{entry.name} {entry.value} {suffix}".rstrip() for entry in legend)
+    return f"{title} over time; last: {said}."
+
+
+def _level(y: float, color: str) -> dict[str, Any]:
+    return {"y": float(y), "color": color}
+
+
+def _sum(series: Columns, *keys: str) -> Array:
+    present = [column(series[key]) for key in keys if key in series]
+    if not present:
+        return np.asarray([], dtype=np.float64)
+    nothing = np.all([np.isnan(c) for c in present], axis=0)
+    return np.where(nothing, np.nan, np.nansum(present, axis=0))
+
+
+def _difference(series: Columns, later: str, earlier: str) -> Array:
+    if earlier not in series:
+        return np.asarray([], dtype=np.float64)
+    return np.maximum(column(series[later]) - column(series[earlier]), 0.0)

@@ -1,0 +1,139 @@
+"""The tree of versions as a chart: lanes, runs, savepoints, forks. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dashboard import formats
+from dashboard.drawing import lineage_traces as traces
+from dashboard.drawing.families import Family, start
+from dashboard.drawing.figures import Chart, LegendEntry
+from dashboard.drawing.lineage_places import More, Placed, Places, end, moment, placed
+from pipelines.domain.experiments import Mark
+from pipelines.domain.ids import JobName
+
+LANE_HEIGHT = 58
+FOLDED = "folded:"
+"""What a click on the line of a family's folded lanes gives, before the name of its root."""
+NEAR = 0.025
+"""Letters nearer to each other than this part of the picture's width would cover each other."""
+TITLE = "Versions and savepoints"
+LEGEND = (
+    LegendEntry("by hand", color="$muted", symbol="diamond"),
+    LegendEntry("automatic", color="$muted", symbol="circle"),
+    LegendEntry("fork", color="$muted", symbol="dash"),
+)
+
+
+def tree_chart(families: Sequence[Family], *, now_ms: float, calm: bool = False, selected: str = "", against: str = "") -> Chart:
+    """Families below each other; with `calm` a job without forks is one thin line.
+
+    A click on a mark gives its savepoint's id, one on a lane's end its job, one on folded lanes `FOLDED` and their family's root. With two
+    points chosen, `selected` is marked as A and `against` as B.
+    """
+    marks = {mark.id: mark for family in families for mark in family.marks}
+    if not marks and not any(lane.runs for family in families for lane in family.lanes):
+        return Chart(TITLE, empty="Savepoints and forks will be drawn here")
+    places = placed(families, calm=calm)
+    span = _span(places.lanes, list(marks.values()), now_ms)
+    chosen = {selected: "A", against: "B"} if selected and against else {}
+    letters = _letters(places.lanes, list(marks.values()), chosen, now_ms, NEAR * (span[1] - span[0]))
+    return Chart(
+        TITLE,
+        tuple(_traces(places, list(marks.values()), {selected, against}, span, now_ms)),
+        _layout(places, span, letters),
+        LEGEND,
+        summary=f"{formats.plural(len(places.lanes), 'job')} with {formats.plural(len(marks), 'savepoint')} over time.",
+        height=round(72 + LANE_HEIGHT * places.height),
+    )
+
+
+def _traces(
+    places: Places, marks: Sequence[Mark], chosen: set[str], span: tuple[float, float], now_ms: float
+) -> Iterator[Mapping[str, Any]]:
+    """Curves below runs below savepoints."""
+    by_id = {mark.id: mark for mark in marks}
+    rows = {one.lane.job: one for one in places.lanes}
+    own: defaultdict[JobName, list[Mark]] = defaultdict(list)
+    for mark in marks:
+        own[mark.job].append(mark)
+    for one in places.lanes:
+        yield from traces.origin(one, rows, by_id, span[1] - span[0])
+    for one in places.lanes:
+        yield from traces.runs(one, by_id, now_ms)
+    for one in places.lanes:
+        yield from traces.savepoints(one, own[one.lane.job], chosen)
+
+
+def _span(lanes: Sequence[Placed], marks: Sequence[Mark], now_ms: float) -> tuple[float, float]:
+    """From the first thing to the last one, epoch ms, with a margin."""
+    taken = [moment(mark) for mark in marks]
+    first = min([start(run) for one in lanes for run in one.lane.runs] + taken)
+    final = max([end(run, now_ms) for one in lanes for run in one.lane.runs] + taken)
+    margin = max((final - first) * 0.03, 2_000.0)
+    return first - margin, final + margin
+
+
+def _letters(
+    lanes: Sequence[Placed], marks: Sequence[Mark], chosen: Mapping[str, str], now_ms: float, near_ms: float
+) -> list[dict[str, Any]]:
+    """The letters of the two points that are compared, over their marks; as one (`A·B`) where they would cover each other."""
+    rows = {one.lane.job: one for one in lanes}
+    at = {str(one.lane.job): (end(one.lane.runs[-1], now_ms), one) for one in lanes if one.lane.runs}
+    at |= {mark.id: (moment(mark), rows[mark.job]) for mark in marks if mark.job in rows}
+    found = sorted(((*at[name], letter) for name, letter in chosen.items() if name in at), key=lambda one: (one[0], one[2]))
+    if len(found) == 2 and found[0][1] is found[1][1] and found[1][0] - found[0][0] < near_ms:
+        (x0, row, first), (x1, _, second) = found
+        found = [((x0 + x1) / 2, row, f"{first}·{second}")]
+    return [_letter(x, letter, row) for x, row, letter in found]
+
+
+def _letter(x: float, text: str, row: Placed) -> dict[str, Any]:
+    font = {"size": 13, "color": "$text"}
+    return {"x": x, "y": row.y, "text": f"<b>{text}</b>", "showarrow": False, "yshift": 15 if row.calm else 19, "font": font}
+
+
+def _layout(places: Places, span: tuple[float, float], letters: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    longest = max(len(one.lane.job) for one in places.lanes)
+    return {
+        "margin": {"l": min(28 + 7 * longest, 250), "r": 20, "t": 6, "b": 30},
+        "hovermode": "closest",
+        "dragmode": "pan",
+        "hoverdistance": 18,
+        "span": list(span),
+        "xaxis": {"showgrid": True, "nticks": 9, "tickformatstops": []},
+        "yaxis": {"visible": False, "range": [places.height - 0.4, -0.6], "rangemode": "normal", "fixedrange": True},
+        "annotations": [*(note for one in places.lanes for note in _labels(one)), *map(_folded, places.more), *letters],
+    }
+
+
+def _labels(one: Placed) -> Iterator[dict[str, Any]]:
+    """The job's name at the left edge, and its newest version below it; of a calm one the name alone."""
+    newest = one.lane.runs[-1] if one.lane.runs else None
+    place = {"xref": "paper", "x": 0, "xanchor": "right", "xshift": -14, "y": one.y, "showarrow": False, "align": "right"}
+    name = one.lane.job if len(one.lane.job) <= 31 else one.lane.job[:30] + "…"
+    if one.calm:
+        yield {**place, "text": name, "font": {"size": 12, "color": "$muted"}}
+        return
+    yield {**place, "text": f"<b>{name}</b>", "yshift": 8, "font": {"size": 12, "color": one.color}}
+    if newest:
+        version = f"{formats.short_id(newest.version)} · {newest.state.value}"
+        yield {**place, "text": version, "yshift": -8, "font": {"size": 11, "color": "$muted"}}
+
+
+def _folded(note: More) -> dict[str, Any]:
+    """The line of what is folded; a click on it shows all of the family."""
+    root = note.family.root
+    return {
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "y": note.y,
+        "showarrow": False,
+        "text": f"{formats.plural(note.family.folded, 'job')} of {root} that ended: show all",
+        "font": {"size": 12, "color": "$muted"},
+        "captureevents": True,
+        "name": FOLDED + root,
+    }

@@ -1,0 +1,72 @@
+"""Where each lane of the tree of versions stands. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dashboard.drawing.families import CALM, Family
+from dashboard.drawing.figures import BLUE, CYAN, GRAY, GREEN, ORANGE, PINK, VIOLET
+from pipelines.domain.experiments import Lane, Mark
+from pipelines.domain.jobs import Run
+
+COLORS = (BLUE, GREEN, VIOLET, ORANGE, PINK, CYAN, GRAY)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A lane: `y` counts lanes of full height from the top; a calm one is a thin line."""
+
+    lane: Lane
+    y: float
+    color: str
+    calm: bool = False
+
+
+@dataclass(frozen=True)
+class More:
+    """The line that stands for the folded lanes of a family."""
+
+    family: Family
+    y: float
+
+
+@dataclass(frozen=True)
+class Places:
+    """All that has a place, and how high it is, in lanes."""
+
+    lanes: tuple[Placed, ...]
+    more: tuple[More, ...]
+    height: float
+
+
+def placed(families: Sequence[Family], *, calm: bool) -> Places:
+    """Families below each other; with `calm` a job without forks is one thin line."""
+    lanes: list[Placed] = []
+    more: list[More] = []
+    top = 0.0
+    for family in families:
+        thin = calm and family.alone
+        height = CALM if thin else 1.0
+        for lane in family.lanes:
+            lanes.append(Placed(lane, _middle(top, height), GRAY if thin else COLORS[len(lanes) % len(COLORS)], thin))
+            top += height
+        if family.folded:
+            more.append(More(family, _middle(top, CALM)))
+            top += CALM
+    return Places(tuple(lanes), tuple(more), top)
+
+
+def _middle(top: float, height: float) -> float:
+    """A lane of full height that stands first is at 0."""
+    return top + (height - 1) / 2
+
+
+def end(run: Run, now_ms: float) -> float:
+    """When it ended, now for one that runs; epoch ms."""
+    return max(run.started_ms or run.created_ms, run.ended_ms or now_ms)
+
+
+def moment(mark: Mark) -> float:
+    """Where a savepoint sits in time: at the batch that it holds, not at the moment it was taken."""
+    return mark.batch_timestamp_ms or mark.at_ms

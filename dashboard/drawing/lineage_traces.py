@@ -1,0 +1,124 @@
+"""What the tree of versions is drawn with: runs as bars, savepoints as marks, forks and resumes as curves. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from dashboard import formats
+from dashboard.drawing.families import start
+from dashboard.drawing.lineage_places import Placed, end, moment
+from pipelines.domain.experiments import Mark
+from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Reason
+
+_CURVE_STEPS = 28
+_ENDS = {
+    RunState.FAILED: ("x", "$red", 10),
+    RunState.STOPPED: ("square", "", 9),
+    RunState.FINISHED: ("square", "", 9),
+}
+
+
+def origin(placed: Placed, rows: Mapping[JobName, Placed], marks: Mapping[SavepointId, Mark], width_ms: float) -> Iterator[dict[str, Any]]:
+    """The dotted S-curve from the savepoint that a job began from."""
+    mark = marks.get(placed.lane.origin_savepoint) if placed.lane.origin_savepoint else None
+    if mark is None or mark.job not in rows or not placed.lane.runs:
+        return
+    # A fork that began at once still needs room for its curve: a fiftieth of the picture.
+    x0, x1 = moment(mark), max(start(placed.lane.runs[0]), moment(mark) + width_ms / 50)
+    yield _curve(x0, rows[mark.job].y, x1, placed.y, placed.color)
+
+
+def runs(placed: Placed, marks: Mapping[SavepointId, Mark], now_ms: float) -> Iterator[dict[str, Any]]:
+    """A bar for each run with a mark at its end, and the bows of resumes."""
+    for run in placed.lane.runs:
+        x0, x1 = start(run), end(run, now_ms)
+        own = marks.get(run.from_savepoint) if run.from_savepoint else None
+        if own is not None and own.job == placed.lane.job:
+            yield _arc(moment(own), x0, placed)
+        width, opacity = 2 if placed.calm else 4, 1.0 if run.state.live else 0.5
+        yield _line([x0, x1], [placed.y, placed.y], placed.color, width=width, opacity=opacity)
+        yield _run_end(run, x1, placed)
+
+
+def savepoints(placed: Placed, marks: Sequence[Mark], chosen: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Its marks: a diamond for one that was taken by hand, else a circle; smaller on a calm line."""
+    if not marks:
+        return
+    by_hand = [mark.reason is Reason.MANUAL for mark in marks]
+    on = [mark.id in chosen for mark in marks]
+    less, edge = (4, 1.5) if placed.calm else (0, 2.25)
+    yield {
+        "type": "scatter",
+        "mode": "markers",
+        "cliponaxis": False,
+        "x": [moment(mark) for mark in marks],
+        "y": [placed.y] * len(marks),
+        "customdata": [[mark.id, _about(mark)] for mark in marks],
+        "marker": {
+            "symbol": ["diamond" if hand else "circle" for hand in by_hand],
+            "size": [(17 if hand else 14) if one else (13 if hand else 10) - less for hand, one in zip(by_hand, on, strict=True)],
+            "color": [placed.color if hand or one else "$bg" for hand, one in zip(by_hand, on, strict=True)],
+            "line": {"color": ["$text" if one else placed.color for one in on], "width": [3 if one else edge for one in on]},
+            "opacity": 1,
+        },
+        "hovertemplate": "%{customdata[1]}<extra></extra>",
+    }
+
+
+def _curve(x0: float, y0: float, x1: float, y1: float, color: str) -> dict[str, Any]:
+    steps = [k / _CURVE_STEPS for k in range(_CURVE_STEPS + 1)]
+    y = [y0 + (y1 - y0) * (3 * s * s - 2 * s**3) for s in steps]
+    return _line([x0 + (x1 - x0) * s for s in steps], y, color, width=2, dash="dot")
+
+
+def _arc(x0: float, x1: float, placed: Placed) -> dict[str, Any]:
+    """A resume from an own savepoint: a low bow over the lane."""
+    steps = [k / _CURVE_STEPS for k in range(_CURVE_STEPS + 1)]
+    height = 0.6 if placed.calm else 1.2
+    y = [placed.y - height * s * (1 - s) for s in steps]
+    return _line([x0 + (x1 - x0) * s for s in steps], y, placed.color, width=1.5, dash="dot")
+
+
+def _line(x: Sequence[float], y: Sequence[float], color: str, *, opacity: float = 1.0, **style: Any) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": list(x),
+        "y": list(y),
+        "line": {"color": color, **style},
+        "opacity": opacity,
+        "hoverinfo": "skip",
+    }
+
+
+def _run_end(run: Run, at_ms: float, placed: Placed) -> dict[str, Any]:
+    symbol, color, dot = _ENDS.get(run.state, ("circle", "", 12))
+    reason = f"<br>{run.exit.error_class}" if run.exit and run.exit.error_class else ""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [at_ms],
+        "y": [placed.y],
+        **({"customdata": [[placed.lane.job]]} if run is placed.lane.runs[-1] else {}),
+        "marker": {
+            "symbol": symbol,
+            "color": color or placed.color,
+            "size": dot - 3 if placed.calm else dot,
+            "line": {"width": 2, "color": "$bg"},
+        },
+        "hovertemplate": f"<b>{placed.lane.job}</b> · {run.state}{reason}<br>{run.id} · {run.version}<extra></extra>",
+    }
+
+
+def _about(mark: Mark) -> str:
+    label = f"<br><i>{_escaped(mark.label)}</i>" if mark.label else ""
+    return f"<b>{mark.id}</b><br>batch {mark.batch:,} · {formats.size(mark.bytes)} · {mark.reason.replace('-', ' ')}{label}"
+
+
+def _escaped(text: str) -> str:
+    """Plotly reads a little HTML in texts; what people typed is shown as it is."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

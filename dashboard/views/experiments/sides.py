@@ -1,0 +1,142 @@
+"""A and B as cards: what each is, how it does, what can be done with it; and how their code differs."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from dashboard import formats, navigation, session
+from dashboard.components.code_editor import code_editor
+from dashboard.components.frames import save_buttons
+from dashboard.views import operations
+from dashboard.views.experiments import decisions
+from dashboard.views.experiments.reading import Pair, decided
+from dashboard.views.fork.drafts import difference
+from dashboard.views.job import actions
+from dashboard.views.versions import difference as versions_difference
+from dashboard.widgets import chip, confirm, errors_shown, facts, message_box, state_chip, when
+from pipelines.domain.decisions import Choice, Decision
+from pipelines.domain.errors import NotFound
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.jobs import JobDetail
+from pipelines.domain.requests import StopRequest
+
+STOP, CANCEL, AGAIN, FORGET, OPEN = "Stop…", "Cancel at once…", "Fork again", "Forget…", "Open the job"
+PROMOTE, DROP, UNDROP = "Promote…", "Drop", "Undrop"
+
+
+def detail_of(job: str) -> JobDetail | None:
+    """The job, None where it was forgotten."""
+    try:
+        return session.workspace().job(job)
+    except NotFound:
+        return None
+
+
+def card(side: str, job: str, experiment: Experiment | None = None) -> None:
+    """One side's card with its actions."""
+    found, made = detail_of(job), decided(experiment, job)
+    with st.container(border=True, key=f"card_side_{side.lower()}"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.html(_title(side, job, found, made), width="stretch")
+            if found:
+                _act(found, st.menu_button("Actions", _actions(found, made), key=f"side_{side}"))
+        if found is None:
+            message_box("This job was forgotten", "Its savepoints are still there.", tone="orange")
+            return
+        facts(_facts(found))
+
+
+def _title(side: str, job: str, found: JobDetail | None, made: Decision | None) -> str:
+    mark = f'<span class="tm-side {side.lower()}">{side}</span>'
+    state, badge = state_chip(found.summary.state) if found else "", decisions.badge(made) if made else ""
+    link = f'<a href="{navigation.href("job", job=job)}" target="_self"><strong>{escape(job)}</strong></a>'
+    return f'<div class="tm-head">{mark}{link}{state}{badge}</div>'
+
+
+def _facts(found: JobDetail) -> list[tuple[str, str]]:
+    summary, run = found.summary, found.summary.run
+    return [
+        ("Version", f'<span class="tm-mono">{run.version if run else formats.MISSING}</span>'),
+        ("Batch", f"{formats.count(summary.batch)} · {when(summary.last_progress_ms, session.now_ms())}"),
+        ("Batch p50 / p99", f"{formats.duration(summary.batch_ms_p50)} / {formats.duration(summary.batch_ms_p99)}"),
+        ("Input", formats.rate(summary.input_rate)),
+        ("Watermark", formats.exact(summary.watermark_ms, session.zone())),
+        ("State", f"{formats.compact(summary.state_rows)} rows"),
+    ]
+
+
+def _actions(found: JobDetail, made: Decision | None) -> list[str]:
+    live = found.summary.state is not None and found.summary.state.live
+    again = [AGAIN] if found.summary.job.origin else []
+    decides = [PROMOTE, DROP] if found.summary.job.origin and made is None else []
+    decides = [UNDROP] if made and made.choice is Choice.DROPPED else decides
+    return [OPEN, *decides, *([STOP, CANCEL] if live else []), *again, *([] if live else [FORGET])]
+
+
+def _act(found: JobDetail, wanted: str | None) -> None:
+    job, workspace = found.summary.job, session.workspace()
+    if wanted == OPEN:
+        navigation.go("job", job=job.name)
+    elif wanted == AGAIN and job.origin:
+        navigation.go("fork", savepoint=job.origin.savepoint)
+    elif wanted == PROMOTE:
+        decisions.ask_promote(job.name)
+    elif wanted == DROP:
+        decisions.drop(job.name)
+    elif wanted == UNDROP:
+        decisions.undrop(job.name)
+    elif wanted == STOP:
+        says = f"**{job.name}** ends at its next batch boundary, with a savepoint to go on from."
+        confirm("Stop this job?", says, "Stop", lambda: operations.begin(workspace.stop(job.name, StopRequest())))
+    elif wanted == CANCEL:
+        actions.ask_cancel(job.name)
+    elif wanted == FORGET:
+        actions.ask_forget(found)
+
+
+def state(pair: Pair) -> None:
+    """What A and B hold, operator by operator."""
+    with st.container(border=True, key="card_state"):
+        link = navigation.href("versions", savepoint=pair.a, **{"with": pair.b})
+        note = f'<a href="{link}" target="_self">all that differs</a>'
+        st.html(f'<div class="tm-section"><h2>State</h2><span class="tm-caption">of both, as it is now · {note}</span></div>')
+        with errors_shown():
+            found = session.workspace().differences(pair.a, pair.b).section("state")
+            if found.compared:
+                sections = [("State", found.entries)]
+                st.html(versions_difference.entries_table([("", found.entries)], session.zone()))
+                save_buttons(versions_difference.entries_frame(sections), name="state_of_both", key="state_of_both")
+            else:
+                st.caption("One of them has no checkpoint yet.")
+
+
+def code(pair: Pair) -> None:
+    """What B's code does otherwise than A's."""
+    runs = [found.summary.run for found in (detail_of(pair.a), detail_of(pair.b)) if found]
+    if len(runs) < 2 or not all(runs):
+        return
+    first, second = (session.workspace().version(run.version) for run in runs if run)
+    added, removed = difference(first.code, second.code)
+    with st.container(border=True, key="card_code"):
+        lines = chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True)
+        said = lines if added or removed else chip("same code")
+        settings = _settings(first.args == second.args, first.conf == second.conf)
+        st.html(f'<div class="tm-head"><h2 class="tm-h2">Code, A → B</h2>{said}{settings}</div>')
+        if added or removed:
+            code_editor(
+                second.code,
+                key=f"experiment_code_{first.id}_{second.id}",
+                original=first.code,
+                mode="split",
+                readonly=True,
+                collapse=True,
+                height=400,
+                label="The code of A and of B",
+            )
+
+
+def _settings(same_args: bool, same_conf: bool) -> str:
+    other = [name for name, same in (("arguments", same_args), ("confs", same_conf)) if not same]
+    return chip(f"other {' and '.join(other)}", "orange") if other else chip("same arguments and confs")

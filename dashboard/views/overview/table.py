@@ -1,0 +1,147 @@
+"""The table of jobs: chips of states to choose from, a box to filter, a row a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from dashboard import formats, navigation, paging, session
+from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
+from dashboard.views import choices
+from dashboard.views.overview.attention import Finding
+from dashboard.widgets import STATES, Tone
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.runs import RunState
+
+COLUMNS = (
+    Column("State"),
+    Column("Job"),
+    Column("Version"),
+    Column("Batch latency", hint="Batch durations of the last ten minutes"),
+    Column("p50", "right", "Median batch duration, last ten minutes"),
+    Column("p99", "right", "99th percentile of batch durations, last ten minutes"),
+    Column("In /s", "right", "Rows that come in, a second"),
+    Column("Processed /s", "right", "Rows that could be processed, a second"),
+    Column("Lag", "right", "How far the newest event is behind the clock"),
+    Column("State rows", "right", "Rows that the stateful operators keep"),
+    Column("State size", "right", "Memory of the state stores"),
+    Column("Checkpoint", "right", "Bytes in the checkpoint directory"),
+    Column("Last savepoint"),
+    Column("Restarts", "right"),
+    Column("Uptime", "right"),
+)
+ALL = "All"
+_ENDED = (None, RunState.STOPPED, RunState.FINISHED)
+CHOICES: Mapping[str, Callable[[JobSummary, frozenset[str]], bool]] = {
+    ALL: lambda job, attention: True,
+    "Running": lambda job, attention: job.state is not None and job.state.live,
+    "Needs attention": lambda job, attention: job.job.name in attention,
+    "Failed": lambda job, attention: job.state is RunState.FAILED,
+    "Stopped": lambda job, attention: job.state in _ENDED,
+}
+
+
+def draw(jobs: Sequence[JobSummary], found: Sequence[Finding], now: float) -> str | None:
+    """Draws the jobs that the chips and the box let through; the name of one once, when it was clicked."""
+    attention = frozenset(one.job for one in found)
+    by_job = {one.job: one for one in reversed(found) if not one.subject}
+    keys = _keys(by_job, now)
+    fitting = _chosen(jobs, attention, now)
+    cut = paging.chosen(fitting, keys)
+    empty = "No job fits. Choose another state, or clear the filter."
+
+    def rows(some: Sequence[JobSummary]) -> list[Row]:
+        return [_row(job, _lagging(job, by_job), now) for job in some]
+
+    def whole() -> list[Row]:
+        return rows(paging.arranged(fitting, keys, cut.order))
+
+    return table(COLUMNS, rows(cut.items), key="jobs", label="Jobs", empty=empty, cut=cut, whole=whole)
+
+
+def _keys(found: Mapping[str, Finding], now: float) -> dict[str, paging.Key[JobSummary]]:
+    """Column -> what it is ordered by; in the order of the columns."""
+    return {
+        "State": lambda job: _ORDER.index(_said_state(job, _lagging(job, found))[1]),
+        "Job": lambda job: job.job.name.casefold(),
+        "Version": lambda job: job.run.version if job.run else None,
+        "Batch latency": lambda job: job.batch_ms_p99,
+        "p50": lambda job: job.batch_ms_p50,
+        "p99": lambda job: job.batch_ms_p99,
+        "In /s": lambda job: job.input_rate,
+        "Processed /s": lambda job: job.processed_rate,
+        "Lag": lambda job: job.lag_ms,
+        "State rows": lambda job: job.state_rows,
+        "State size": lambda job: job.state_bytes,
+        "Checkpoint": lambda job: job.checkpoint_bytes,
+        "Last savepoint": lambda job: job.last_savepoint_ms,
+        "Restarts": lambda job: job.restarts,
+        "Uptime": lambda job: _uptime(job, now),
+    }
+
+
+def _chosen(jobs: Sequence[JobSummary], attention: frozenset[str], now: float) -> list[JobSummary]:
+    state = session.selected("state", ALL)
+    state = state if state in CHOICES else ALL
+    with st.container(horizontal=True, vertical_alignment="center", key="jobs_bar"):
+        st.html('<div class="tm-section"><h2>Jobs</h2></div>', width="content")
+        numbers = {choice: sum(fits(job, attention) for job in jobs) for choice, fits in CHOICES.items()}
+        choices.chips(numbers, state, name="state")
+        st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
+        words = st.text_input(
+            "Filter jobs", key="filter", bind="query-params", placeholder="Filter jobs", icon=":material/search:", type="search",
+            live=True, label_visibility="collapsed", width=240,
+        )  # fmt: skip
+    wanted = (words or "").casefold().split()
+    return [job for job in jobs if CHOICES[state](job, attention) and all(word in _text(job) for word in wanted)]
+
+
+def _text(job: JobSummary) -> str:
+    return f"{job.job.name} {job.run.version if job.run else ''} {STATES[job.state][0]}".casefold()
+
+
+def _lagging(job: JobSummary, found: Mapping[str, Finding]) -> Finding | None:
+    """What is wrong with a job that runs, where that says more than its state."""
+    return found.get(job.job.name) if job.state is RunState.RUNNING else None
+
+
+def _said_state(job: JobSummary, finding: Finding | None) -> tuple[str, Tone]:
+    return (finding.title.capitalize(), finding.tone) if finding else STATES[job.state]
+
+
+def _uptime(job: JobSummary, now: float) -> float | None:
+    run = job.run
+    return now - run.started_ms if run and run.started_ms and job.state is not None and job.state.live else None
+
+
+def _row(job: JobSummary, finding: Finding | None, now: float) -> Row:
+    name, run = job.job.name, job.run
+    text, tone = _said_state(job, finding)
+    up = _uptime(job, now)
+    cells = (
+        _state(text, tone, job),
+        Cell(name, strong=True),
+        shortened(run.version, muted=True) if run else Cell(),
+        Cell("", sort=job.batch_ms_p99, line=job.latency) if len(job.latency) > 1 else Cell(),
+        number(job.batch_ms_p50, formats.duration),
+        number(job.batch_ms_p99, formats.duration),
+        number(job.input_rate, formats.compact),
+        number(job.processed_rate, formats.compact),
+        number(job.lag_ms, formats.duration),
+        number(job.state_rows, formats.compact),
+        number(job.state_bytes, formats.size),
+        number(job.checkpoint_bytes, formats.size),
+        moment(job.last_savepoint_ms, now),
+        Cell(f"{job.restarts:,}" if job.restarts else formats.MISSING, sort=job.restarts),
+        number(up, formats.duration),
+    )
+    return Row(name, cells, navigation.href("job", job=name))
+
+
+_ORDER: tuple[Tone, ...] = ("red", "orange", "blue", "green", "gray")
+
+
+def _state(text: str, tone: Tone, job: JobSummary) -> Cell:
+    """Ordered by how bad it is."""
+    return Cell(text, sort=_ORDER.index(tone), tone=tone, live=job.state is not None and job.state.live)

@@ -1,0 +1,153 @@
+"""All savepoints: find one, look into it, fork it, go back to it, check it, dispose of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dashboard import equivalents, formats, navigation, progress, session
+from dashboard.dialogs import redraw
+from dashboard.equivalents import Equivalent
+from dashboard.views import operations
+from dashboard.views.commands import commands, said
+from dashboard.views.live import live, live_switch
+from dashboard.views.savepoints import bulk, exports, filters
+from dashboard.views.savepoints.detail import detail
+from dashboard.views.savepoints.table import savepoint_table
+from dashboard.widgets import KeyFigure, command, empty_state, errors_shown, key_figures, page_header
+from pipelines.domain.operations import Operation
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.space import Space
+from pipelines.domain.trust import Trust
+
+TEACHES = (
+    "A savepoint is an image of a job's state at a committed batch. It costs almost nothing, never expires, "
+    "and any number of jobs can begin from it, with the same code or with other code."
+)
+
+
+def page() -> None:
+    """Draws the catalog of savepoints with what the address selects in it."""
+    with errors_shown():
+        _draw()
+
+
+def _draw() -> None:
+    every = session.workspace().savepoints()
+    with page_header("Savepoints", caption=_caption(every)):
+        commands(_shell(), key="savepoints_command")
+        on = live_switch()
+        if st.button("Import…", icon=":material/download:", key="import"):
+            exports.ask_import()
+    operations.under_way(_concerns_savepoints, key="savepoints")
+    if not every:
+        _teach()
+        return
+    live(_catalog, on)
+    _selection([one for name in _chosen() for one in every if one.id == name])
+
+
+def _concerns_savepoints(one: Operation) -> bool:
+    return one.kind in ("verify", "prove", *progress.MAKES)
+
+
+def _shell() -> tuple[Equivalent, ...]:
+    return (
+        said("List them", ["savepoints"], "GET", "/savepoints"),
+        equivalents.sizes(session.url()),
+        said("Take one", ["savepoint", "JOB"], "POST", "/jobs/JOB/savepoints", {"label": ""}),
+        equivalents.operations(session.url()),
+    )
+
+
+def _caption(every: Sequence[Savepoint]) -> str:
+    return formats.plural(len({one.job for one in every}), "job") if every else ""
+
+
+def _teach() -> None:
+    with empty_state("No savepoints yet", TEACHES, key="savepoints"):
+        if st.button("Choose a job", type="primary", icon=":material/bookmark_add:"):
+            navigation.go("overview")
+        command("python -m pipelines savepoint JOB", label="or from a shell")
+        st.caption("Import… brings back one that was exported.", width="content")
+
+
+def _chosen() -> list[str]:
+    return [one for one in session.selected("savepoint").split(",") if one]
+
+
+def _catalog() -> None:
+    """The live part: figures, filters, table."""
+    with errors_shown():
+        every, now = session.shared("savepoints", session.workspace().savepoints), session.now_ms()
+        if _changed(every):
+            redraw()
+        key_figures(_figures(every, session.space(), now), min_width=150)
+        shown = filters.filtered(every, now)
+        if not shown:
+            st.caption("No savepoint is like this. Clear the filter to see all of them.")
+            return
+        picked = savepoint_table(shown, session.spaces(), _chosen(), now, key="savepoint_table")
+        if picked != [one for one in _chosen() if one in {s.id for s in shown}]:
+            session.select(savepoint=",".join(picked))
+            st.rerun()
+
+
+def _changed(every: Sequence[Savepoint]) -> bool:
+    """Whether one came, went, was checked or annotated since the rest of the page was drawn."""
+    now = [(one.id, one.trust, one.damaged_files, one.label, one.note, one.best_before_ms) for one in every]
+    before, st.session_state["savepoints_seen"] = st.session_state.get("savepoints_seen", now), now
+    return bool(now != before)
+
+
+def _figures(every: Sequence[Savepoint], space: Space | None, now_ms: float) -> list[KeyFigure]:
+    newest, jobs = every[0], len({one.job for one in every})
+    return [
+        KeyFigure("Savepoints", formats.count(len(every)), note=f"of {formats.plural(jobs, 'job')}"),
+        KeyFigure("Newest", formats.ago(newest.created_ms, now_ms), note=newest.job, hint=formats.exact(newest.created_ms)),
+        *(_sizes(space) if space else (_measured(every),)),
+        _trusted(every),
+    ]
+
+
+def _measured(every: Sequence[Savepoint]) -> KeyFigure:
+    """What stands there while the disk is asked."""
+    files = formats.plural(sum(one.files for one in every), "file")
+    return KeyFigure("On disk", "measuring …", note=f"{files} are looked at", hint="What is shared is told by the links of each file")
+
+
+def _sizes(space: Space) -> list[KeyFigure]:
+    return [
+        KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte once", hint="Hard links share their bytes"),
+        KeyFigure("Shared", formats.size(space.shared_bytes), note="by several of them", hint="What more than one savepoint holds"),
+        KeyFigure("As separate copies", formats.size(space.full_bytes), note=_times(space), hint="The sum of their full sizes"),
+        KeyFigure(
+            "Disposing of all", formats.size(space.frees_bytes), note="would free so much", hint="The rest is in live checkpoints too"
+        ),
+    ]
+
+
+def _times(space: Space) -> str:
+    times = space.full_bytes / space.disk_bytes if space.disk_bytes else 1.0
+    return f"{times:,.1f} times as much" if times >= 1.05 else "no more than now"
+
+
+def _trusted(every: Sequence[Savepoint]) -> KeyFigure:
+    sound = [one for one in every if not one.damaged_files]
+    proved, intact = (sum(level in one.levels for one in sound) for level in (Trust.PROVED, Trust.INTACT))
+    hint = f"{proved:,} proved by Spark, {intact:,} with right checksums, {len(every) - len(sound):,} damaged"
+    if len(sound) < len(every):
+        return KeyFigure("Trusted", f"{len(sound)} / {len(every)}", note=f"{len(every) - len(sound)} damaged", tone="red", hint=hint)
+    return KeyFigure(
+        "Proved", f"{proved} / {len(every)}", note=f"{intact} intact", tone="green" if proved == len(every) else None, hint=hint
+    )
+
+
+def _selection(chosen: Sequence[Savepoint]) -> None:
+    if len(chosen) == 1:
+        detail(chosen[0], key="catalog")
+    elif chosen:
+        bulk.bulk(chosen)
+    else:
+        st.caption("Select a savepoint to look into it; select several to verify, export, label, compare or dispose of them together.")

@@ -1,0 +1,79 @@
+"""What can be done with several savepoints at once: check, export, label, dispose of, compare two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import streamlit as st
+
+from dashboard import equivalents, formats, navigation, session
+from dashboard.dialogs import dialog
+from dashboard.views.commands import listed
+from dashboard.views.savepoints import actions, annotation, disposing, exports
+from dashboard.widgets import chip
+from pipelines.domain.annotations import MOST_LABEL
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.requests import AnnotateRequest
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.space import SavepointSpace
+from pipelines.domain.trust import Trust
+
+LEVELS = {**actions.LEVELS, Trust.PROVED: "Proof by Spark, one after the other"}
+NAMED = 4
+"""So many are named in the bar, the rest counted."""
+
+
+def bulk(chosen: Sequence[Savepoint]) -> None:
+    """The bar with what can be done."""
+    with st.container(border=True, key="card_bulk"), st.container(horizontal=True, vertical_alignment="center"):
+        st.html(_head(chosen), width="stretch")
+        if len(chosen) == 2 and st.button("Compare", icon=":material/compare_arrows:", key="bulk_compare"):
+            navigation.go("versions", savepoint=chosen[0].id, **{"with": chosen[1].id})
+        level = st.menu_button("Verify", list(LEVELS), format_func=LEVELS.__getitem__, key="bulk_verify", icon=":material/verified:")
+        if level:
+            actions.verify(chosen, level)
+        if st.button("Export…", icon=":material/upload:", key="bulk_export"):
+            exports.ask_export_all(chosen)
+        if st.button("Label…", icon=":material/label:", key="bulk_label"):
+            ask_label(chosen)
+        if st.button("Dispose…", icon=":material/delete:", key="bulk_dispose"):
+            disposing.ask(chosen)
+        if st.button("", icon=":material/close:", type="tertiary", key="bulk_none", help="Select none"):
+            session.select(savepoint="")
+            st.rerun()
+
+
+def _head(chosen: Sequence[Savepoint]) -> str:
+    named = "".join(chip(formats.short_id(one.id), mono=True, hint=f"{one.job}, batch {one.batch:,}") for one in chosen[:NAMED])
+    more = f'<span class="tm-caption">and {len(chosen) - NAMED:,} more</span>' if len(chosen) > NAMED else ""
+    words = escape(_held(chosen, session.spaces()))
+    return f'<div class="tm-head"><strong>{len(chosen):,} savepoints</strong>{named}{more}<span class="tm-caption">{words}</span></div>'
+
+
+def _held(chosen: Sequence[Savepoint], spaces: Mapping[SavepointId, SavepointSpace]) -> str:
+    """With what lies beside Spark's files, where that is measured already."""
+    sizes = [spaces[one.id].bytes if one.id in spaces else one.bytes for one in chosen]
+    return f"{formats.size(sum(sizes))} in all"
+
+
+def ask_label(chosen: Sequence[Savepoint]) -> None:
+    """One label, one best-before date for all; what is left empty stays as it is on each."""
+
+    @dialog(f"Label {len(chosen)} savepoints")
+    def ask() -> None:
+        label = st.text_input("Label", key="bulk_label_text", max_chars=MOST_LABEL, placeholder="Each keeps its own")
+        until_ms = annotation.best_before("Best before", None, key="bulk_label_until")
+        st.caption(annotation.UNTIL)
+        replaced = sum(bool(one.label) and one.label != label for one in chosen) if label else 0
+        if replaced:
+            st.caption(f"Takes the place of the label of {formats.plural(replaced, 'savepoint')}.")
+        request = AnnotateRequest(label or None, None, until_ms)
+        if label:
+            with st.expander("Command", icon=":material/terminal:"):
+                listed([equivalents.annotate(one.id, session.url(), label=label) for one in chosen[: exports.MOST_SAID]])
+        yes = st.button("Save", type="primary", icon=":material/check:", key="bulk_label_yes", disabled=request == AnnotateRequest())
+        if yes and annotation.annotate(chosen, request):
+            st.rerun()
+
+    ask()

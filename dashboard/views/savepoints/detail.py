@@ -1,0 +1,156 @@
+"""One savepoint in full: what it holds, where it stands in its sources, what can be done with it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import formats, navigation, session
+from dashboard.components import frames
+from dashboard.components.code_editor import code_editor
+from dashboard.trust import ORIGIN_HINTS, ORIGINS
+from dashboard.views.savepoints import annotation, trust
+from dashboard.views.savepoints.head import head
+from dashboard.views.savepoints.reading import by_kind, offset_words
+from dashboard.widgets import errors_shown, facts, when
+from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
+
+WAYS = {"link": "hard-linked", "reflink": "reflinked", "copy": "copied", "written": "written anew"}
+"""Way of cloning a file -> what was done to it."""
+
+
+def detail(savepoint: Savepoint, *, key: str) -> None:
+    """A card with the savepoint's actions, facts and contents; `key` tells several on one page apart."""
+    with st.container(border=True, key=f"card_{key}"):
+        head(savepoint, key=key)
+        with errors_shown():
+            trust.alarm(savepoint, key=key)
+        annotation.draw(savepoint, key=key)
+        facts(_facts(savepoint, session.now_ms()))
+        st.code(savepoint.path, language=None, wrap_lines=True)
+        with errors_shown():
+            _contents(savepoint, session.workspace().manifest(savepoint.id), key)
+
+
+def _facts(one: Savepoint, now_ms: float) -> list[tuple[str, str]]:
+    first = one.queries[0]
+    job = f'<a href="{navigation.href("job", job=one.job)}" target="_self">{escape(one.job)}</a>'
+    own = session.spaces().get(one.id)
+    frees = f"{formats.size(own.frees_bytes)} ({_share(own.frees_bytes, own.bytes)})" if own else formats.MISSING
+    return [
+        ("Job", job),
+        ("Version", f'<span class="tm-mono">{one.version}</span>'),
+        ("Batch", f"{one.batch:,} · committed {when(first.batch_timestamp_ms, now_ms)}"),
+        ("Watermark", _watermark(first.watermark_ms)),
+        ("Taken", f"{when(one.created_ms, now_ms)} in {formats.duration(one.took_ms)}"),
+        ("Spark's files", f"{formats.size(one.bytes)} in {formats.plural(one.files, 'file')}"),
+        ("Full size", formats.size(own.bytes) if own else formats.MISSING),
+        ("Disposing frees", frees),
+        ("Shared with others", formats.size(own.shared_bytes) if own else formats.MISSING),
+        ("Added when taken", formats.size(one.new_bytes)),
+        ("Origin", _origin(one, now_ms)),
+        ("Spark", escape(one.spark_version)),
+        ("Run", f'<span class="tm-mono">{one.run or formats.MISSING}</span>'),
+    ]
+
+
+def _origin(one: Savepoint, now_ms: float) -> str:
+    """Why it exists; of an imported one also when it came and from where."""
+    said = f'<span title="{ORIGIN_HINTS[one.reason]}">{ORIGINS[one.reason]}</span>'
+    return (
+        f'{said} {when(one.imported_ms, now_ms)} from <span class="tm-mono">{escape(one.imported_from)}</span>' if one.imported_ms else said
+    )
+
+
+def _watermark(at_ms: int) -> str:
+    if not at_ms:
+        return "no event time"
+    zone = session.zone()
+    return f'<time title="{formats.exact(at_ms)}">{formats.exact(at_ms, zone)}</time>'
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else formats.MISSING
+
+
+def _contents(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
+    checked, offsets, state, files, conf, code = st.tabs(
+        ["Trust", "Offsets", "State", "Files", "Configuration", "Code"], key=f"contents_{key}"
+    )
+    with checked:
+        trust.draw(savepoint)
+    with offsets:
+        found = offsets_frame(savepoint.queries)
+        frames.shown(found, name=f"offsets_{savepoint.id}", key=f"offsets_{key}", alt="Where each source stands")
+    with state:
+        _state(savepoint, key)
+    with files:
+        bar = {"Bytes": _bar(manifest)}
+        frames.shown(files_frame(manifest), name=f"files_{savepoint.id}", key=f"files_{key}", column_config=bar, alt="Files by kind")
+        st.caption(f"How they came here: {', '.join(f'{count:,} {WAYS.get(way, way)}' for way, count in manifest.how.items())}.")
+    with conf:
+        _configuration(manifest, key)
+    with code:
+        _code(savepoint, manifest, key)
+
+
+def _code(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
+    version = manifest.version
+    if not version.code:
+        st.caption("Its job runs elsewhere, and nobody has said what code it runs. A fork of it brings its own.")
+        return
+    st.caption(f"{version.script} as version {version.id} froze it.")
+    code_editor(version.code, key=f"code_{key}_{savepoint.id}", readonly=True, height=360, label="The savepoint's code")
+
+
+def offsets_frame(queries: tuple[QueryImage, ...]) -> pd.DataFrame:
+    """One row for each source of each query."""
+    rows = [(q.query, q.batch, one.source, offset_words(one.offset), one.offset) for q in queries for one in q.offsets]
+    return pd.DataFrame(rows, columns=["Query", "Batch", "Source", "Stands at", "Spark's offset"])
+
+
+def _state(savepoint: Savepoint, key: str) -> None:
+    rows = [
+        (q.query, operator.name, operator.id, operator.partitions, ", ".join(operator.stores), q.provider, q.state_format)
+        for q in savepoint.queries
+        for operator in q.operators
+    ]
+    if not rows:
+        st.caption("No query of this job keeps state.")
+        return
+    titles = ["Query", "Operator", "Id", "Partitions", "Stores", "Provider", "Format"]
+    found = pd.DataFrame(rows, columns=titles)
+    frames.shown(found, name=f"operators_{savepoint.id}", key=f"operators_{key}", alt="Stateful operators")
+    navigation.link("state", "Look into the state", icon=":material/database:", savepoint=savepoint.id)
+
+
+def files_frame(manifest: Manifest) -> pd.DataFrame:
+    """One row for each kind of file."""
+    kinds = by_kind(manifest.files)
+    rows = [(kind.title, kind.files, kind.bytes, kind.purpose) for kind in kinds]
+    return pd.DataFrame(rows, columns=["Kind", "Files", "Bytes", "What for"])
+
+
+def _bar(manifest: Manifest) -> Any:
+    most = max((kind.bytes for kind in by_kind(manifest.files)), default=1)
+    return st.column_config.ProgressColumn("Bytes", format="bytes", min_value=0, max_value=max(most, 1))
+
+
+def _configuration(manifest: Manifest, key: str) -> None:
+    pinned = [(q.query, name, value) for q in manifest.queries for name, value in q.conf.items()]
+    st.caption("Pinned by the checkpoint: Spark takes these from the savepoint, whatever a new session says.")
+    found = pd.DataFrame(pinned, columns=["Query", "Conf", "Value"])
+    frames.shown(found, name="pinned_confs", key=f"pinned_{key}", height=min(len(pinned) + 1, 9) * 35 + 2, alt="Pinned confs")
+    version = manifest.version
+    facts([("Arguments", _mono(" ".join(version.args))), ("Master", _mono(version.master))])
+    if version.conf:
+        st.caption("Given by the version")
+        given = pd.DataFrame(sorted(version.conf.items()), columns=["Conf", "Value"])
+        frames.shown(given, name="confs", key=f"given_{key}", alt="Confs of the version")
+
+
+def _mono(text: str) -> str:
+    return f'<span class="tm-mono">{escape(text) or formats.MISSING}</span>'

@@ -1,0 +1,165 @@
+"""How far one savepoint was checked: levels with their times, the proof's counts, the damage with the doctor's word and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import formats, navigation, session, trust
+from dashboard.components import frames
+from dashboard.views import diagnosis, waiting
+from dashboard.views.savepoints import actions
+from dashboard.widgets import errors_shown, facts, message_box, when
+from pipelines.domain.errors import Corrupt, NotFound, Unavailable
+from pipelines.domain.requests import TakeRequest
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Proof, StateCount, Trust, Verification
+
+AT_ONCE_BYTES = 500_000_000
+"""A damaged savepoint up to this size is examined without being asked."""
+
+
+def alarm(savepoint: Savepoint, *, key: str) -> None:
+    """Nothing for a sound savepoint; for a damaged one what is damaged, what still can be had, and the way there."""
+    if not savepoint.damaged_files:
+        return
+    found = session.workspace().verification(savepoint.id)
+    files = f"{formats.plural(savepoint.damaged_files, 'file')} of {savepoint.id}"
+    hint = f"Found {formats.ago(savepoint.verified_ms, session.now_ms())}. Nothing is restored from it as long as this is so."
+    message_box(f"{files} {'is' if savepoint.damaged_files == 1 else 'are'} damaged", hint, tag=trust.DAMAGED)
+    asked = savepoint.bytes <= AT_ONCE_BYTES or diagnosis.examined(savepoint.id)
+    if not asked:
+        asked = st.button("Examine it", icon=":material/stethoscope:", key=f"examine_{key}")
+    every = diagnosis.examine(savepoint.id, savepoint.verified_ms) if asked else None
+    if every:
+        diagnosis.draw(every)
+    elif found and found.damages:
+        _damages(found, key)
+    _instead(savepoint, key)
+
+
+def _damages(found: Verification, key: str) -> None:
+    rows = [(one.path, one.kind, one.message) for one in found.damages]
+    frames.shown(pd.DataFrame(rows, columns=["File", "Kind", "What"]), name="damaged_files", key=f"damages_{key}", alt="Damaged files")
+
+
+def _instead(savepoint: Savepoint, key: str) -> None:
+    """What to use in its place: the same batch again where Spark still keeps it, the nearest sound savepoint of the job."""
+    with st.container(horizontal=True, key=f"instead_{key}"):
+        if _still_kept(savepoint) and st.button(
+            f"Take batch {savepoint.batch:,} again", type="primary", icon=":material/bookmark_add:", key=f"again_{key}"
+        ):
+            with errors_shown():
+                taken = waiting.take(savepoint.job, TakeRequest(batch=savepoint.batch, label=savepoint.label))
+                if taken is None:
+                    navigation.go("job", job=savepoint.job)
+                session.select(savepoint=taken.id)
+                st.rerun()
+        nearest = nearest_sound(savepoint, session.workspace().savepoints(savepoint.job))
+        if nearest:
+            words = f"Open {formats.short_id(nearest.id)}, batch {nearest.batch:,}"
+            if st.button(
+                words, icon=":material/bookmark:", key=f"nearest_{key}", help="The nearest savepoint of this job that is not damaged"
+            ):
+                session.select(savepoint=nearest.id)
+                st.rerun()
+
+
+def _still_kept(savepoint: Savepoint) -> bool:
+    """Whether the job's live checkpoint still holds the batch; a job that was removed, or whose checkpoint cannot be read, has none."""
+    try:
+        return any(one.batch == savepoint.batch for one in session.workspace().retained(savepoint.job)) and len(savepoint.queries) == 1
+    except (NotFound, Corrupt, Unavailable):
+        return False
+
+
+def nearest_sound(savepoint: Savepoint, every: Sequence[Savepoint]) -> Savepoint | None:
+    """The undamaged one whose batch is nearest, the more trusted where two are as near."""
+    sound = [one for one in every if one.id != savepoint.id and not one.damaged_files]
+    return min(sound, key=lambda one: (abs(one.batch - savepoint.batch), -list(Trust).index(one.trust)), default=None)
+
+
+def draw(savepoint: Savepoint) -> None:
+    """The levels with their times, the newest verification, the newest proof."""
+    now = session.now_ms()
+    st.html(_levels(savepoint, now))
+    found = session.workspace().verification(savepoint.id)
+    if found is None:
+        st.caption("Nobody has verified it yet. Its checksums are computed in the background soon after it was taken.")
+        return
+    if not found.damages and found.reached is not found.asked:
+        title, text, tone = trust.said(found)
+        message_box(title, text, tone=tone)
+    sealed = when(found.sealed_ms, now) if found.sealed_ms else formats.MISSING
+    facts(
+        [
+            ("Last verified", when(found.at_ms, now)),
+            ("Asked for", escape(found.asked.value)),
+            ("Reached", escape(found.reached.value) if found.reached else "no level"),
+            ("Read", f"{formats.plural(found.files, 'file')}, {formats.size(found.bytes)}"),
+            ("Checksums computed", sealed),
+        ]
+    )
+    if found.proof:
+        _proof(found.proof)
+    elif not found.damages:
+        st.caption(f"Not proved yet. {actions.PROVES}")
+
+
+def _levels(savepoint: Savepoint, now_ms: float) -> str:
+    reached = trust.reached(savepoint)
+    rows = "".join(_level(one, reached.get(one), now_ms) for one in Trust)
+    return f'<table class="tm-trust">{rows}</table>'
+
+
+def _level(level: Trust, at_ms: int | None, now_ms: float) -> str:
+    says, tone = trust.LEVELS[level]
+    mark = (
+        f'<span class="tm-chip {tone}"><span class="tm-check"></span>{level}</span>'
+        if at_ms
+        else f'<span class="tm-chip tm-not">{level}</span>'
+    )
+    return f"<tr><td>{mark}</td><td>{says}</td><td>{when(at_ms, now_ms) if at_ms else 'not reached'}</td></tr>"
+
+
+def _proof(proof: Proof) -> None:
+    said = f"Spark {escape(proof.spark_version)} restored it in {formats.duration(proof.took_ms)}"
+    st.html(f'<div class="tm-section"><h2>Proof</h2><span class="tm-caption">{said}</span></div>')
+    if proof.note:
+        message_box("Not proved by this", proof.note, tone="orange")
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        if proof.states:
+            words = "Rows of each stateful operator, read and expected"
+            frames.shown(states_frame(proof.states), name="proof_states", key="proof_states", alt=words)
+        else:
+            st.caption("No query of this job keeps state: there was none to read.")
+    with right:
+        if proof.batches:
+            took = {"Took": st.column_config.NumberColumn("Took", format="%.0f ms")}
+            words = "Batches that the sandbox ran"
+            frames.shown(_batches_frame(proof), name="proof_batches", key="proof_batches", column_config=took, alt=words)
+        else:
+            st.caption("No batch was run.")
+
+
+def states_frame(states: Sequence[StateCount]) -> pd.DataFrame:
+    """One row for each operator: rows that Spark read, rows that the job said, whether they agree."""
+    agrees = ["not said" if one.expected is None else "yes" if one.rows == one.expected else "no" for one in states]
+    return pd.DataFrame(
+        {
+            "Query": [one.query for one in states],
+            "Operator": [f"{one.operator} · {one.name}" for one in states],
+            "Rows read": [one.rows for one in states],
+            "Rows the job said": pd.array([one.expected for one in states], dtype="Int64"),
+            "Agrees": agrees,
+        }
+    )
+
+
+def _batches_frame(proof: Proof) -> pd.DataFrame:
+    rows = [(one.query, one.batch, one.input_rows, one.output_rows, one.batch_ms) for one in proof.batches]
+    return pd.DataFrame(rows, columns=["Query", "Scratch batch", "Rows in", "Rows out", "Took"])

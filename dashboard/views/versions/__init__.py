@@ -1,0 +1,180 @@
+"""The tree of versions: jobs, savepoints and forks over time; one point in detail, or two and what differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from html import escape
+
+import streamlit as st
+
+from dashboard import formats, navigation, session
+from dashboard.components.version_tree import version_tree
+from dashboard.drawing.families import Page, families, page_of
+from dashboard.drawing.lineage import FOLDED
+from dashboard.progress import CHECKS
+from dashboard.views import operations
+from dashboard.views.commands import commands, said
+from dashboard.views.live import live, live_switch
+from dashboard.views.savepoints.head import head
+from dashboard.views.versions import bar, difference
+from dashboard.views.versions.reading import Descendant, descendants, picked, related
+from dashboard.widgets import command, empty_state, errors_shown, facts, page_header, section, state_chip, when
+from pipelines.domain.experiments import Tree
+from pipelines.domain.savepoints import Savepoint
+
+TEACHES = "Every job is a lane, every savepoint a mark on it, every fork a curve from a mark to a lane of its own."
+
+
+def page() -> None:
+    """Draws the tree with what the address selects in it."""
+    with errors_shown():
+        _draw()
+
+
+def _draw() -> None:
+    tree = session.shared("tree", session.workspace().tree)
+    with page_header("Versions", caption=_caption(tree)):
+        commands([said("The tree", ["versions"], "GET", "/tree")], key="versions_command")
+        if tree.lanes:
+            _job_choice(tree)
+        on = live_switch()
+    if not tree.lanes and not tree.marks:
+        _teach()
+        return
+    operations.under_way(lambda one: one.kind in CHECKS and one.subject == session.selected("savepoint"), key="versions")
+    live(_tree, on)
+    _selection(tree)
+
+
+def _caption(tree: Tree) -> str:
+    forks = sum(lane.origin_savepoint is not None for lane in tree.lanes)
+    counts = (formats.plural(len(tree.lanes), "job"), formats.plural(len(tree.marks), "savepoint"), formats.plural(forks, "fork"))
+    return " · ".join(counts) if tree.lanes else ""
+
+
+def _teach() -> None:
+    with empty_state("No versions yet", TEACHES, key="versions"):
+        if st.button("Start a job", type="primary", icon=":material/add:"):
+            navigation.go("new_job")
+        command("python -m pipelines run my_job.py --name my_job", label="or from a shell")
+
+
+def _job_choice(tree: Tree) -> None:
+    names = ["", *(str(lane.job) for lane in tree.lanes)]
+    wanted = session.selected("job")
+    job = st.selectbox(
+        "Job",
+        names,
+        index=names.index(wanted) if wanted in names else 0,
+        format_func=lambda name: name or "All jobs",
+        key="versions_job",
+        label_visibility="collapsed",
+        width=230,
+    )
+    session.select(job=job or "")
+
+
+def _tree() -> None:
+    """The live part: the picture. A click on a mark or on a job's end chooses that point; a second one is compared with it."""
+    with errors_shown():
+        tree, now = session.shared("tree", session.workspace().tree), session.now_ms()
+        if _grown(tree):
+            st.rerun()
+        a, b = session.selected("savepoint"), session.selected("with")
+        page = _page(tree, {a, b} - {""}, now)
+        if not page.families:
+            with st.container(border=True, key="card_none"):
+                st.caption("No version fits. Choose other ones, or clear the filter.")
+            return
+        clicked = version_tree(page.families, now_ms=now, key="version_tree", calm=page.calm, selected=a, against=b)
+        bar.pager(page)
+        if clicked:
+            _clicked(clicked, a, b)
+
+
+def _page(tree: Tree, chosen: Collection[str], now: float) -> Page:
+    """The families that the address names; those of a chosen job are whole."""
+    job = session.selected("job")
+    every = families(related(tree, job))
+    shown = bar.choose(every, now) if len(every) > 1 else every
+    whole = [one.root for one in every] if job else [session.selected("whole")]
+    return page_of(shown, session.selected("page"), chosen, whole)
+
+
+def _clicked(clicked: str, a: str, b: str) -> None:
+    if clicked.startswith(FOLDED):
+        session.select(whole=clicked.removeprefix(FOLDED))
+    else:
+        a, b = picked(clicked, a, b)
+        session.select(savepoint=a, **{"with": b})
+    st.rerun()
+
+
+def _grown(tree: Tree) -> bool:
+    """Whether something came or changed its state since the rest of the page was drawn."""
+    now = ([(run.id, run.state) for lane in tree.lanes for run in lane.runs], [mark.id for mark in tree.marks])
+    before, st.session_state["versions_seen"] = st.session_state.get("versions_seen", now), now
+    return bool(now != before)
+
+
+def _selection(tree: Tree) -> None:
+    """Below the tree: two points compared, one in detail, or how to choose."""
+    a, b = session.selected("savepoint"), session.selected("with")
+    if a and b:
+        difference.draw(a, b)
+    elif a in {lane.job for lane in tree.lanes}:
+        _job(a)
+    elif a:
+        _one(tree, session.workspace().savepoint(a))
+    else:
+        st.caption("Click a mark to see what that savepoint holds and what came of it; click a second one to see what differs.")
+
+
+def _job(job: str) -> None:
+    """A job as it is now, which a click on the end of its lane chooses."""
+    with st.container(border=True, key="card_selected"):
+        link = f'<a href="{navigation.href("job", job=job)}" target="_self">{escape(job)}</a>'
+        st.html(f'<div class="tm-head"><strong>{link}</strong><span class="tm-caption">as it is now</span></div>')
+        _compare_with(job)
+
+
+def _one(tree: Tree, savepoint: Savepoint) -> None:
+    left, right = st.columns([2.3, 1], gap="small")
+    with left, st.container(border=True, key="card_selected", height="stretch"):
+        head(savepoint, key="tree", tree_link=False)
+        _facts(savepoint)
+        _compare_with(savepoint.id)
+    with right, st.container(border=True, key="card_descendants", height="stretch"):
+        _descendants(tree, savepoint)
+
+
+def _compare_with(chosen: str) -> None:
+    workspace = session.workspace()
+    known = {str(one.id): f"{one.id} · {one.job} · batch {one.batch:,} {one.label}".rstrip() for one in workspace.savepoints()}
+    difference.pick(known, [str(one.job.name) for one in workspace.jobs() if one.run], chosen)
+
+
+def _facts(one: Savepoint) -> None:
+    pairs = [
+        ("Job", f'<a href="{navigation.href("job", job=one.job)}" target="_self">{one.job}</a>'),
+        ("Version", f'<span class="tm-mono">{one.version}</span>'),
+        ("Batch", f"{one.batch:,}, taken {when(one.created_ms, session.now_ms())}"),
+        ("Watermark", formats.exact(one.queries[0].watermark_ms or None, session.zone())),
+        ("Size", f"{formats.size(one.bytes)}, {formats.size(one.new_bytes)} new"),
+    ]
+    facts(pairs)
+
+
+def _descendants(tree: Tree, savepoint: Savepoint) -> None:
+    found = descendants(tree, savepoint.id)
+    section("Descendants", formats.plural(len(found), "job") if found else "")
+    if not found:
+        st.caption("Nothing has begun from here yet. A fork or a resume will be listed here.")
+    st.html(f'<div class="tm-rows">{"".join(map(_descendant, found))}</div>')
+
+
+def _descendant(one: Descendant) -> str:
+    link = f'<a href="{navigation.href("job", job=one.run.job)}" target="_self">{one.run.job}</a>'
+    how = "resumed" if one.resumed else "forked"
+    began = when(one.run.started_ms or one.run.created_ms, session.now_ms())
+    return f'<div class="tm-head">{link}{state_chip(one.run.state)}<span class="tm-caption">{how} {began}</span></div>'

@@ -1,0 +1,150 @@
+"""The doctor: every file of a checkpoint read and checked, and for each retained batch whether it can be restored.
+
+A live checkpoint changes while it is read. What seems wrong is therefore looked at again, with a new listing: a file that Spark has
+purged meanwhile is no damage, and what is wrong both times is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from pipelines.checkpoint import commits, logs, offsets
+from pipelines.checkpoint.doctor import sink as doctor_sink
+from pipelines.checkpoint.doctor.content import Vanished, damage_in, reader_of
+from pipelines.checkpoint.doctor.needs import Needs, Walker
+from pipelines.checkpoint.doctor.parts import part
+from pipelines.checkpoint.listing import Listing, listed
+from pipelines.domain.diagnosis import Finding
+from pipelines.domain.trust import Damage
+from pipelines.storage.protocol import Entry, Storage
+from pipelines.storage.watching import UNWATCHED, Watch
+
+LOOKS = 4
+READERS = 8
+NOTHING = Listing({}, {})
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What the doctor saw: `files` and `bytes` checked, what is damaged, and the retained batches that can be restored (ascending)."""
+
+    files: int
+    bytes: int
+    findings: tuple[Finding, ...]
+    newest_committed: int | None
+    restorable: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is examined: a checkpoint's storage, that of the log of its file sink (rooted at the log), and which batches of it."""
+
+    checkpoint: Storage
+    sink_log: Storage | None = None
+    only: Collection[int] | None = None
+    """A savepoint is of one batch; None judges every retained one."""
+
+
+def examine(subject: Subject, watch: Watch = UNWATCHED) -> Examined:
+    """Reads all of it, at most `LOOKS` times over; raises what the storage raises (Unavailable), and what `watch` does."""
+    sound: set[tuple[str, Entry]] = set()
+    found, settled = _look(subject, sound, watch)
+    for _ in range(LOOKS - 1):
+        if settled and not found.findings:
+            return found
+        seen = {_key(one) for one in found.findings}
+        again, settled = _look(subject, sound, watch)
+        if settled and {_key(one) for one in again.findings} == seen:
+            return again
+        found = replace(again, findings=tuple(one for one in again.findings if _key(one) in seen))
+    return found
+
+
+def _key(finding: Finding) -> tuple[str, str]:
+    return finding.damage.path, finding.damage.kind
+
+
+def _look(subject: Subject, sound: set[tuple[str, Entry]], watch: Watch) -> tuple[Examined, bool]:
+    """One look, and whether nothing went away under it. The commits are asked for first: what a batch needs was there when it committed."""
+    committed = logs.batch_ids(listed(subject.checkpoint, commits.FOLDER).files(commits.FOLDER))
+    listing = listed(subject.checkpoint)
+    sink = listed(subject.sink_log) if subject.sink_log is not None else NOTHING
+    newest = committed[-1] if committed else None
+    every, source_logs = _needs(subject, listing, sink, _batches(subject, listing, newest))
+    looked = [entry for one in (listing, sink) for files in one.folders.values() for entry in files.values()]
+    watch.step("reading", sum(entry.bytes for entry in looked))
+    wrong = _contents(subject.checkpoint, listing, source_logs, sound, watch)
+    if subject.sink_log is not None:
+        wrong |= doctor_sink.named(_contents(subject.sink_log, sink, frozenset({""}), sound, watch))
+    kept = [needs for needs in every if not needs.purged]
+    whole = [needs for needs in kept if not needs.vanished and not needs.damages and not needs.files & wrong.keys()]
+    found = Examined(
+        files=len(looked),
+        bytes=sum(entry.bytes for entry in looked),
+        findings=_findings(kept, wrong),
+        newest_committed=newest,
+        restorable=tuple(needs.batch for needs in whole),
+    )
+    return found, not any(needs.vanished for needs in kept)
+
+
+def _batches(subject: Subject, listing: Listing, newest: int | None) -> list[int]:
+    """Those that at least one of both logs has, up to the newest commit: a batch that lost one of its entries is damaged, not unknown."""
+    if subject.only is not None:
+        return sorted(subject.only)
+    every = {one for folder in (offsets.FOLDER, commits.FOLDER) for one in logs.batch_ids(listing.files(folder))}
+    return sorted(one for one in every if newest is not None and one <= newest)
+
+
+def _needs(subject: Subject, listing: Listing, sink: Listing, batches: Sequence[int]) -> tuple[list[Needs], frozenset[str]]:
+    """What each batch needs, and the folders that turned out to be logs of file sources."""
+    walker = Walker(subject.checkpoint, listing)
+    with ThreadPoolExecutor(READERS) as pool:
+        every = list(pool.map(walker.needs, batches))
+    if subject.sink_log is not None:
+        for needs in every:
+            doctor_sink.add_needs(needs, sink)
+    return every, frozenset(walker.source_logs)
+
+
+def _contents(
+    storage: Storage, listing: Listing, source_logs: frozenset[str], sound: set[tuple[str, Entry]], watch: Watch
+) -> dict[str, Damage]:
+    """What is wrong within files, by the path of the file (the damage may be in its checksum); hidden ones are looked at with theirs."""
+    entries = [entry for files in listing.folders.values() for name, entry in files.items() if not name.startswith(".")]
+
+    def check(entry: Entry) -> Damage | None:
+        watch.advance(entry.bytes)
+        if (storage.url, entry) in sound:
+            return None
+        try:
+            found = damage_in(storage, listing, entry.path, reader_of(entry.path, source_logs))
+        except Vanished:
+            return None
+        if found is None:
+            sound.add((storage.url, entry))
+        return found
+
+    with ThreadPoolExecutor(READERS) as pool:
+        found = pool.map(check, entries)
+        return {entry.path: wrong for entry, wrong in zip(entries, found, strict=True) if wrong is not None}
+
+
+def _findings(every: Iterable[Needs], wrong: Mapping[str, Damage]) -> tuple[Finding, ...]:
+    """By path. A file that no retained batch needs is named all the same."""
+    every = list(every)
+    batches: dict[Damage, set[int]] = {damage: {one.batch for one in every if path in one.files} for path, damage in wrong.items()}
+    for needs in every:
+        for damage in needs.damages:
+            _same(batches, damage).add(needs.batch)
+    return tuple(
+        Finding(damage, tuple(sorted(of)), part(damage.path)) for damage, of in sorted(batches.items(), key=lambda item: item[0].path)
+    )
+
+
+def _same(batches: dict[Damage, set[int]], damage: Damage) -> set[int]:
+    """The batches of what is wrong with the same file: one file is one finding, whatever each batch says of why it is needed."""
+    known = next((one for one in batches if (one.path, one.kind) == (damage.path, damage.kind)), damage)
+    return batches.setdefault(known, set())

@@ -1,0 +1,60 @@
+"""The names of the queries that should start: state belongs to a query by its name, so a renamed one would silently begin anew."""
+
+from __future__ import annotations
+
+import threading
+
+from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import query_name
+from pipelines.domain.runs import RunSpec
+from pipelines.driver.records import Records
+
+QUIET_S = 60.0
+"""A script that has started no query for so long is taken to have started all of them."""
+
+
+class ExpectedQueries:
+    """Refuses a query that nobody expects, and tells of an expected one that never started."""
+
+    def __init__(self, spec: RunSpec, records: Records, quiet_s: float = QUIET_S) -> None:
+        self._expected = frozenset(query_name(name) for name in spec.expected)
+        self._new = frozenset(query_name(name) for name in spec.new_queries)
+        self._missing = set(self._expected)
+        self._records = records
+        self._quiet_s = quiet_s
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+
+    def refuse(self, query: str) -> None:
+        """Raises Conflict (`query.unexpected`) for a query without state in a run that continues state."""
+        if not self._expected or query in self._expected | self._new:
+            return
+        raise Conflict(
+            "query.unexpected",
+            f"Query {query} has no state here; the state is of {', '.join(sorted(self._expected))}.",
+            f"Give it the name that it had, with queryName; or, if it is meant to begin anew, say so: --new-query {query}.",
+        )
+
+    def note(self, query: str) -> None:
+        """`query` has started."""
+        with self._lock:
+            self._missing.discard(query_name(query))
+            self._cancel()
+            if self._missing:
+                self._timer = threading.Timer(self._quiet_s, self.all_started)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def all_started(self) -> None:
+        """No further query is to come: an event for each whose state lies unused, once."""
+        with self._lock:
+            self._cancel()
+            left, self._missing = sorted(self._missing), set()
+        for query in left:
+            message = "It has not started, so its state is not used: the script no longer starts it, or under another name."
+            self._records.event("query.left_behind", message, query)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

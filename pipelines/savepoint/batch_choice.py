@@ -1,0 +1,130 @@
+"""Which batch a savepoint is of: decided from what is retained, without touching anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pipelines.domain.errors import Conflict, Invalid, NotFound
+from pipelines.domain.ids import JobName, QueryName
+from pipelines.domain.savepoints import RetainedBatch
+
+
+@dataclass(frozen=True)
+class Newest:
+    """The newest committed batch of each query."""
+
+
+@dataclass(frozen=True)
+class OfBatch:
+    """This batch, of a job with one query."""
+
+    batch: int
+
+
+@dataclass(frozen=True)
+class AtTime:
+    """The newest batch of each query that was committed at or before this time (epoch ms)."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True)
+class ByEventTime:
+    """The newest batch of each query whose watermark was at or before this event time (epoch ms)."""
+
+    event_ms: int
+
+
+BatchChoice = Newest | OfBatch | AtTime | ByEventTime
+
+
+def point(batch: int | None, at_ms: int | None, event_ms: int | None = None) -> BatchChoice:
+    """The point that a request names; Invalid where it names two."""
+    if sum(given is not None for given in (batch, at_ms, event_ms)) > 1:
+        raise Invalid(
+            "savepoint.two_points",
+            "More than one of a batch, a time and an event time was given",
+            "Give one of them, or none for the newest batch.",
+        )
+    if batch is not None:
+        return OfBatch(batch)
+    if at_ms is not None:
+        return AtTime(at_ms)
+    return Newest() if event_ms is None else ByEventTime(event_ms)
+
+
+def check(job: JobName, wanted: BatchChoice, queries: int) -> None:
+    """Conflict for a job none of whose queries has started; Invalid where a batch number is meant for several: each numbers its own."""
+    if queries == 0:
+        raise Conflict("savepoint.no_batch", f"{job} has not started a query yet: there is no state to save", "Wait for its first batch.")
+    if isinstance(wanted, OfBatch) and queries > 1:
+        raise Invalid(
+            "savepoint.batch_of_several",
+            f"Batch {wanted.batch} of which query? The job has {queries}, and each numbers its own batches",
+            "Give a time instead: it means a batch of each query.",
+        )
+
+
+def choose(query: QueryName, wanted: BatchChoice, retained: Sequence[RetainedBatch]) -> int:
+    """The batch of `query` to take, `retained` being oldest first; Conflict before the first commit, NotFound for one not kept."""
+    if not retained:
+        raise Conflict(
+            "savepoint.no_batch",
+            f"Query {query} has not committed a batch yet: there is no state to save",
+            "Wait for its first batch, then take the savepoint.",
+        )
+    match wanted:
+        case OfBatch(batch):
+            return _exactly(query, batch, retained)
+        case AtTime(at_ms):
+            return _until(query, at_ms, retained)
+        case ByEventTime(event_ms):
+            return _below(query, event_ms, retained)
+        case Newest():
+            return retained[-1].batch
+
+
+def _exactly(query: QueryName, batch: int, retained: Sequence[RetainedBatch]) -> int:
+    if any(one.batch == batch for one in retained):
+        return batch
+    raise not_retained(query, f"batch {batch}", retained)
+
+
+def _until(query: QueryName, at_ms: int, retained: Sequence[RetainedBatch]) -> int:
+    until = [one.batch for one in retained if one.timestamp_ms <= at_ms]
+    if until:
+        return until[-1]
+    raise not_retained(query, f"a batch committed by {_moment(at_ms)}", retained)
+
+
+def _below(query: QueryName, event_ms: int, retained: Sequence[RetainedBatch]) -> int:
+    if not any(one.watermark_ms for one in retained):
+        raise Invalid(
+            "savepoint.no_watermark",
+            f"Query {query} has no watermark: its batches cannot be told by event time",
+            "Give a batch or a time by the clock.",
+        )
+    below = [one.batch for one in retained if one.watermark_ms <= event_ms]
+    if below:
+        return below[-1]
+    raise not_retained(query, f"a batch with a watermark up to {_moment(event_ms)}", retained)
+
+
+def _moment(ms: int) -> str:
+    """In UTC, for people; years that Python's calendar does not have as the bare number."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return f"{ms} ms"
+
+
+def not_retained(query: QueryName, what: str, retained: Sequence[RetainedBatch]) -> NotFound:
+    """The error for a batch that Spark does not keep (any more)."""
+    kept = f"It keeps {retained[0].batch} to {retained[-1].batch}" if retained else "It keeps none"
+    return NotFound(
+        "savepoint.not_retained",
+        f"Query {query} does not keep {what} (any more). {kept}",
+        "Choose a retained batch, or let Spark keep more with spark.sql.streaming.minBatchesToRetain.",
+    )

@@ -1,0 +1,136 @@
+"""The contents of a savepoint: for each query the chosen batch, the files to clone and the files to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pipelines.checkpoint import closure as closures
+from pipelines.checkpoint import commits, sink_log
+from pipelines.checkpoint.closure import Closure
+from pipelines.checkpoint.retained import retained
+from pipelines.domain.errors import NotFound
+from pipelines.domain.ids import QueryName
+from pipelines.domain.savepoints import Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
+from pipelines.savepoint import batch_choice, layout, sinks
+from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest
+from pipelines.savepoint.source import JobSource, QueryLocation
+from pipelines.storage import paths
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Clone, Entry, Storage
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files of one storage on their way into a savepoint; target paths are relative to the savepoint."""
+
+    source: Storage
+    clone: tuple[Clone, ...]
+    cloned: tuple[StoredFile, ...]
+    """What each of `clone` must be in the end."""
+    write: Mapping[str, bytes]
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        return (*self.cloned, *(StoredFile(path, len(data)) for path, data in self.write.items()))
+
+
+@dataclass(frozen=True)
+class QueryContents:
+    """A query at its chosen batch, and the parts that make its image."""
+
+    image: QueryImage
+    parts: tuple[Part, ...]
+
+
+def gather(job: JobSource, wanted: BatchChoice) -> tuple[QueryContents, ...]:
+    """Every query of `job` at the wanted point; raises what `choosing` and the checkpoint's reader raise."""
+    batch_choice.check(job.job, wanted, len(job.queries))
+    return tuple(_query(place, wanted) for place in job.queries)
+
+
+def retained_batches(place: QueryLocation) -> tuple[RetainedBatch, ...]:
+    """The batches of one query that a savepoint can be taken of now, oldest first: its sink's log must reach back to them too."""
+    found = retained(open_storage(place.checkpoint))
+    kept = sink_log.names(open_storage(place.sink_path), sink_log.FOLDER) if _has_log(place) else None
+    return tuple(
+        RetainedBatch(place.query, one.batch, one.timestamp_ms, one.watermark_ms)
+        for one in found
+        if kept is None or sink_log.holds(kept, one.batch)
+    )
+
+
+def _has_log(place: QueryLocation) -> bool:
+    return place.sink.lower() in sinks.FILE_SINKS and bool(place.sink_path)
+
+
+def _query(place: QueryLocation, wanted: BatchChoice) -> QueryContents:
+    storage = open_storage(place.checkpoint)
+    closure = closures.closure(storage, _batch(storage, place, wanted))
+    parts = [_part(storage, closure.clone, closure.write, layout.checkpoint(place.query), "")]
+    if _has_log(place):
+        parts.append(_sink_part(open_storage(place.sink_path), closure.batch, layout.sink_log(place.query)))
+    return QueryContents(_image(place, closure, parts), tuple(parts))
+
+
+def _batch(storage: Storage, place: QueryLocation, wanted: BatchChoice) -> int:
+    """Only a point in the past needs the list of what is retained, which costs more to make."""
+    return batch_choice.choose(place.query, wanted, _candidates(storage, place, wanted))
+
+
+def _candidates(storage: Storage, place: QueryLocation, wanted: BatchChoice) -> tuple[RetainedBatch, ...]:
+    if isinstance(wanted, Newest):
+        newest = closures.newest_committed(storage)
+        return () if newest is None else (RetainedBatch(place.query, newest, 0, 0),)
+    return _by_commit_time(storage, place) if isinstance(wanted, AtTime) else retained_batches(place)
+
+
+def _by_commit_time(storage: Storage, place: QueryLocation) -> tuple[RetainedBatch, ...]:
+    """What is retained, each batch with the time it was committed instead of planned."""
+    committed = {entry.path: entry.modified_ms for entry in storage.list(commits.FOLDER)}
+    kept = [one for one in retained_batches(place) if commits.path(one.batch) in committed]
+    return tuple(RetainedBatch(one.query, one.batch, committed[commits.path(one.batch)], one.watermark_ms) for one in kept)
+
+
+def _sink_part(output: Storage, batch: int, folder: str) -> Part:
+    """The sink's log up to `batch`. Its files never change, so those that the cut keeps are cloned with their checksums."""
+    kept = sink_log.cut(sink_log.read(output, batch, sink_log.FOLDER), batch)
+    entries = {paths.name(entry.path): entry for entry in output.list(sink_log.FOLDER)}
+    for name in kept:
+        if name not in entries:
+            raise NotFound("storage.not_found", f"{sink_log.FOLDER}/{name} was deleted while it was read", "Try again.")
+    wanted = [name for kept_name in kept for name in (kept_name, f".{kept_name}.crc") if name in entries]
+    return _part(output, (entries[name] for name in wanted), {}, folder, sink_log.FOLDER)
+
+
+def _part(source: Storage, clone: Iterable[Entry], write: Mapping[str, bytes], folder: str, base: str) -> Part:
+    """Files below `base` of `source` that go into `folder` of a savepoint; the storage checks their paths when it clones them."""
+    skipped = len(base) + 1 if base else 0
+    found = [(path, f"{folder}/{path[skipped:]}", size) for path, size, _ in clone]
+    return Part(
+        source,
+        tuple(Clone(path, target) for path, target, _ in found),
+        tuple(StoredFile(target, size) for _, target, size in found),
+        {paths.join(folder, path): data for path, data in write.items()},
+    )
+
+
+def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> QueryImage:
+    files = [file for part in parts for file in part.files]
+    return QueryImage(
+        query=QueryName(place.query),
+        query_id=closure.query_id,
+        batch=closure.batch,
+        batch_timestamp_ms=closure.offsets.batch_timestamp_ms,
+        watermark_ms=closure.commit.next_batch_watermark_ms,
+        offsets=tuple(SourceOffset(source, offset or "null") for source, offset in closure.offsets.offsets.items()),
+        provider=closure.provider.value,
+        state_format=closure.format_version if closure.stateful else 0,
+        operators=tuple(Operator(one.id, one.name, one.partitions, one.stores) for one in closure.operators),
+        conf=dict(closure.conf),
+        sink=place.sink,
+        sink_path=place.sink_path,
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
+        sink_table=place.sink_table,
+    )

@@ -1,0 +1,48 @@
+"""`imported.json` beside a manifest: that the savepoint came from elsewhere, when and from where. It never leaves with an export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pipelines.domain.errors import NotFound
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.savepoint import layout, manifests
+from pipelines.storage import documents
+from pipelines.storage.protocol import Storage
+
+IMPORT_RECORD_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class ImportRecord:
+    """One import."""
+
+    format: int
+    savepoint: SavepointId
+    at_ms: int
+    url: str
+
+
+def write(library: Storage, savepoint: SavepointId, at_ms: int, url: str) -> None:
+    """Notes the import of a savepoint that is about to be published."""
+    data = documents.encode(ImportRecord(IMPORT_RECORD_FORMAT, savepoint, at_ms, url))
+    library.write(layout.inside(savepoint, layout.IMPORTED), data)
+
+
+def read(library: Storage, savepoint: SavepointId) -> ImportRecord | None:
+    """None for a savepoint that was taken here; Corrupt, or Unsupported for a newer format."""
+    try:
+        data = library.read(layout.inside(savepoint, layout.IMPORTED))
+    except NotFound:
+        return None
+    name = f"{layout.IMPORTED} of savepoint {savepoint}"
+    manifests.refuse_newer(data, name, IMPORT_RECORD_FORMAT)
+    return documents.decode(ImportRecord, data, name)
+
+
+def as_imported(savepoint: Savepoint, record: ImportRecord | None) -> Savepoint:
+    """`savepoint` as lists show it where it was imported to."""
+    if record is None:
+        return savepoint
+    return replace(savepoint, reason=Reason.IMPORTED, imported_ms=record.at_ms, imported_from=record.url)

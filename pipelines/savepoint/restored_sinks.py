@@ -1,0 +1,81 @@
+"""The sinks of a restored savepoint: what is decided of each, and the log that its driver carries in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.savepoint import history, sinks
+from pipelines.savepoint.history import History
+from pipelines.savepoint.sinks import Arguments, Choice, Decision
+from pipelines.storage.protocol import Storage
+
+SINK_LOGS = ".sinks"
+SINK_ROOT = "root"
+"""Beside a restored sink log: the output directory that its entries were written to. A log without it brings no files along."""
+FRESH = "Fork with its sink fresh: the output then holds only what the fork writes itself."
+
+
+@dataclass(frozen=True)
+class RestoredSink:
+    """One query's sink. Its log: the savepoint's where `as_it_is`, and the files `written` (name -> bytes) beside or instead."""
+
+    image: QueryImage
+    decision: Decision
+    as_it_is: bool = False
+    written: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def logged(self) -> bool:
+        """Whether there is a log to carry."""
+        return self.as_it_is or bool(self.written)
+
+
+def of_resume(manifest: Manifest) -> tuple[RestoredSink, ...]:
+    """The same sinks again, each log as the savepoint has it."""
+    return tuple(_as_it_was(manifest, image, sinks.for_resume(image), image.sink_path) for image in manifest.queries)
+
+
+def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, asked: Mapping[str, str]) -> tuple[RestoredSink, ...]:
+    """Sinks of the fork's own; Invalid (`fork.sink_choice`) for a choice that there is not."""
+    chosen = sinks.choices((image.query for image in manifest.queries), asked)
+    return tuple(_forked(library, manifest, image, arguments, chosen[image.query]) for image in manifest.queries)
+
+
+def _forked(library: Storage, manifest: Manifest, image: QueryImage, arguments: Arguments, choice: Choice) -> RestoredSink:
+    decision = sinks.for_fork(image, arguments, choice)
+    match decision.plan.action:
+        case "fresh":
+            return RestoredSink(image, decision, written=history.empty_log(history.log_names(manifest, image), image.batch))
+        case "continue":
+            return _continued(library, manifest, image, decision, arguments.output)
+    return RestoredSink(image, decision)
+
+
+def _continued(library: Storage, manifest: Manifest, image: QueryImage, decision: Decision, parent_output: str) -> RestoredSink:
+    if not history.log_names(manifest, image):
+        return RestoredSink(image, _gone(image, "The savepoint holds no log of what the sink had written"))
+    found = history.find(library, manifest, image, parent_output)
+    if found is None:
+        return RestoredSink(image, _gone(image, f"The parent wrote to {image.sink_path}, and files are linked within one machine only"))
+    if found.gone:
+        return RestoredSink(image, _lost(image, found))
+    if not found.moved:
+        return _as_it_was(manifest, image, decision, found.root)
+    moved = history.log_at(library, manifest, image, found.root)
+    return RestoredSink(image, decision, written={**moved, SINK_ROOT: found.root.encode()})
+
+
+def _as_it_was(manifest: Manifest, image: QueryImage, decision: Decision, root: str) -> RestoredSink:
+    if not history.log_names(manifest, image):
+        return RestoredSink(image, decision)
+    return RestoredSink(image, decision, as_it_is=True, written={SINK_ROOT: root.encode()})
+
+
+def _lost(image: QueryImage, found: History) -> Decision:
+    return _gone(image, f"{found.gone} of the {found.files} files with the rows up to batch {image.batch} are not in {found.root} any more")
+
+
+def _gone(image: QueryImage, why: str) -> Decision:
+    return sinks.refused(image, "restore.history_gone", f"The fork cannot continue its parent's output. {why}.", FRESH)

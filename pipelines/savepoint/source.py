@@ -1,0 +1,40 @@
+"""What a savepoint is taken of: a job's version, and where each of its queries keeps its checkpoint and its sink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipelines.domain.ids import JobName, QueryName, RunId
+from pipelines.domain.runs import QueryStarted
+from pipelines.domain.versions import Version
+
+
+@dataclass(frozen=True)
+class QueryLocation:
+    """Where one query lives: `checkpoint` and `sink_path` are absolute paths or URLs."""
+
+    query: QueryName
+    checkpoint: str
+    sink: str
+    sink_path: str
+    sink_table: str = ""
+
+
+@dataclass(frozen=True)
+class JobSource:
+    """All that taking a savepoint must be told about a job."""
+
+    job: JobName
+    run: RunId | None
+    version: Version
+    spark_version: str
+    queries: tuple[QueryLocation, ...]
+
+
+def job_source(job: JobName, run: RunId | None, version: Version, started: Iterable[QueryStarted]) -> JobSource:
+    """The source of a savepoint, from its run's `queries.jsonl`: the last start of each query counts."""
+    newest = {record.query: record for record in started}
+    places = tuple(QueryLocation(one.query, one.checkpoint, one.sink, one.sink_path, one.sink_table) for one in newest.values())
+    spark_version = next((record.spark_version for record in newest.values()), "")
+    return JobSource(job, run, version, spark_version, places)

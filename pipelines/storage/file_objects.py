@@ -1,0 +1,68 @@
+"""Files read and written piece by piece, with the same typed errors as whole files."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, BinaryIO, cast
+
+from pipelines.storage.errors import typed_errors
+
+
+class TypedErrorFile:
+    """A binary file; what reading, writing or closing it refuses is raised as NotFound or Unavailable naming `path`."""
+
+    def __init__(self, file: Any, path: str) -> None:
+        self._file = file
+        self._path = path
+
+    def read(self, size: int = -1) -> bytes:
+        with typed_errors(self._path):
+            return cast(bytes, self._file.read(size))
+
+    def readinto(self, buffer: Any) -> int:
+        with typed_errors(self._path):
+            return cast(int, self._file.readinto(buffer))
+
+    def write(self, data: Any) -> int:
+        with typed_errors(self._path):
+            return cast(int, self._file.write(data))
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        with typed_errors(self._path):
+            return cast(int, self._file.seek(offset, whence))
+
+    def close(self) -> None:
+        with typed_errors(self._path):
+            self._file.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def __enter__(self) -> TypedErrorFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class Unfinished(TypedErrorFile):
+    """A file that is being written: the end of the block that it is written in closes it, nobody else."""
+
+    def close(self) -> None:
+        """A compressor or archive on top closes what it writes to; whether that is published is not its decision."""
+
+
+def opened(at: str, mode: str, path: str) -> BinaryIO:
+    """The local file `at` in a binary `mode`, with typed errors that name `path`."""
+    with typed_errors(path):
+        return guarded(open(at, mode), path)
+
+
+def guarded(file: Any, path: str) -> BinaryIO:
+    """`file` with typed errors."""
+    return cast(BinaryIO, TypedErrorFile(file, path))
+
+
+def unfinished(file: Any, path: str) -> BinaryIO:
+    """`file`, open for writing, with typed errors."""
+    return cast(BinaryIO, Unfinished(file, path))

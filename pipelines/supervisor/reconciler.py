@@ -1,0 +1,108 @@
+"""A pass over one job: does what `decide` decides, step by step, until nothing is left to do now."""
+
+from __future__ import annotations
+
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Run, Wanted
+from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, PROCESS_FILE, Exit, Process, RunState
+from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Seen, Start, Terminate, decide, run_state
+from pipelines.supervisor import facts, processes
+from pipelines.supervisor.starting import Driver
+from pipelines.workspace import events, ingestion, runs, stops, versions
+from pipelines.workspace.context import Context
+
+AT_ONCE = 4
+"""At most this many steps of one job in a pass: an end is recorded and its stop finished without waiting for the next."""
+
+
+class Reconciler:
+    """Does to processes and files what was decided."""
+
+    def __init__(self, context: Context, driver: Driver) -> None:
+        self._context = context
+        self._driver = driver
+
+    def reconcile(self, job: JobName) -> None:
+        """One pass over a job; the caller holds it."""
+        for _ in range(AT_ONCE):
+            wanted = self._context.files.wanted(job)
+            run = runs.find(self._context, wanted.run) if wanted.run else None
+            if run is None:
+                return
+            seen, process = facts.look(self._context, run)
+            self._note(wanted, run, seen, process)
+            action = decide(wanted, seen, self._context.now_ms())
+            if action is None or not self._act(action, run, process):
+                return
+
+    def _note(self, wanted: Wanted, run: Run, seen: Seen, process: Process | None) -> None:
+        """The run's state in the catalog, while it lives; how it ended is `RecordExit`'s."""
+        state = run_state(wanted, seen, self._context.now_ms())
+        pid = process.pid if process else None
+        if run.state.live and state.live and (state, pid) != (run.state, run.pid):
+            runs.update(self._context, run.id, state=state, pid=pid, started_ms=seen.started_ms)
+
+    def _act(self, action: Action, run: Run, process: Process | None) -> bool:
+        """Whether to look again at once."""
+        match action:
+            case Start():
+                return self._start(run)
+            case Terminate():
+                self._terminate(run, process)
+                return False
+            case Kill():
+                self._kill(run, process)
+                return False
+            case RecordExit(exit_):
+                self._record(run, process, exit_)
+                return True
+            case FinishStop(stop, savepoint):
+                stops.finish(self._context, run.job, stop, with_savepoint=savepoint)
+                return False
+
+    def _start(self, run: Run) -> bool:
+        """(1) A driver that an interrupted start left behind is adopted; (2) else one is spawned; (3) it is recorded.
+
+        One that cannot be started has failed: to try again is the user's to decide.
+        """
+        folder = self._context.layout.run(run.job, run.id)
+        version = versions.get(self._context, run.version)
+        process = processes.find(folder)  # 1
+        try:
+            process = process or processes.spawn(self._driver.command(version), folder, self._driver.environ(version))  # 2
+        except (OSError, TidemarkError) as error:
+            self._record(run, None, _unstartable(error, self._context.now_ms()))
+            return True
+        self._context.files.write(folder / PROCESS_FILE, process)  # 3
+        runs.update(self._context, run.id, state=RunState.STARTING, pid=process.pid, started_ms=round(process.started * 1000))
+        events.say(self._context, "run.started", run.job, run.id, f"the driver of {run.job} is up, process {process.pid}")
+        return False
+
+    def _terminate(self, run: Run, process: Process | None) -> None:
+        folder = self._context.layout.run(run.job, run.id)
+        self._context.files.write(folder / facts.TERMINATED_FILE, facts.Terminated(self._context.now_ms()))
+        if process is not None:
+            processes.terminate(process)
+
+    def _kill(self, run: Run, process: Process | None) -> None:
+        if process is not None:
+            processes.kill(process, self._context.layout.run(run.job, run.id))
+
+    def _record(self, run: Run, process: Process | None, ended: Exit) -> None:
+        """The end of a run: (1) its file, (2) what the driver wrote last, (3) the catalog, (4) the event."""
+        folder = self._context.layout.run(run.job, run.id)
+        if self._context.files.exit(run.job, run.id) is None:
+            self._context.files.write(folder / EXIT_FILE, ended)
+        ingestion.follow(self._context, ingestion.of_run(self._context, run.job, run.id))
+        runs.update(self._context, run.id, state=EXIT_STATES[ended.reason], ended_ms=ended.at_ms, exit=ended)
+        why = ": ".join(filter(None, (ended.error_class, ended.message)))
+        events.say(self._context, f"run.{ended.reason}", run.job, run.id, f"{run.job} {ended.reason}{f': {why}' if why else ''}")
+        if process is not None:
+            processes.forget(process)
+
+
+def _unstartable(error: OSError | TidemarkError, now_ms: int) -> Exit:
+    if isinstance(error, TidemarkError):
+        return Exit("failed", None, error.code, f"{error.message}. {error.hint}", now_ms)
+    return Exit("failed", None, type(error).__name__, f"the driver could not be started: {error}", now_ms)

@@ -1,0 +1,52 @@
+"""The sealer: a thread that computes the checksums of new savepoints, so that taking one costs nothing per byte."""
+
+from __future__ import annotations
+
+import threading
+
+from pipelines.domain.errors import NotFound, TidemarkError
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.trust import Trust
+from pipelines.workspace import events, savepoints, verifications
+from pipelines.workspace.context import Context
+
+
+class Sealer:
+    """Seals what is in `context.unsealed`, one at a time, and what was left unsealed before it started."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._thread: threading.Thread | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None
+
+    def start(self) -> None:
+        if self._thread is None:
+            for savepoint in savepoints.newest_first(self._context, ""):
+                if savepoint.verified_ms is None:
+                    self._context.unsealed.put(savepoint.id)
+            self._thread = threading.Thread(target=self._work, name="sealer", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after the savepoint that it is at."""
+        if self._thread is not None:
+            self._context.unsealed.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _work(self) -> None:
+        while (savepoint := self._context.unsealed.get()) is not None:
+            self._seal(savepoint)
+
+    def _seal(self, savepoint: SavepointId) -> None:
+        """A savepoint that is gone by now needs no seal; any other failure is an event, and its next verify meets it again."""
+        try:
+            if savepoints.get(self._context, savepoint).verified_ms is None:
+                verifications.verify(self._context, savepoint, Trust.INTACT)
+        except NotFound:
+            return
+        except TidemarkError as error:
+            events.say(self._context, "savepoint.unsealed", None, savepoint, f"{savepoint} could not be sealed: {error.message}")

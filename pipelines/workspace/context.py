@@ -1,0 +1,96 @@
+"""What the use cases of one opened workspace share: files, catalog, clock and chance."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipelines.catalog.connection import Catalog
+from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
+from pipelines.storage.layout import Layout
+from pipelines.storage.opening import open_storage
+from pipelines.storage.protocol import Storage
+from pipelines.workspace.files import Files
+
+if TYPE_CHECKING:
+    from pipelines.workspace.operations import Ticket
+
+ID_BYTES = 6
+
+
+@dataclass(frozen=True)
+class Context:
+    """One opened workspace."""
+
+    layout: Layout
+    files: Files
+    catalog: Catalog
+    clock: Callable[[], int]
+    """Epoch ms."""
+    entropy: Callable[[int], bytes]
+    actor: str = ""
+    """Who the events of what is done in this context name."""
+    changed: threading.Event = field(default_factory=threading.Event)
+    """Set when somebody asked for something that the supervisor should look at now."""
+    ingesting: threading.RLock = field(default_factory=threading.RLock)
+    """Held while files are read into the catalog: two readers would note each other's positions."""
+    file_positions: dict[str, int] = field(default_factory=dict)
+    """How far each growing file was read, as the catalog has it."""
+    unsealed: queue.SimpleQueue[SavepointId | None] = field(default_factory=queue.SimpleQueue)
+    """Savepoints whose checksums are to be computed; None ends who does that."""
+    streaming: dict[VersionId, bool] = field(default_factory=dict)
+    """Versions, which never change, by whether they mean to start queries."""
+    under_way: dict[OperationId, Ticket] = field(default_factory=dict)
+    """Operations that work now, in this process."""
+    proving: threading.Lock = field(default_factory=threading.Lock)
+    """Held by the one piece of work that runs in the sandbox; others wait for their turn."""
+    _locks: dict[str, threading.RLock] = field(default_factory=dict)
+    _locks_turn: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def library(self) -> Storage:
+        """The storage that holds all savepoints."""
+        return open_storage(str(self.layout.savepoints))
+
+    def now_ms(self) -> int:
+        return self.clock()
+
+    def new_id(self, prefix: str) -> str:
+        return random_id(prefix, self.entropy(ID_BYTES))
+
+    def new_query_id(self) -> str:
+        """A random UUID, as Spark names queries."""
+        from uuid import UUID
+
+        return str(UUID(bytes=self.entropy(16), version=4))
+
+    @contextmanager
+    def holding(self, job: JobName) -> Iterator[None]:
+        """One change of a job at a time: two that both find it stopped must not both start it."""
+        with self._lock(job):
+            yield
+
+    @contextmanager
+    def trying(self, job: JobName) -> Iterator[bool]:
+        """Like `holding`, without waiting: False where somebody else is changing the job."""
+        lock = self._lock(job)
+        mine = lock.acquire(blocking=False)
+        try:
+            yield mine
+        finally:
+            if mine:
+                lock.release()
+
+    @contextmanager
+    def claiming(self, what: str) -> Iterator[None]:
+        """The same for what is no job: the address of an export, the id of an import."""
+        with self._lock(f"/{what}"):
+            yield
+
+    def _lock(self, job: str) -> threading.RLock:
+        with self._locks_turn:
+            return self._locks.setdefault(job.casefold(), threading.RLock())

@@ -1,0 +1,148 @@
+"""Ingestion: whole new lines of growing files into the catalog, each once, with the position reached in the same transaction.
+
+A torn last line waits for its rest. A line that nobody of ours wrote becomes one event, and reading goes on behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipelines.catalog import events as event_rows
+from pipelines.catalog import file_positions as position_rows
+from pipelines.catalog import progress as progress_rows
+from pipelines.catalog import runs as run_rows
+from pipelines.catalog import sizes as size_rows
+from pipelines.catalog.connection import Writer
+from pipelines.catalog.sizes import CheckpointSize
+from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.jobs import Event, QuerySeen
+from pipelines.domain.progress import Progress
+from pipelines.domain.runs import EVENTS_FILE, PROGRESS_FILE, QUERIES_FILE, QueryStarted
+from pipelines.workspace import json_lines
+from pipelines.workspace.context import Context
+
+SIZES_FILE = "sizes.jsonl"
+"""Sizes of the run's checkpoints, a sample a line; the supervisor appends them."""
+CHUNK_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class GrowingFile:
+    """A growing file; of a run, or (without one) the workspace's own events."""
+
+    path: Path
+    job: JobName | None = None
+    run: RunId | None = None
+
+
+@dataclass
+class NewLines:
+    """What new lines say, not yet in the catalog."""
+
+    progress: list[tuple[JobName, RunId, Progress, str]] = field(default_factory=list)
+    queries: list[tuple[JobName, RunId, QueryStarted]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    sizes: list[CheckpointSize] = field(default_factory=list)
+    reached: dict[str, int] = field(default_factory=dict)
+
+
+def workspace_events(context: Context) -> None:
+    follow(context, [GrowingFile(context.layout.events_file)])
+
+
+def of_run(context: Context, job: JobName, run: RunId) -> list[GrowingFile]:
+    """A run's files, queries first: the catalog then knows them when their progress comes."""
+    folder = context.layout.run(job, run)
+    return [GrowingFile(folder / name, job, run) for name in (QUERIES_FILE, EVENTS_FILE, PROGRESS_FILE, SIZES_FILE)]
+
+
+def everything(context: Context) -> list[GrowingFile]:
+    """All growing files of the workspace."""
+    ran = [(job, run) for job in context.files.job_names() for run in context.files.run_ids(job)]
+    return [GrowingFile(context.layout.events_file), *(source for job, run in ran for source in of_run(context, job, run))]
+
+
+def follow(context: Context, sources: Sequence[GrowingFile]) -> None:
+    """Brings what is new in `sources` into the catalog."""
+    with context.ingesting:
+        while (found := read(context, sources, context.file_positions)).reached:
+            with context.catalog.writing() as writer:
+                record(writer, found)
+            context.file_positions.update(found.reached)
+
+
+def leave(context: Context, folder: str) -> None:
+    """Forgets the positions in files below `folder` (relative, ending with '/'), which are gone."""
+    with context.ingesting:
+        for name in [name for name in context.file_positions if name.startswith(folder)]:
+            del context.file_positions[name]
+
+
+def read(context: Context, sources: Iterable[GrowingFile], places: Mapping[str, int]) -> NewLines:
+    """New whole lines of `sources` past `places`, at most a chunk of each."""
+    found = NewLines()
+    for source in sources:
+        name = source.path.relative_to(context.layout.root).as_posix()
+        at = places.get(name, 0)
+        chunk = _whole_lines(source.path, at)
+        if chunk:
+            found.reached[name] = at + len(chunk)
+            _interpret(context, source, chunk, at, found)
+    return found
+
+
+def record(writer: Writer, found: NewLines) -> None:
+    for job, run, started in found.queries:
+        _note_query(writer, job, run, started)
+    progress_rows.append(writer, found.progress)
+    event_rows.append(writer, found.events)
+    size_rows.append(writer, found.sizes)
+    position_rows.advance(writer, found.reached)
+
+
+def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted) -> None:
+    seen = QuerySeen(started.query, started.query_id, started.sink, started.sink_path, started.checkpoint, started.ui_url)
+    run_rows.save_queries(writer, [(job, run, seen)])
+    known = run_rows.find(writer, run)
+    if known is not None:
+        run_rows.save(writer, [replace(known, spark_version=started.spark_version, ui_url=started.ui_url)])
+
+
+def _whole_lines(path: Path, at: int) -> bytes:
+    """The bytes from `at` up to the last end of a line in the next chunk; more than a chunk where one line is longer."""
+    try:
+        if path.stat().st_size <= at:
+            return b""
+        with path.open("rb") as file:
+            file.seek(at)
+            data = file.read(CHUNK_BYTES)
+            while b"\n" not in data and (more := file.read(CHUNK_BYTES)):
+                data += more
+    except FileNotFoundError:
+        return b""
+    return data[: data.rfind(b"\n") + 1]
+
+
+def _interpret(context: Context, source: GrowingFile, chunk: bytes, at: int, found: NewLines) -> None:
+    for line in chunk.splitlines(keepends=True):
+        try:
+            _one(source, line, found)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            message = f"{source.path.name}, byte {at}: not a line that Tidemark writes ({type(error).__name__}: {error}); skipped"
+            found.events.append(Event(context.now_ms(), "file.malformed", source.job, source.run or "", message))
+        at += len(line)
+
+
+def _one(source: GrowingFile, line: bytes, found: NewLines) -> None:
+    if source.job is None or source.run is None:
+        found.events.append(json_lines.event(line))
+    elif source.path.name == PROGRESS_FILE:
+        found.progress.append((source.job, source.run, *json_lines.progress(line)))
+    elif source.path.name == QUERIES_FILE:
+        found.queries.append((source.job, source.run, json_lines.query(line)))
+    elif source.path.name == EVENTS_FILE:
+        found.events.append(json_lines.driver_event(line, source.job, source.run))
+    else:
+        found.sizes.append(json_lines.size(line, source.job, source.run))

@@ -1,0 +1,60 @@
+"""The source of a job's savepoints: the run whose checkpoints are read, and its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pipelines.domain.errors import Conflict, Corrupt
+from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import QUERIES_FILE, QueryStarted
+from pipelines.savepoint.sinks import inside, plain
+from pipelines.savepoint.source import JobSource, job_source
+from pipelines.workspace import json_lines, runs, versions
+from pipelines.workspace.context import Context
+
+
+def of_job(context: Context, job: JobName) -> JobSource:
+    """The job's newest checkpoint; raises Conflict (`savepoint.no_query`) where no query of it ever came up."""
+    for run in _on_newest_checkpoint(context, job):
+        started = [_here(context, job, query) for query in started_queries(context, job, run.id)]
+        if started:
+            return job_source(job, run.id, versions.get(context, run.version), started)
+    raise Conflict(
+        "savepoint.no_query",
+        f"No streaming query of job {job} has started on its present checkpoint",
+        "Wait until the job runs; a script without queries has no state to save.",
+    )
+
+
+def here(context: Context, job: JobName, path: str) -> str:
+    """`path` of the job's folder, written when the workspace was elsewhere, where it is now; any other path as it is."""
+    folder = context.layout.job(job)
+    _, marker, below = plain(path).rpartition(f"/jobs/{job}/")
+    moved = folder / below
+    return str(moved) if marker and not inside(path, str(folder)) and moved.exists() else path
+
+
+def _here(context: Context, job: JobName, query: QueryStarted) -> QueryStarted:
+    return replace(query, checkpoint=here(context, job, query.checkpoint), sink_path=here(context, job, query.sink_path))
+
+
+def _on_newest_checkpoint(context: Context, job: JobName) -> Iterator[Run]:
+    """The newest run, then older ones that worked on the same checkpoint: the newest may have failed before its queries came up."""
+    newest = runs.newest(context, job)
+    for run in runs.of_job(context, job):
+        if newest is not None and run.checkpoints == newest.checkpoints:
+            yield run
+
+
+def started_queries(context: Context, job: JobName, run: RunId) -> Iterator[QueryStarted]:
+    """The whole lines of the run's `queries.jsonl`; raises Corrupt (`run.queries`) for one that is none of the driver's."""
+    path = context.layout.run(job, run) / QUERIES_FILE
+    if not path.is_file():
+        return
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        try:
+            yield json_lines.query(line)
+        except (ValueError, KeyError, TypeError) as error:
+            raise Corrupt("run.queries", f"{path} has a line that no driver wrote: {line[:80]!r}", "Remove that line.") from error

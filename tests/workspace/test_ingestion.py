@@ -1,0 +1,91 @@
+"""Growing files into the catalog: torn, malformed and repeated lines."""
+
+from __future__ import annotations
+
+import json
+
+from pipelines.domain.runs import EVENTS_FILE, PROGRESS_FILE
+from pipelines.workspace import ingestion
+from pipelines.workspace.json_lines import progress
+from tests.workspace.conftest import House, progress_line
+
+
+def follow(house: House, run) -> None:
+    ingestion.follow(house.face.context, ingestion.of_run(house.face.context, run.job, run.id))
+
+
+def batches(house: House) -> list[int]:
+    return [row.batch for row in house.face.batches("a")]
+
+
+def test_new_lines_come_once(house: House) -> None:
+    run = house.ran("a")
+    house.progress(run, 1)
+    follow(house, run)
+    follow(house, run)
+    house.progress(run, 2)
+    follow(house, run)
+    assert batches(house) == [2, 1]
+    assert house.face.batches("a")[0].sources == progress(progress_line(2, "2026-11-20T09:00:00.000Z").encode())[1]
+
+
+def test_a_torn_last_line_waits_for_its_rest(house: House) -> None:
+    run = house.ran("a")
+    line = progress_line(1, "2026-11-20T09:00:00.000Z")
+    house.append(run, PROGRESS_FILE, line[:50])
+    follow(house, run)
+    assert batches(house) == []
+    house.append(run, PROGRESS_FILE, line[50:])
+    follow(house, run)
+    assert batches(house) == [1]
+
+
+def test_a_malformed_line_is_one_event_and_reading_goes_on(house: House) -> None:
+    run = house.ran("a")
+    house.append(run, PROGRESS_FILE, "not json\n[1]\n{}\n\n")
+    house.progress(run, 1)
+    follow(house, run)
+    follow(house, run)
+    assert batches(house) == [1]
+    wrong = [event for event in house.face.events("a") if event.kind == "file.malformed"]
+    assert len(wrong) == 4 and all(event.message.startswith("progress.jsonl, byte ") for event in wrong)
+
+
+def test_a_line_longer_than_a_chunk(house: House, monkeypatch) -> None:
+    monkeypatch.setattr(ingestion, "CHUNK_BYTES", 16)
+    run = house.ran("a")
+    for batch in range(5):
+        house.progress(run, batch)
+    follow(house, run)
+    assert batches(house) == [4, 3, 2, 1, 0]
+
+
+def test_what_the_driver_says_is_an_event_of_the_job(house: House) -> None:
+    run = house.ran("a")
+    house.append(run, EVENTS_FILE, json.dumps({"kind": "sink.mended", "message": "mended", "query": "counts", "at_ms": 5}) + "\n")
+    follow(house, run)
+    said = [event for event in house.face.events("a") if event.kind == "sink.mended"]
+    assert [(event.subject, event.message) for event in said] == [(run.id, "counts: mended")]
+
+
+def test_what_was_written_while_nobody_looked_is_there_after_opening(house: House) -> None:
+    run = house.ran("a")
+    house.progress(run, 1)
+    house.reopen()
+    house.progress(run, 2)
+    house.reopen()
+    assert batches(house) == [2, 1]
+
+
+def test_a_rebuilt_catalog_is_the_same(house: House) -> None:
+    run = house.ran("a")
+    for batch in range(4):
+        house.progress(run, batch)
+    follow(house, run)
+    before = (house.face.batches("a"), house.face.events(), house.face.job("a").runs[0].id, house.face.tree())
+    counts = house.face.rebuild_catalog()
+    assert (house.face.batches("a"), house.face.events(), house.face.job("a").runs[0].id, house.face.tree()) == before
+    assert counts["progress"] == 4 and counts["jobs"] == 1
+    house.progress(run, 4)
+    follow(house, run)
+    assert batches(house) == [4, 3, 2, 1, 0]
