@@ -100,7 +100,7 @@ def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch, url: str) -
     3. write the seal; get all on disk; check that everything is there with its size;
     4. record that it is intact, and where it came from;
     5. write the manifest, byte for byte as it was exported, which publishes;
-    6. take the maker's mark away.
+    6. take the process mark away.
     """
     head = source.head
     savepoint = head.manifest.id

@@ -92,7 +92,7 @@ def _folders(library: Storage) -> list[SavepointId]:
 
 
 def _published(library: Storage, savepoint: SavepointId) -> bool:
-    """Asked after the maker's mark was: publishing writes the manifest before that mark goes, so one of the two is always seen."""
+    """Asked after the process mark was: publishing writes the manifest before that mark goes, so one of the two is always seen."""
     try:
         library.read(layout.inside(savepoint, layout.MANIFEST))
     except NotFound:

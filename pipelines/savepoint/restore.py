@@ -88,11 +88,11 @@ def restore(
 
 
 def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.lives, open_target: Open = open_storage) -> tuple[str, ...]:
-    """Removes restores below `parent` (a folder of checkpoints) whose maker died; returns the folders that were removed.
+    """Removes restores below `parent` (a folder of checkpoints) whose process died; returns the folders that were removed.
 
-    One that was published stays, without the mark of its maker.
+    One that was published stays, without its process mark.
 
-    A bucket has no rename: there a maker that died while it published leaves a part under the final name too, with its mark.
+    A bucket has no rename: there a process that died while it published leaves a part under the final name too, with its mark.
     """
     storage = open_target(parent)
     dead = [name for name in folders.children(storage) if UNFINISHED in name and not _lives(storage, name, now_ms, lives)]
@@ -105,7 +105,7 @@ def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.l
 
 
 def _unmark(storage: Storage, now_ms: int, lives: process_marks.Lives) -> None:
-    """Takes the mark of a dead maker out of what it had published."""
+    """Takes the mark of a dead process out of what it had published."""
     for name in folders.children(storage):
         mark = None if UNFINISHED in name else process_marks.read(storage, paths.join(name, layout.MAKING))
         if mark is not None and not lives(mark, now_ms):
@@ -113,7 +113,7 @@ def _unmark(storage: Storage, now_ms: int, lives: process_marks.Lives) -> None:
 
 
 def _remove_marked(storage: Storage, name: str) -> None:
-    """Removes `name` if it has a maker's mark; the mark goes last, so that a removal which breaks off can be done again."""
+    """Removes `name` if it has a process mark; the mark goes last, so that a removal which breaks off can be done again."""
     mark = paths.join(name, layout.MAKING)
     if process_marks.read(storage, mark) is not None:
         storage.delete([entry.path for entry in storage.list(name) if entry.path != mark])
@@ -137,7 +137,7 @@ def _make(
     3. write what differs: a fork's query ids, paths of the checkpoint itself;
     4. flush all to disk, check that all is there with its size;
     5. give it its name, which publishes;
-    6. take the maker's mark away.
+    6. take the process mark away.
     """
     aside = f"{name}{UNFINISHED}{hashlib.sha256(target.checkpoints.encode()).hexdigest()[:12]}"
     files = targets.files(library, manifest, target, begun)

@@ -94,7 +94,7 @@ def _make(
     3. write what differs from Spark's files, and the code;
     4. flush the names to disk, check that everything is there with its size;
     5. write the manifest, which publishes;
-    6. take the maker's mark away.
+    6. take the process mark away.
     """
     parts = [part for query in gathered for part in query.parts]
     mark = layout.inside(naming.id, layout.MAKING)

@@ -28,14 +28,14 @@ sys.stdin.read()
 _WRITE_FOREVER = """
 import itertools, sys
 from pathlib import Path
-from pipelines.catalog import progress, tails
+from pipelines.catalog import file_positions, progress
 from pipelines.catalog.connection import open_catalog
 from tests.catalog.making import batch
 catalog = open_catalog(Path(sys.argv[1]))
 for n in itertools.count():
     with catalog.writing() as writer:
         progress.append(writer, [batch(n * 10 + i, n * 10 + i) for i in range(10)])
-        tails.advance(writer, {"progress.jsonl": n + 1})
+        file_positions.advance(writer, {"progress.jsonl": n + 1})
     print(n + 1, flush=True)
 """
 

@@ -202,7 +202,7 @@ def test_a_place_that_is_none_is_refused(catalog: Catalog) -> None:
         events.listed(reader, EventFilter(before="yesterday"))
 
 
-def test_tails(catalog: Catalog) -> None:
+def test_file_positions(catalog: Catalog) -> None:
     with catalog.writing() as writer:
         file_positions.advance(writer, {"jobs/a/p": 5, "jobs/ab/p": 6})
         file_positions.advance(writer, {"jobs/a/p": 9})

@@ -158,7 +158,7 @@ def test_others_start_and_clean_while_a_step_takes_long(verb: Verb, tmp_path: Pa
 
 @pytest.mark.parametrize("part", [0.1, 0.4, 0.8, 1.0])
 def test_a_process_really_killed(part: float, tmp_path: Path) -> None:
-    """The maker's own mark tells that it is gone."""
+    """The process mark tells that it is gone."""
     step = max(1, round(steps(tmp_path / "counted", take) * part))
     bench = golden.bench(tmp_path / "killed", SMALL)
     command = [sys.executable, "-m", "tests.savepoint.killed", str(bench.folder), str(step)]
