@@ -259,7 +259,7 @@ def test_a_write_that_loses_bytes_is_noticed(verb: Verb, form: str, tmp_path: Pa
 
 
 HARMLESS = {1}
-"""The lease of an export and the maker's mark of an import: no savepoint depends on either."""
+"""The lease of an export and the process mark of an import: no savepoint depends on either."""
 
 
 def intact(shelved: Storage) -> bool:
