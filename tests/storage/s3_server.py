@@ -62,7 +62,7 @@ class S3Server:
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients that are made from here on ask once."""
-    from pipelines.storage.s3_client import PATIENCE
+    from pipelines.storage.s3.client import PATIENCE
 
     monkeypatch.setitem(PATIENCE, "retries", {"mode": "standard", "total_max_attempts": 1})
     forget_clients(monkeypatch)
@@ -70,7 +70,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def forget_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     """fsspec keeps its clients, with the environment they were made in: those of this test are its own where that differs."""
-    from pipelines.storage.s3_client import Client
+    from pipelines.storage.s3.client import Client
 
     told = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(("AWS_", "FSSPEC_"))))
     monkeypatch.setattr(Client, "_cache", _CLIENTS.setdefault(told, {}))

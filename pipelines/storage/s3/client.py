@@ -25,27 +25,29 @@ PATIENCE: dict[str, Any] = {
 
 
 class Client(S3FileSystem):  # type: ignore[misc]  # s3fs has no types
-    """s3fs reads streams; all else is asked by `call`: s3fs would hand each request over to its one event loop, which takes longer."""
+    """s3fs reads streams; `api` does all else: s3fs would hand each request over to its one event loop, which takes longer."""
 
     retries = STREAM_TRIES
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._making = threading.Lock()
-        self._made: Any = None
+        self._api: Any = None
 
-    def call(self, method: str, **arguments: Any) -> Any:
-        """The answer of S3 to one request (`put_object`, …), by any thread. Raises botocore's errors."""
-        from s3fs.utils import ParamKwargsHelper
-
+    @property
+    def api(self) -> Any:
+        """botocore's client with the options of this file system, for any thread. Raises botocore's errors."""
         with self._making:
-            if self._made is None:
-                self._made = self._client()
-        allowed = ParamKwargsHelper(self._made).filter_dict(method, self.s3_additional_kwargs | self.req_kw)
-        return getattr(self._made, method)(**allowed, **arguments)
+            if self._api is None:
+                self._api = self._make()
+        return self._api
 
-    def _client(self) -> Any:
-        """botocore's client with the options of this file system."""
+    def named(self, full: str) -> dict[str, str]:
+        """The object `full` (`bucket/key`) as requests name it."""
+        bucket, key, _ = self.split_path(full)
+        return {"Bucket": bucket, "Key": key}
+
+    def _make(self) -> Any:
         from botocore import UNSIGNED
         from botocore.config import Config
         from botocore.session import Session
@@ -53,12 +55,18 @@ class Client(S3FileSystem):  # type: ignore[misc]  # s3fs has no types
         credentials = {"aws_access_key_id": self.key, "aws_secret_access_key": self.secret, "aws_session_token": self.token}
         options = ({} if self.anon else credentials) | {"endpoint_url": self.endpoint_url, "use_ssl": self.use_ssl}
         config = Config(**self.config_kwargs, **({"signature_version": UNSIGNED} if self.anon else {}))
-        made = Session(**self.kwargs).create_client("s3", config=config, **(options | self.client_kwargs))
-        made.meta.events.register("request-created.s3", _at_once)
-        return made
+        api = Session(**self.kwargs).create_client("s3", config=config, **(options | self.client_kwargs))
+        api.meta.events.register("provide-client-params.s3", self._with_options)
+        api.meta.events.register("request-created.s3", _at_once)
+        return api
+
+    def _with_options(self, params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any]:
+        """`params` of a request and those that the options say for every request that takes them (encryption, who pays)."""
+        options = self.s3_additional_kwargs | self.req_kw
+        return {name: value for name, value in options.items() if name in model.input_shape.members} | params
 
 
-def client() -> Client:
+def open_client() -> Client:
     """The client for what the environment says; how patient it is can be said there too (FSSPEC_S3_CONFIG_KWARGS)."""
     from fsspec.config import conf
 

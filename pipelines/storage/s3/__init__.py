@@ -1,0 +1,117 @@
+"""S3: copies made by the server, uploads in parallel and in parts, many objects deleted by one request."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from pipelines.domain.errors import Unavailable
+from pipelines.storage import copying, file_objects, parallel, paths
+from pipelines.storage.errors import typed_errors
+from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
+from pipelines.storage.remote import FsspecStorage
+from pipelines.storage.s3 import listing
+from pipelines.storage.s3.client import STREAMS, open_client
+from pipelines.storage.s3.transfers import PART_BYTES, Transfers, transferring
+
+SINGLE_COPY_BYTES = 5 * 1024**3
+"""The most that one `CopyObject` copies (S3), which takes the server as long whatever the size."""
+COPIED_PART_BYTES = 512 * 1024 * 1024
+"""Up to 10,000 of them: 5 TB, the largest object there is (S3)."""
+WRITTEN_PARTS_AT_ONCE = 4
+
+
+class S3Storage(FsspecStorage):
+    """`Storage` over `s3://bucket/prefix`."""
+
+    def __init__(self, url: str) -> None:
+        self._client = open_client()
+        super().__init__(url, self._client)
+
+    def read(self, path: str) -> bytes:
+        with typed_errors(path):
+            return bytes(self._client.api.get_object(**self._object(path))["Body"].read())
+
+    def write(self, path: str, data: bytes) -> None:
+        with typed_errors(path):
+            self._client.api.put_object(**self._object(path), Body=data)
+
+    def stream(self, path: str) -> BinaryIO:
+        with typed_errors(path):
+            return file_objects.guarded(self._client.open(self._at(path), "rb", block_size=PART_BYTES), path)
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        target = self._at(path)
+        with transferring(self._client, path, WRITTEN_PARTS_AT_ONCE) as uploads, uploads.writing(target, path) as file:
+            yield file_objects.unfinished(file, path)
+
+    def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
+        halt = parallel.Halt()
+        watched = halt.watched(advance)
+        if isinstance(source, S3Storage) and source.copies_to(self):
+            with transferring(self._client, self.url, STREAMS, SINGLE_COPY_BYTES, COPIED_PART_BYTES) as copies:
+                return parallel.each(lambda file: self._copy(source, file, watched, copies), files, STREAMS, halt)
+        with transferring(self._client, self.url, STREAMS) as uploads:
+            return parallel.each(lambda file: self._send(source, file, watched, uploads), files, STREAMS, halt)
+
+    def _send(self, source: Storage, file: Clone, advance: Advance, uploads: Transfers) -> How:
+        target = self._at(file.target)
+        with copying.opened(source, file.source) as stream:
+            uploads.send(stream, target, file.target, advance)
+        return How.COPY
+
+    def _copy(self, source: S3Storage, file: Clone, advance: Advance, copies: Transfers) -> How:
+        copies.copy(source._at(file.source), self._at(file.target), file.source, advance)
+        return How.SERVER_COPY
+
+    def list(self, folder: str = "") -> Iterator[Entry]:
+        for item in listing.objects(self._client, self._folder(folder), folder or self.url):
+            path = self._relative(item["Key"])
+            if path and not path.endswith("/") and not paths.is_temporary(path):
+                yield Entry(path, int(item["Size"]), int(item["LastModified"].timestamp() * 1000))
+
+    def children(self, folder: str = "") -> builtins.list[str]:
+        return listing.folders(self._client, self._folder(folder), folder or self.url)
+
+    def delete(self, paths_: Iterable[str]) -> None:
+        listing.delete(self._client, [self._at(path) for path in paths_], self.url)
+
+    def remove(self, folder: str) -> None:
+        """All below `folder`, what other tools put there to mark folders and unfinished uploads too."""
+        self._delete_all(folder, lambda key: True)
+        self._abort_all(folder)
+
+    def sweep(self, folder: str = "") -> int:
+        return self._delete_all(folder, paths.is_temporary) + self._abort_all(folder)
+
+    def _delete_all(self, folder: str, chosen: Callable[[str], bool]) -> int:
+        objects = listing.objects(self._client, self._folder(folder), folder or self.url)
+        full = [f"{self._bucket}/{item['Key']}" for item in objects if chosen(item["Key"])]
+        listing.delete(self._client, full, folder or self.url)
+        return len(full)
+
+    def _abort_all(self, folder: str) -> int:
+        """Ends uploads that nobody completed; an account that may not list them leaves them to the bucket's lifecycle."""
+        try:
+            return listing.abort_uploads(self._client, self._folder(folder), folder or self.url)
+        except Unavailable as error:
+            if error.code != "storage.denied":
+                raise
+            return 0
+
+    def _object(self, path: str) -> dict[str, str]:
+        return self._client.named(self._at(path))
+
+    @property
+    def _bucket(self) -> str:
+        return str(self._client.split_path(self._root)[0])
+
+    def _folder(self, folder: str) -> str:
+        """`bucket/a/b/` or, for all of a bucket, `bucket/`."""
+        return f"{self._at(folder) if folder else self._root}/"
+
+    def _relative(self, key: str) -> str:
+        return f"{self._bucket}/{key}"[len(self._root) + 1 :]
