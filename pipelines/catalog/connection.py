@@ -30,10 +30,6 @@ _SETTINGS: dict[str, Any] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
-_STORAGE_VERSION = "v1.5.0"
-_CATALOG_THREADS = 1
-"""Threads of one question to the catalog. Its answers take milliseconds, of which a second thread takes none away and costs a third
-more of a processor; the pages ask side by side."""
 
 
 class Catalog:
@@ -73,30 +69,19 @@ class Catalog:
             self._root.close()
 
 
-def open_catalog(path: Path, *, memory_limit: str = "1GB") -> Catalog:
-    """The catalog at `path`, made or migrated to today's schema.
+def connect(where: str, memory_limit: str, **settings: Any) -> DuckDBPyConnection:
+    """Opens DuckDB on the file `where` (`:memory:` for none), without extensions; the errors of the catalog where it cannot."""
+    import duckdb
 
-    Unavailable (`catalog.locked`) while another process has it open, Corrupt (`catalog.damaged`) for a file that is none,
-    Unsupported (`catalog.newer`) for one that a later Tidemark wrote.
-    """
-    from pipelines.catalog.migrations import migrate
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    root = _connect(str(path), memory_limit, storage_compatibility_version=_STORAGE_VERSION, threads=_CATALOG_THREADS)
-    catalog = Catalog(path, root)
-    try:
-        migrate(catalog)
-    except BaseException:
-        catalog.close()
-        raise
-    return catalog
+    with translated(where):
+        return duckdb.connect(where, config={**_SETTINGS, "memory_limit": memory_limit, **settings})
 
 
 @contextmanager
 def scratch(*, memory_limit: str = "1GB") -> Iterator[DuckDBPyConnection]:
     """A database in memory for one piece of work, apart from the catalog so that neither starves the other; spills to disk."""
     with tempfile.TemporaryDirectory(prefix="tidemark-compare-") as spill, translated("The comparison"):
-        connection = _connect(":memory:", memory_limit, temp_directory=spill)
+        connection = connect(":memory:", memory_limit, temp_directory=spill)
         try:
             connection.execute("SET TimeZone = 'UTC'")
             yield connection
@@ -108,7 +93,7 @@ def scratch(*, memory_limit: str = "1GB") -> Iterator[DuckDBPyConnection]:
 def sealed(files: Sequence[str], *, memory_limit: str = "512MB") -> Iterator[DuckDBPyConnection]:
     """A database in memory that can read `files` and nothing else: no other file, no network, no extension, no spilling, for good."""
     with translated("The question"):
-        connection = _connect(":memory:", memory_limit)
+        connection = connect(":memory:", memory_limit)
         try:
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET temp_directory = ''")
@@ -118,10 +103,3 @@ def sealed(files: Sequence[str], *, memory_limit: str = "512MB") -> Iterator[Duc
             yield connection
         finally:
             connection.close()
-
-
-def _connect(where: str, memory_limit: str, **settings: Any) -> DuckDBPyConnection:
-    import duckdb
-
-    with translated(where):
-        return duckdb.connect(where, config={**_SETTINGS, "memory_limit": memory_limit, **settings})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipelines.catalog.connection import Catalog, Reader, Writer, open_catalog
+from pipelines.catalog.connection import Catalog, Reader, Writer
 from pipelines.catalog.migrations import apply, steps, tables
+from pipelines.catalog.opening import open_catalog
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import Corrupt, Unsupported
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.catalog.connection import open_catalog
 from pipelines.catalog.file_positions import positions
+from pipelines.catalog.opening import open_catalog
 from pipelines.catalog.rebuild import reopen
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import random_id

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.catalog import events, jobs, progress, runs, savepoints, sizes, versions
-from pipelines.catalog.connection import Catalog, Writer, open_catalog
+from pipelines.catalog.connection import Catalog, Writer
+from pipelines.catalog.opening import open_catalog
 from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Event, Origin, QuerySeen, Run
 from pipelines.domain.runs import Exit, RunState

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.catalog import batches, health, jobs, operators, progress, runs, series, summaries
-from pipelines.catalog.connection import Catalog, open_catalog
+from pipelines.catalog.connection import Catalog
+from pipelines.catalog.opening import open_catalog
 from pipelines.catalog.outputs import compare
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.operators import OperatorProgress

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.catalog.connection import Catalog, open_catalog
+from pipelines.catalog.connection import Catalog
+from pipelines.catalog.opening import open_catalog
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import duckdb
 import pytest
 
 from pipelines.catalog import events, file_positions, jobs, progress, rebuild
-from pipelines.catalog.connection import Catalog, open_catalog
+from pipelines.catalog.connection import Catalog
+from pipelines.catalog.opening import open_catalog
 from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
 from pipelines.domain.jobs import Event
 from tests.catalog.making import batch, job
@@ -19,7 +20,7 @@ from tests.catalog.making import batch, job
 _HOLD = """
 import sys
 from pathlib import Path
-from pipelines.catalog.connection import open_catalog
+from pipelines.catalog.opening import open_catalog
 catalog = open_catalog(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.read()
@@ -29,7 +30,7 @@ _WRITE_FOREVER = """
 import itertools, sys
 from pathlib import Path
 from pipelines.catalog import file_positions, progress
-from pipelines.catalog.connection import open_catalog
+from pipelines.catalog.opening import open_catalog
 from tests.catalog.making import batch
 catalog = open_catalog(Path(sys.argv[1]))
 for n in itertools.count():

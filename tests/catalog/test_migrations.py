@@ -6,7 +6,8 @@ import duckdb
 import pytest
 
 from pipelines.catalog import migrations
-from pipelines.catalog.connection import Catalog, open_catalog
+from pipelines.catalog.connection import Catalog
+from pipelines.catalog.opening import open_catalog
 from pipelines.domain.errors import Unsupported
 
 

@@ -1,0 +1,30 @@
+"""Opening the catalog: its file is made or migrated before anybody reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipelines.catalog.connection import Catalog, connect
+from pipelines.catalog.migrations import migrate
+
+_STORAGE_VERSION = "v1.5.0"
+_THREADS = 1
+"""Threads of one question to the catalog. Its answers take milliseconds, of which a second thread takes none away and costs a third
+more of a processor; the pages ask side by side."""
+
+
+def open_catalog(path: Path, *, memory_limit: str = "1GB") -> Catalog:
+    """The catalog at `path`, made or migrated to today's schema.
+
+    Unavailable (`catalog.locked`) while another process has it open, Corrupt (`catalog.damaged`) for a file that is none,
+    Unsupported (`catalog.newer`) for one that a later Tidemark wrote.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    root = connect(str(path), memory_limit, storage_compatibility_version=_STORAGE_VERSION, threads=_THREADS)
+    catalog = Catalog(path, root)
+    try:
+        migrate(catalog)
+    except BaseException:
+        catalog.close()
+        raise
+    return catalog
