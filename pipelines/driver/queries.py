@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import QueryName, query_name
@@ -18,19 +17,10 @@ from pipelines.driver.listener import Listening
 from pipelines.driver.plans import Plans
 from pipelines.driver.query_names import ExpectedQueries
 from pipelines.driver.records import Records, say
-
-if TYPE_CHECKING:
-    from pipelines.driver.rehearsal import Rehearsal
+from pipelines.driver.rehearsal import Rehearsal
+from pipelines.driver.running import Running
 
 CHECKPOINT_CONF = "spark.sql.streaming.checkpointLocation"
-
-
-@dataclass(frozen=True)
-class Running:
-    """A query that started here; it may have ended since."""
-
-    name: QueryName
-    query: Any
 
 
 class Queries:

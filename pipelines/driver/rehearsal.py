@@ -18,6 +18,7 @@ from pipelines.domain.rehearsals import BATCH_WRITE, NO_DATA, RehearsedBatch, ba
 from pipelines.domain.runs import RunSpec
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.records import Records, say
+from pipelines.driver.running import Running
 from pipelines.driver.stopping import POLL_S, begin_no_trigger, stop_at_boundary
 
 CLEAN_SOURCE = "cleansource"
@@ -74,7 +75,7 @@ class Rehearsal:
         say(f"rehearsal: query {name} writes to {self._folder / name}, not to its own sink")
         return lambda: self._start(ours)
 
-    def begun(self, running: Any) -> None:
+    def begun(self, running: Running) -> None:
         """The query has started: from now on it has its patience for a first batch."""
         self._queries[running.name] = running.query
         self._begun[running.name].set()
@@ -111,7 +112,7 @@ class Rehearsal:
             aside.replace(path)
         self._written[name].set()
 
-    def _see_to(self, running: Any) -> None:
+    def _see_to(self, running: Running) -> None:
         """Waits for the first batch of one query and ends it; a batch that runs when the patience ends is waited for."""
         deadline = time.monotonic() + self._patience_s
         written = self._written[running.name]

@@ -7,12 +7,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pipelines.driver.records import say
-
-if TYPE_CHECKING:
-    from pipelines.driver.queries import Queries, Running
+from pipelines.driver.running import Running
 
 GRACE_VARIABLE = "TIDEMARK_STOP_GRACE_S"
 GRACE_S = 120.0
@@ -58,6 +56,17 @@ def _in_trigger(query: Any) -> bool:
     return bool(query._jsq.status().isTriggerActive())
 
 
+class Stoppable(Protocol):
+    """The queries that a stop ends."""
+
+    @property
+    def started(self) -> Sequence[Running]:
+        """In order of start; some may have ended."""
+
+    def close(self) -> None:
+        """Lets no further query start."""
+
+
 class Stop:
     """SIGTERM, and a query's failure, as one orderly end; it works in a thread of its own, beside the waiting script."""
 
@@ -65,13 +74,13 @@ class Stop:
         self.requested = False
         self._grace_s = grace_s
         self._on_kill = on_kill
-        self._queries: Queries | None = None
+        self._queries: Stoppable | None = None
         self._script_over = threading.Event()
         self._lock = threading.RLock()
         """Held by the main thread too, whose signal handler may come in while it holds it."""
         self._thread: threading.Thread | None = None
 
-    def listen(self, queries: Queries) -> None:
+    def listen(self, queries: Stoppable) -> None:
         """Takes SIGTERM over, in the main thread."""
         self._queries = queries
         signal.signal(signal.SIGTERM, self._on_sigterm)

@@ -1,0 +1,17 @@
+"""A streaming query that has started in this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.domain.ids import QueryName
+
+
+@dataclass(frozen=True)
+class Running:
+    """A query that started here; it may have ended since."""
+
+    name: QueryName
+    query: Any
+    """PySpark's `StreamingQuery`."""
