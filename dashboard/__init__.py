@@ -1,0 +1,1 @@
+"""The server, which assembles the parts, and its Streamlit pages. Nothing else imports this package."""

@@ -24,7 +24,7 @@ def main(arguments: "list[str]") -> int:
 
 
 def command_line() -> argparse.ArgumentParser:
-    """What the command takes."""
+    """The parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python3 -m dashboard",
         description="Serves Tidemark: watch Spark streaming jobs, take savepoints, fork them, compare. "

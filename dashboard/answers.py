@@ -31,7 +31,7 @@ class Answers:
         self._turn = threading.Lock()
 
     def given(self, question: Hashable, ask: Callable[[], T], now_ms: float, age_ms: float) -> T:
-        """The answer from the last `age_ms`, else what `ask` says now; an error is nobody's answer but the asker's."""
+        """The answer of the last `age_ms`, else what `ask` returns now. An error goes to the caller alone and is not kept."""
         slot = self._slot(question)
         with slot.turn:
             if now_ms - slot.at_ms > age_ms:
@@ -39,8 +39,8 @@ class Answers:
             return cast(T, slot.answer)
 
     def soon(self, question: Hashable, ask: Callable[[], T], now_ms: float, age_ms: float, wait_s: float) -> T | None:
-        """As `given`, but for what may take long: nobody waits for it longer than `wait_s`, and that only while it is begun. Until it is
-        there the former answer stands, None where there was none. Raises what `ask` raised, to one of those who look."""
+        """As `given`, for slow answers: a call that starts `ask` waits at most `wait_s`, all others not at all. Returns the former answer
+        until the new one is there, None where there is none. Raises an error of `ask` in the first call after it."""
         slot = self._slot(question)
         with slot.turn:
             first = slot.asking is None and now_ms - slot.at_ms > age_ms
@@ -66,7 +66,7 @@ class Answers:
 
 
 def beside(ask: Callable[[], T]) -> Future[T]:
-    """What `ask` will have said, in a thread of its own that nobody waits for when the server ends."""
+    """Runs `ask` in a daemon thread, which does not delay the end of the server; returns its future."""
     answer: Future[T] = Future()
 
     def work() -> None:

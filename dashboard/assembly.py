@@ -1,4 +1,4 @@
-"""Where the parts are put together: the workspace, its supervisor, REST, and the pages' hold on them, open for as long as a server runs."""
+"""Opens the workspace, its supervisor, REST and the pages' session together, for as long as a server runs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from dashboard import session
 from dashboard.guard import LOOPBACK
 from pipelines.domain.errors import Unavailable, Unsupported
 from pipelines.domain.events import COMMAND, PAGE, SUPERVISOR
+from pipelines.verbs.face import do
+from pipelines.verbs.system import StartExample
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_WORKSPACE = ROOT / "data" / "workspace"
@@ -24,7 +26,7 @@ DEFAULT_WORKSPACE = ROOT / "data" / "workspace"
 
 @dataclass(frozen=True)
 class Settings:
-    """What a server is started with."""
+    """The settings of a server."""
 
     workspace: Path
     url: str
@@ -60,7 +62,7 @@ def assembled(settings: Settings, api: Api) -> Iterator[None]:
             session.open_with(workspace.acting(PAGE))
             with announced(settings):
                 if settings.example:
-                    workspace.acting(COMMAND).start_example()
+                    do(workspace.acting(COMMAND), StartExample())
                 yield
         finally:
             session.open_with(None)
@@ -72,14 +74,14 @@ def assembled(settings: Settings, api: Api) -> Iterator[None]:
 
 @contextmanager
 def announced(settings: Settings) -> Iterator[None]:
-    """Says in the workspace where its server is (`server.json`), for the command line; takes it back at the end."""
+    """Writes the server's address to `server.json` in the workspace, for the command line; removes the file at the end."""
     import psutil
 
     from pipelines.storage.layout import Layout
 
     path = Layout(settings.workspace).server_file
-    said = {"url": settings.url, "pid": os.getpid(), "started": psutil.Process().create_time()}
-    _write_whole(path, said)
+    document = {"url": settings.url, "pid": os.getpid(), "started": psutil.Process().create_time()}
+    _write_whole(path, document)
     try:
         yield
     finally:

@@ -16,12 +16,12 @@ def page_begins() -> None:
 
 
 def is_open() -> bool:
-    """Whether somebody has a dialog before them."""
+    """Whether a dialog is open."""
     return bool(st.session_state.get(_OPEN, False))
 
 
 def dialog(title: str, *, width: Literal["small", "medium", "large"] = "small") -> Callable[[Callable[[], None]], Callable[[], None]]:
-    """`st.dialog`, remembered as long as it is open; the page is drawn anew when it is put away."""
+    """`st.dialog` that is remembered while it is open; the page is drawn again when it is closed."""
 
     def opening(draw: Callable[[], None]) -> Callable[[], None]:
         shown: Any = st.dialog(title, width=width, on_dismiss=page_begins)(draw)

@@ -37,18 +37,18 @@ async def serve_download(request: Request) -> Response:
     """The file; 404 for another kind of file, 400 for what is no table."""
     kind = request.path_params["kind"]
     if kind not in WRITERS:
-        return PlainTextResponse(f"a download is {' or '.join(WRITERS)}", status_code=404)
+        return PlainTextResponse(f"the format must be {' or '.join(WRITERS)}", status_code=404)
     write, media_type = WRITERS[kind]
     try:
         columns = columns_of(await request.json())
     except (KeyError, TypeError, ValueError) as error:
-        return PlainTextResponse(f"this is no table: {error!r}", status_code=400)
+        return PlainTextResponse(f"not a table: {error!r}", status_code=400)
     return Response(await run_in_threadpool(write, columns), media_type=media_type, headers={"Cache-Control": "no-store"})
 
 
-def columns_of(said: Mapping[str, Any]) -> list[Column]:
-    """What the browser says as columns; ValueError where a row has another number of cells."""
-    heads, rows = said["columns"], said["rows"]
+def columns_of(table: Mapping[str, Any]) -> list[Column]:
+    """The browser's table as columns; ValueError where a row has another number of cells."""
+    heads, rows = table["columns"], table["rows"]
     by_column = list(zip(*rows, strict=True)) if rows else [()] * len(heads)
     return [_column(head["name"], head.get("unit", ""), values) for head, values in zip(heads, by_column, strict=True)]
 
@@ -74,8 +74,8 @@ def _frame_column(name: str, values: pd.Series[Any]) -> Column:
     if isinstance(values.dtype, pd.DatetimeTZDtype):
         moments = [None if pd.isna(at) else at.to_pydatetime().astimezone(UTC) for at in values]
         return Column(f"{name} (UTC)", moments, times=True)
-    said = [", ".join(map(str, value)) if isinstance(value, list) else None if pd.isna(value) else value for value in values.tolist()]
-    return _column(name, "", said)
+    cells = [", ".join(map(str, value)) if isinstance(value, list) else None if pd.isna(value) else value for value in values.tolist()]
+    return _column(name, "", cells)
 
 
 def as_csv(columns: Sequence[Column]) -> bytes:

@@ -35,7 +35,7 @@ Say = Callable[[str], None]
 
 
 class Need(enum.Enum):
-    """What has to be done to have the environment."""
+    """The work that an environment needs."""
 
     NOTHING = enum.auto()
     INSTALL = enum.auto()
@@ -44,7 +44,7 @@ class Need(enum.Enum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What an environment must have been made for; the folder counts because its scripts carry its path."""
+    """The Python, requirements and folder that an environment must be made for; the folder counts because its scripts carry its path."""
 
     python: str
     requirements: str
@@ -55,13 +55,13 @@ class Wanted:
 
 
 def wanted(venv: Path, requirements: Path) -> Wanted:
-    """What this Python wants `venv` to be."""
+    """The `Wanted` of this Python for `venv`."""
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
     return Wanted(f"{sys.version_info[0]}.{sys.version_info[1]}", digest, str(venv))
 
 
 def need(venv: Path, want: Wanted) -> Need:
-    """What the files in `venv` say has to be done."""
+    """The work that `venv` needs, judged by its files."""
     if not (venv / "bin" / "python").exists() or (venv / UNFINISHED).exists() or _made_by(venv) != want.python:
         return Need.CREATE
     stamp = _stamp(venv)
@@ -162,7 +162,7 @@ def _made_by(venv: Path) -> str:
 
 
 def _stamp(venv: Path) -> dict[str, str]:
-    """What `venv` was made ready for; nothing if it was not, or the stamp was cut short."""
+    """The stamp of `venv`: Python, requirements, folder; empty if there is none, or it was cut short."""
     try:
         stamp = json.loads((venv / STAMP).read_text())
     except (FileNotFoundError, json.JSONDecodeError):

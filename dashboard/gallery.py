@@ -32,10 +32,10 @@ class Script:
     def title(self) -> str:
         """The first paragraph of its docstring; empty where it has none, or cannot be read."""
         try:
-            said = ast.get_docstring(ast.parse(self.code)) or ""
+            docstring = ast.get_docstring(ast.parse(self.code)) or ""
         except SyntaxError:
             return ""
-        return " ".join(said.split("\n\n")[0].split())
+        return " ".join(docstring.split("\n\n")[0].split())
 
 
 def names() -> list[str]:

@@ -34,7 +34,7 @@ class Narration:
         self.seen = 0
 
     def __call__(self, line: str) -> str | None:
-        """What to say about one line of pip's, if anything."""
+        """The line to print for a line of pip's; None for most."""
         if match := COLLECTING.match(line) or HAD.match(line):
             self.seen += 1
             return f"{self.seen}/{self.requirements} {match[1]}"
@@ -75,8 +75,8 @@ def install(python: Path, requirements: Path, say: Callable[[str], None], log: P
     shutil.rmtree(scratch)
     if pip.returncode:
         hint = "Is there a network? pip obeys its own settings (proxy, index). Start again when it is mended."
-        said = f"pip could not install {requirements.name} (exit code {pip.returncode}):\n\n{''.join(last_words)}"
-        raise SetupFailed(f"{said}\n{hint}\nAll of its output: {log}")
+        message = f"pip could not install {requirements.name} (exit code {pip.returncode}):\n\n{''.join(last_words)}"
+        raise SetupFailed(f"{message}\n{hint}\nAll of its output: {log}")
 
 
 def _lines(pip: subprocess.Popen[str], say: Callable[[str], None], condense: Callable[[str], str | None]) -> Iterator[str]:

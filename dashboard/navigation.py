@@ -1,4 +1,4 @@
-"""Which pages there are, and how to get from one to another: by name, with what the other page shall select."""
+"""The pages, and the ways from one to another: by name, with the selection of the other page."""
 
 from __future__ import annotations
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dashboard import formats
+from pipelines.words import formats
 
 BEGINNING = "the beginning"
 
 
 def words(text: str) -> str:
-    """`file log 9`, `clicks: 57 in 2 partitions`, `1,052`; what nobody knows stays as Spark wrote it."""
+    """An offset in words: `file log 9`, `clicks: 57 in 2 partitions`, `1,052`; an unknown shape stays as Spark wrote it."""
     if not text:
         return BEGINNING
     offset = _parsed(text)

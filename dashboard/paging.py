@@ -61,7 +61,7 @@ def read_order(text: str, columns: Mapping[str, object]) -> Order | None:
 
 
 def ordered(items: Sequence[T], key: Key[T], *, down: bool) -> list[T]:
-    """By `key`; what has none stands last, whichever way."""
+    """`items` sorted by `key`; those whose key is None are last in either direction."""
     known = [(value, item) for item in items if (value := key(item)) is not None]
     known.sort(key=lambda pair: pair[0], reverse=down)
     return [item for _, item in known] + [item for item in items if key(item) is None]
@@ -70,8 +70,8 @@ def ordered(items: Sequence[T], key: Key[T], *, down: bool) -> list[T]:
 def cut(items: Sequence[T], page: str, order: Order | None = None) -> Cut[T]:
     """That page of `items`; the last one where there are fewer, the first where it is no number."""
     last = max(1, math.ceil(len(items) / ROWS))
-    wanted = min(max(int(page), 1), last) if page.isdecimal() else 1
-    first = (wanted - 1) * ROWS
+    number = min(max(int(page), 1), last) if page.isdecimal() else 1
+    first = (number - 1) * ROWS
     return Cut(items[first : first + ROWS], first, len(items), order)
 
 

@@ -103,7 +103,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def url_of(host: str, port: int) -> str:
-    """What people type into the browser."""
+    """The URL to open in a browser."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

@@ -7,8 +7,9 @@ into this module when it starts. The page scripts themselves live elsewhere, so 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from datetime import UTC, tzinfo
+from functools import partial
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -19,13 +20,16 @@ from dashboard.answers import Answers
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.space import SavepointSpace, Space
-from pipelines.workspace.face import Face
+from pipelines.verbs.face import Face
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.system import ShowSpace
+from pipelines.verbs.verb import Question
 
 SPACE_AGE_MS = 15_000
 SPACE_WAIT_S = 0.4
 """Longer than almost all workspaces need, shorter than what looks like a stop."""
 SHARED_AGE_MS = 1_000
-T = TypeVar("T")
+A = TypeVar("A")
 _BEGAN = "page_began_ms"
 _workspace: Face | None = None
 _answers = Answers()
@@ -50,24 +54,25 @@ def workspace() -> Face:
 
 
 def space() -> Space | None:
-    """What the savepoints take on disk, as of the last seconds; None while that is measured: every file is looked at for it, so all
-    browsers share one answer, and none waits for long. Asked anew where a savepoint came or went."""
-    known = frozenset(one.id for one in shared("savepoints", workspace().savepoints))
-    return _answers.soon(("space", known), workspace().space, now_ms(), SPACE_AGE_MS, SPACE_WAIT_S)
+    """Disk space of all savepoints, at most `SPACE_AGE_MS` old and measured anew when a savepoint is added or removed. None while the first
+    measurement runs: it reads the metadata of every file, so all browsers share it and no page waits longer than `SPACE_WAIT_S`."""
+    known = frozenset(savepoint.id for savepoint in shared(ListSavepoints()))
+    return _answers.soon((ShowSpace(), known), partial(workspace().ask, ShowSpace()), now_ms(), SPACE_AGE_MS, SPACE_WAIT_S)
 
 
 def spaces() -> Mapping[SavepointId, SavepointSpace]:
-    """What each of the savepoints takes; empty while that is measured."""
-    found = space()
-    return {one.savepoint: one for one in found.savepoints} if found else {}
+    """Disk space of each savepoint; empty while that is measured."""
+    usage = space()
+    return {entry.savepoint: entry for entry in usage.savepoints} if usage else {}
 
 
-def shared(name: str, ask: Callable[[], T], *about: Hashable, age_ms: float = 0) -> T:
-    """What `ask` answers of `about`: to a page that refreshes itself as of the last second, so that all browsers share one answer;
-    to one that somebody opened, or did something on, not from before that. With `age_ms` that old answers do for everybody."""
+def shared(question: Question[A], *, by: Hashable = None, age_ms: float = 0) -> A:
+    """The answer to `question`, shared by all browsers that ask the same. A fragment that refreshes itself takes one of the last second; a
+    whole run of a page takes none from before it began. `age_ms` allows older answers in both cases. `by` is the key to share by where
+    the question contains the time."""
     now = now_ms()
     fresh = SHARED_AGE_MS if refreshing() else now - st.session_state.get(_BEGAN, now)
-    return _answers.given((name, *about), ask, now, max(fresh, age_ms))
+    return _answers.given(by or question, partial(workspace().ask, question), now, max(fresh, age_ms))
 
 
 def page_begins() -> None:
@@ -76,7 +81,7 @@ def page_begins() -> None:
 
 
 def refreshing() -> bool:
-    """Whether this run is one of a part that refreshes itself."""
+    """Whether this run is of a fragment that refreshes itself, not of the whole page."""
     context = get_script_run_ctx()
     return context is not None and bool(context.fragment_ids_this_run)
 
@@ -98,7 +103,7 @@ def zone() -> tzinfo:
 
 
 def selected(name: str, default: str = "") -> str:
-    """What the address selects (`?job=…`), so that a pasted link shows the same."""
+    """The value of `name` in the address (`?job=…`), so that a pasted link shows the same."""
     return str(st.query_params.get(name, default))
 
 

@@ -1,13 +1,13 @@
-"""How far a savepoint is trusted, as badges: each level with when it was reached, or that damage was found. Pure."""
+"""The trust in a savepoint as badges: each level with the time when it was reached, or the damage. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dashboard import formats
 from dashboard.widgets import Tone, chip
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust, Verification
+from pipelines.words import formats
 
 DAMAGED = "damaged"
 LEVELS: Mapping[str, tuple[str, Tone]] = {
@@ -44,7 +44,7 @@ def level_of(savepoint: Savepoint) -> str:
 
 
 def reached(savepoint: Savepoint) -> Mapping[Trust, int]:
-    """Each level with when it was reached; one just taken is complete from its beginning on."""
+    """Each level with the time when it was reached; a savepoint is complete from its creation on."""
     if savepoint.damaged_files:
         return {}
     return {Trust.COMPLETE: savepoint.created_ms, **savepoint.levels}
@@ -57,7 +57,10 @@ def badges(savepoint: Savepoint, now_ms: float) -> str:
         checked = f", found {formats.ago(savepoint.verified_ms, now_ms)}" if savepoint.verified_ms else ""
         return chip(DAMAGED, "red", dot=True, hint=f"{files}{checked}; it is not restored")
     known = reached(savepoint)
-    return f'<span class="tm-levels" role="group" aria-label="Trust">{"".join(_badge(one, known.get(one), now_ms) for one in Trust)}</span>'
+    return (
+        '<span class="tm-levels" role="group" aria-label="Trust">'
+        f"{''.join(_badge(level, known.get(level), now_ms) for level in Trust)}</span>"
+    )
 
 
 def _badge(level: Trust, at_ms: int | None, now_ms: float) -> str:
@@ -69,13 +72,21 @@ def _badge(level: Trust, at_ms: int | None, now_ms: float) -> str:
     return f'<span class="tm-chip {tone}" title="{hint}"><span class="tm-check"></span>{level}<span class="tm-ago">{ago}</span></span>'
 
 
-def said(found: Verification) -> tuple[str, str, Tone]:
-    """What a verification came to: a title, a sentence, a tone."""
-    read = f"{formats.plural(found.files, 'file')}, {formats.size(found.bytes)}."
-    if found.damages:
-        return f"{formats.plural(len(found.damages), 'file')} not as they should be", "It is not restored as long as they are.", "red"
-    if found.reached is not found.asked:
-        why = found.proof.note if found.proof and found.proof.note else "Nothing is damaged, but the level was not reached."
-        return f"Not {found.asked}: {found.reached or 'no level'} was reached", why, "orange"
-    sealed = " Its checksums were computed just now, for the next time." if found.sealed_ms == found.at_ms else ""
-    return f"Verified: {found.reached}", f"{read}{sealed}", "green"
+def verdict(verification: Verification) -> tuple[str, str, Tone]:
+    """The outcome of a verification: a title, a sentence, a tone."""
+    read = f"{formats.plural(verification.files, 'file')}, {formats.size(verification.bytes)}."
+    if verification.damages:
+        return (
+            f"{formats.plural(len(verification.damages), 'file')} not as they should be",
+            "It is not restored as long as they are.",
+            "red",
+        )
+    if verification.reached is not verification.asked:
+        why = (
+            verification.proof.note
+            if verification.proof and verification.proof.note
+            else "Nothing is damaged, but the level was not reached."
+        )
+        return f"Not {verification.asked}: {verification.reached or 'no level'} was reached", why, "orange"
+    sealed = " Its checksums were computed just now, for the next time." if verification.sealed_ms == verification.at_ms else ""
+    return f"Verified: {verification.reached}", f"{read}{sealed}", "green"

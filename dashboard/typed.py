@@ -9,9 +9,9 @@ from collections.abc import Collection
 from pipelines.domain.errors import Invalid
 
 
-def free_name(wanted: str, taken: Collection[str], suffix: str = "") -> str:
-    """`wanted`, with the suffix or a number after it where that is taken."""
-    base = f"{wanted}_{suffix}" if suffix else wanted
+def free_name(name: str, taken: Collection[str], suffix: str = "") -> str:
+    """`name`, with the suffix or a number after it where that is taken."""
+    base = f"{name}_{suffix}" if suffix else name
     numbered = (f"{base}_{number}" for number in range(2, len(taken) + 3))
     return base if base not in taken else next(name for name in numbered if name not in taken)
 
@@ -29,7 +29,7 @@ _QUERY = re.compile(r"""\.queryName\(\s*(["'])(?P<name>[^"'\n]+)\1\s*\)""")
 
 def query_names(code: str) -> tuple[str, ...]:
     """Names that `code` gives its streaming queries as plain text, in order: a hint only, for the driver sees what really starts."""
-    return tuple(dict.fromkeys(found["name"] for found in _QUERY.finditer(code)))
+    return tuple(dict.fromkeys(match["name"] for match in _QUERY.finditer(code)))
 
 
 def names(text: str) -> tuple[str, ...]:

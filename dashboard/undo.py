@@ -26,7 +26,7 @@ Undo = Callable[[], str]
 
 @dataclass(frozen=True)
 class Notice:
-    """What is said until a moment (epoch ms; None: until it is put away), and what its button does."""
+    """A notice with the button that undoes; shown until `until_ms` (epoch ms; None: until it is closed)."""
 
     words: str
     until_ms: float | None
@@ -44,12 +44,12 @@ def offer(words: str, undo: Undo, *, action: str = "Undo") -> None:
 
 
 def say(words: str) -> None:
-    """Says what was done, where there is no way back."""
+    """Shows what was done, where it cannot be undone."""
     _say(Notice(words, session.now_ms() + OFFERED_MS))
 
 
 def refuse(error: TidemarkError) -> None:
-    """Says what could not be done."""
+    """Shows an error until it is closed."""
     _say(Notice(error.message, None, refusal=error))
 
 
@@ -63,7 +63,7 @@ def _say(notice: Notice) -> None:
 
 
 def draw() -> None:
-    """The notice, as long as there is one; drawn by what stands around every page, which is drawn anew where something was taken back."""
+    """The notice, if there is one. It is drawn by the frame of every page; after an undo the whole page is drawn again."""
     if st.session_state.pop(_TAKEN_BACK, False) and session.refreshing():
         st.rerun()
     notice = st.session_state.get(_NOTICE)
@@ -71,7 +71,7 @@ def draw() -> None:
         put_away()
         return
     with st.container(horizontal=True, vertical_alignment="center", wrap=False, gap="small", key="undo_notice"):
-        st.html(_said(notice), width="stretch")
+        st.html(_html(notice), width="stretch")
         if notice.undo:
             st.button(notice.action, icon=_icon(notice), key="undo", on_click=_clicked, args=(notice.undo,))
         st.button("", icon=":material/close:", type="tertiary", key="undo_away", help="Put away", on_click=put_away)
@@ -92,14 +92,14 @@ def _icon(notice: Notice) -> str:
 
 
 def take_back(undo: Undo) -> None:
-    """Does it, and says what came of it."""
+    """Runs `undo` and shows its outcome."""
     try:
         _say(Notice(undo(), session.now_ms() + SAID_MS))
     except TidemarkError as error:
         refuse(error)
 
 
-def _said(notice: Notice) -> str:
+def _html(notice: Notice) -> str:
     error = notice.refusal
     if error is None:
         return f'<div class="tm-undo" role="status" data-testid="undo">{escape(notice.words)}</div>'

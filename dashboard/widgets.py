@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 import streamlit as st
 
-from dashboard import formats
 from dashboard.dialogs import dialog
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.runs import RunState
+from pipelines.words import formats
 
 Tone = Literal["gray", "blue", "green", "orange", "red"]
 
@@ -134,7 +134,7 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
 
 @contextmanager
 def empty_state(title: str, sentence: str, *, key: str) -> Iterator[None]:
-    """What a page shows before there is anything: a sentence on what this is; inside, the one next step (a button, a command)."""
+    """The box of a page without data: a sentence on what this is; inside, the one next step (a button, a command)."""
     with st.container(border=True, key=f"empty_{key}", horizontal_alignment="center"):
         st.html(f'<div class="tm-empty"><div class="tm-icon"></div><h3>{escape(title)}</h3><p>{escape(sentence)}</p></div>')
         yield
@@ -154,7 +154,7 @@ def _with_code(text: str) -> str:
 
 
 def error_box(error: TidemarkError) -> None:
-    """What happened, its stable code, and what to do."""
+    """The message of an error, its stable code, and its hint."""
     message_box(error.message, error.hint, tag=error.code)
 
 
@@ -193,8 +193,8 @@ def _close(menu: str) -> None:
 
 
 def draw_again(changed: bool, *buttons: str) -> None:
-    """Draws the page anew where what was typed changed it; not yet where one of `buttons` (keys), to be looked at further down, was
-    pressed with the last letter: to draw again would forget that."""
+    """Draws the page again where what was typed changed it, unless one of `buttons` (keys), which are read further down, was pressed
+    together with the last letter: a rerun would lose the click."""
     if changed and not any(st.session_state.get(key) for key in buttons):
         st.rerun()
 

@@ -1,4 +1,4 @@
-"""`python3 -m tests [quick] [pytest's arguments]`: prepares the environment, then checks everything that is written here.
+"""`python3 -m tests [quick | changed [BASE]] [pytest's arguments]`: prepares the environment, then checks everything that is written here.
 
 Up to the version check everything here must be valid in much older Pythons, so that they can say what is wrong.
 """
@@ -8,18 +8,21 @@ import sys
 import time
 
 QUICK = "not spark and not browser and not bench"
-WORKERS = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
-"""One worker a core, each with its own Spark and browser; a file's tests share what they set up, so they stay together."""
+WORKERS = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
+"""One worker a core, each with its own Spark and browser; a file's tests share what they set up, so they stay together. The longest
+files come first (`tests/running`)."""
+FEW = 4
+"""So many files are done sooner than a second worker has started."""
 
 
 def stages(arguments: "list[str]") -> "dict[str, list[str]]":
     """Each stage's name and what it runs, pytest last so that the output closes with its summary.
 
-    Tests that are named run in one process.
+    A few tests that are named run in one process.
     """
     if arguments[:1] == ["quick"]:
         arguments = ["-m", QUICK, *arguments[1:]]
-    if not any(argument.startswith("tests") for argument in arguments):
+    if not 0 < sum(argument.startswith("tests") for argument in arguments) <= FEW:
         arguments = [*WORKERS, *arguments]
     return {
         "ruff check": ["-m", "ruff", "check", "--no-cache", "--output-format", "concise", "."],
@@ -38,10 +41,27 @@ def main(arguments: "list[str]") -> int:
     from dashboard import environment
 
     environment.run("tests", arguments)
+    if arguments[:1] == ["changed"]:
+        arguments = of_changes(arguments[1:])
     failed = [name for name, command in stages(arguments).items() if not passes(name, command, environment.ROOT)]
     if failed:
         print("\nFailed: " + ", ".join(failed), file=sys.stderr)
     return 1 if failed else 0
+
+
+def of_changes(arguments: "list[str]") -> "list[str]":
+    """The tests of what differs from a commit, and pytest's arguments; an option is no commit."""
+    from tests.running import changed
+
+    named = [argument for argument in arguments[:1] if not argument.startswith("-")]
+    try:
+        tests = changed.choose(named[0] if named else None)
+    except changed.NoBase as error:
+        sys.exit(str(error))
+    if not tests:
+        sys.exit("Nothing has changed.")
+    print("{} files of tests concern what has changed:\n  {}".format(len(tests), "\n  ".join(tests)), file=sys.stderr, flush=True)
+    return [*tests, *arguments[len(named) :]]
 
 
 def passes(name: str, command: "list[str]", root) -> bool:

@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from tests import java
+from tests.running import budgets
 from tests.storage import s3_server as s3_server_
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NO_BROWSER = "needs Chromium, and there is none in PATH; to get it: apt-get install chromium (Debian), dnf install chromium (Fedora)"
+BY_HAND = ("bench", "long")
+"""Marks that are also folders."""
 
 
 def in_ci() -> bool:
@@ -31,13 +34,22 @@ def browser() -> str | None:
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    budgets.register(config)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Benchmarks run only when they are asked for, by `-m bench` or by their folder."""
-    if "bench" in config.option.markexpr or any("bench" in Path(argument.partition("::")[0]).parts for argument in config.args):
-        return
-    benches = [item for item in items if item.get_closest_marker("bench")]
-    config.hook.pytest_deselected(items=benches)
-    items[:] = [item for item in items if item not in benches]
+    """What is run by hand (benchmarks, long tests) runs only when it is asked for; several workers begin with the longest files."""
+    by_hand = [item for item in items for mark in BY_HAND if item.get_closest_marker(mark) and not _is_asked_for(config, mark)]
+    config.hook.pytest_deselected(items=by_hand)
+    items[:] = [item for item in items if item not in by_hand]
+    if hasattr(config, "workerinput"):
+        items[:] = budgets.longest_first(items, budgets.read().seconds)
+
+
+def _is_asked_for(config: pytest.Config, mark: str) -> bool:
+    """By its mark, or by its folder."""
+    return mark in config.option.markexpr or any(mark in Path(argument.partition("::")[0]).parts for argument in config.args)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

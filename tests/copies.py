@@ -3,63 +3,70 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
-from pipelines.domain.errors import Conflict
-from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import ForkRequest, ResumeRequest, TakeRequest
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Begun, Change
 from tests import samples
 from tests.faces import FakeFace
 
-T = TypeVar("T")
 PIECE_S = 0.1
 PART = 100
 """A hundredth is copied with each piece, up to seven tenths."""
 
 
 class Copies:
-    """Takes the place of the face's own verbs."""
+    """Takes the place of the face's `begin` and `answer`."""
 
     def __init__(self, face: FakeFace) -> None:
         self._face = face
         self._ended = threading.Event()
-        self.begun = threading.Event()
-        """Set as soon as an operation is under way."""
-        take, fork, resume = face.take, face.fork, face.resume
+        self._answers: dict[str, Any] = {}
+        self._begin, self._answer = face.begin, face.answer
+        vars(face).update(begin=self.begin, answer=self.answer)
 
-        def taking(job: str, request: TakeRequest) -> object:
-            return take(job, request) if request.dry_run else self._copied("take", job, "", lambda: take(job, request))
+    def begin(self, change: Change[Any, Any]) -> Begun[Any]:
+        """As the face does, but what is copied only begins."""
+        if not _copies(change):
+            return self._begin(change)
+        works = change.works_as(self._face.plan(change))
+        assert works is not None
+        going = self._face._keep(samples.begun(self._face._id("op"), works.kind, works.job, works.subject))
+        threading.Thread(target=self._copied, args=(change, going), daemon=True).start()
+        return Begun(change, going)
 
-        def forking(savepoint: str, request: ForkRequest) -> object:
-            begin = lambda: fork(savepoint, request)  # noqa: E731
-            return begin() if request.dry_run else self._copied("fork", request.name, savepoint, begin)
-
-        def resuming(job: str, request: ResumeRequest) -> object:
-            begin = lambda: resume(job, request)  # noqa: E731
-            copies = request.from_savepoint and not request.dry_run
-            return self._copied("resume", job, request.from_savepoint, begin) if copies else begin()
-
-        vars(face).update(take=taking, fork=forking, resume=resuming)
+    def answer(self, begun: Begun[Any]) -> Any:
+        """What came of it, once it has ended."""
+        if begun.operation is None or begun.operation.id not in self._answers:
+            return self._answer(begun)
+        return self._answers[sound(self._face.operations_by_id[begun.operation.id]).id]
 
     def finish(self) -> None:
         """All of it is copied."""
         self._ended.set()
 
-    def _copied(self, kind: str, job: str, subject: str, act: Callable[[], T]) -> T:
-        going = self._face._keep(samples.begun(self._face._id("op"), kind, job, subject))
-        self.begun.set()
+    def _copied(self, change: Change[Any, Any], going: Operation) -> None:
         while not self._ended.wait(PIECE_S):
             going = self._further(self._face.operations_by_id[going.id])
             if going.state is OperationState.CANCELLED:
-                raise Conflict("operation.cancelled", "The operation was cancelled", "Begin it again.")
-        done = act()
-        self._face._keep(replace(going, state=OperationState.DONE, ended_ms=samples.NOW_MS, can_cancel=False))
-        return done
+                return
+        try:
+            self._answers[going.id] = self._begin(change).answer
+            self._face._keep(replace(going, state=OperationState.DONE, ended_ms=samples.NOW_MS, can_cancel=False))
+        except TidemarkError as error:
+            self._face._keep(samples.failed(going, error))
 
     def _further(self, going: Operation) -> Operation:
         amount = going.amount
         if going.state is not OperationState.RUNNING or amount is None or amount.done >= amount.total * 7 // 10:
             return going
         return self._face._keep(replace(going, amount=replace(amount, done=amount.done + amount.total // PART)))
+
+
+def _copies(change: Change[Any, Any]) -> bool:
+    return isinstance(change, Take | Fork) or (isinstance(change, Resume) and bool(change.from_savepoint))

@@ -2,60 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pipelines.domain.about import About
-from pipelines.domain.annotations import annotated, changed, first
-from pipelines.domain.decisions import Choice, Decision, DropPlan, PromotePlan, UndropPlan
+from pipelines.domain.annotations import Annotation, annotated, changed, first
+from pipelines.domain.decisions import Choice, Decision, Does, DropPlan, PromotePlan, Step, UndropPlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, differences
 from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
-from pipelines.domain.events import COMMAND, EVERY, FAILED, FAILURES, GROUPS, OTHER, PAGE, EventFilter, place_of
-from pipelines.domain.experiments import (
-    BatchRow,
-    Comparison,
-    Experiment,
-    Health,
-    Lane,
-    Mark,
-    OutputOverTime,
-    Parting,
-    Series,
-    Tree,
-)
-from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, job_name
+from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, place_of
+from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Lane, Mark, OutputOverTime, Parting, Series, Tree
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId, job_name
 from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Origin, QuerySeen, Run
-from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.operations import Operation, OperationState, sound
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.points import Point, PointKind
-from pipelines.domain.requests import (
-    AnnotateRequest,
-    AttachRequest,
-    CompareRequest,
-    DropRequest,
-    ExperimentRequest,
-    ExportRequest,
-    ForkRequest,
-    ImportRequest,
-    PromoteRequest,
-    ResumeRequest,
-    RunRequest,
-    StopRequest,
-    TakeRequest,
-    UndropRequest,
-)
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
-from pipelines.domain.states import MOST_ROWS, Reading, StateQuery, StateRequest, StateRows, StateTable, chosen, reading_id
+from pipelines.domain.states import MOST_ROWS, Reading, StateRows, StateTable, chosen, reading_id
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version, version
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.attach import Attach, AttachPlan
+from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.experiment import ExperimentPlan, StartExperiment
+from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
+from pipelines.verbs.export import Export
+from pipelines.verbs.forget import Forget, ForgetPlan
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.import_ import Import, ImportPlan
+from pipelines.verbs.jobs import (
+    ListBatches,
+    ListJobs,
+    ListOperators,
+    ListPlans,
+    ListRetained,
+    ReadLog,
+    ShowEventSeries,
+    ShowJob,
+    ShowSeries,
+)
+from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
+from pipelines.verbs.promote import Promote
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.revision import Revision
+from pipelines.verbs.run import RunPlan, RunScript
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
+from pipelines.verbs.state import ListStates, QueryState, ReadState, ReadStatePlan
+from pipelines.verbs.stop import Stop, StopPlan
+from pipelines.verbs.system import (
+    ExamplePlan,
+    ListEvents,
+    RebuildCatalog,
+    RebuildPlan,
+    ShowAbout,
+    ShowHealth,
+    ShowSpace,
+    StartExample,
+)
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Begun, Change, Question
+from pipelines.verbs.verify import Verify, VerifyPlan
 from tests import samples
 from tests.memory import Memory
 from tests.samples import NOW_MS, QUERY, RETAINED, ROOT
@@ -81,7 +97,7 @@ class FakeFace:
         """The newest one of each savepoint."""
         self.exported: dict[str, Savepoint] = {}
         """URL -> what an import from there brings."""
-        self.attached: dict[str, AttachRequest] = {}
+        self.attached: dict[str, Attach] = {}
         self.damaged: set[str] = set()
         """Savepoints, jobs and checkpoints that a verify or a doctor finds damaged."""
         self.needed: set[str] = set()
@@ -93,29 +109,31 @@ class FakeFace:
         """Batches that each job has committed, as far as they are known."""
         self.happened: list[Event] = []
         """What happened before the runs that there are began, newest first."""
-        self.calls: list[tuple[str, object]] = []
-        """What was asked that changes something: (method, request)."""
+        self.begun: list[Change[Any, Any]] = []
+        """Changes that were begun."""
         self._work: dict[str, Callable[[], str]] = {}
         """What an operation under way does once it was looked at often enough; one without work goes on until it is cancelled."""
         self.actor = ""
         """Who acted last."""
         self._ids = 0
+        self._changes: dict[str, Change[Any, Any]] = {}
+        """Operation -> the change that began it."""
 
     @staticmethod
     def sample() -> FakeFace:
         """A running job with two savepoints, a fork of it that failed, a stopped job, and one experiment."""
         face = FakeFace()
-        face.run(RunRequest("post_engagement", "post_engagement.py", "print('a')\n", ("--out", "{output}"), {"spark.x": "1"}))
-        first = face._taken("post_engagement", TakeRequest(batch=7, label="before ads"))
-        face._taken("post_engagement", TakeRequest(batch=9))
-        face.fork(first.id, ForkRequest("post_engagement_split", code="print('b')\n"))
+        face.run(_script("post_engagement", "print('a')\n", args=("--out", "{output}"), conf={"spark.x": "1"}))
+        first = face.take(Take("post_engagement", batch=7, label="before ads"))
+        face.take(Take("post_engagement", batch=9))
+        face.fork(Fork(first.id, name="post_engagement_split", code="print('b')\n"))
         face._end("post_engagement_split", RunState.FAILED, Exit("failed", 1, "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "keys", NOW_MS))
-        face.run(RunRequest("post_events", "post_events.py", "print('events')\n"))
+        face.run(_script("post_events", "print('events')\n"))
         face._end("post_events", RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
         face.experiments_by_id["ex-1"] = Experiment(
             ExperimentId("ex-1"), "ads", first.id, (JobName("post_engagement"), JobName("post_engagement_split")), NOW_MS
         )
-        face.calls.clear()
+        face.begun.clear()
         return face
 
     @staticmethod
@@ -126,12 +144,13 @@ class FakeFace:
         The export under way goes on until it is cancelled; of the two that ended, the import failed.
         """
         face = FakeFace.sample()
-        face.attach(AttachRequest("clicks", {"counts": "s3://lake/clicks/checkpoint"}, "parquet", "s3://lake/clicks/out"))
-        proved = face._taken("clicks", TakeRequest(label="watched"))
-        face.verify(proved.id, Trust.PROVED)
-        read = face.memory.reading(proved, face.states(proved.id)[0], MOST_ROWS)
+        watched = {"counts": "s3://lake/clicks/checkpoint"}
+        face.attach(Attach(name="clicks", checkpoints=watched, sink="parquet", sink_path="s3://lake/clicks/out"))
+        proved = face.take(Take("clicks", label="watched"))
+        face._verify(proved, Trust.PROVED)
+        read = face.memory.reading(proved, face.states(ListStates(proved.id))[0], MOST_ROWS)
         face.readings[read.id] = read
-        gone = face._taken("clicks", TakeRequest(label="archived"))
+        gone = face.take(Take("clicks", label="archived"))
         face.exported["s3://lake/archive/clicks.tar.zst"] = face.savepoints_by_id.pop(gone.id)
         verified = samples.begun("op-verified", "prove", "clicks", proved.id)
         face._keep(replace(verified, state=OperationState.DONE, ended_ms=NOW_MS, result=Trust.PROVED, can_cancel=False))
@@ -139,7 +158,7 @@ class FakeFace:
         face._keep(samples.failed(samples.begun("op-failed", "import", "", "s3://lake/archive/again"), error))
         exporting = samples.begun("op-exporting", "export", "clicks", proved.id)
         face._keep(replace(exporting, amount=replace(exporting.amount, done=500_000)))
-        face.calls.clear()
+        face.begun.clear()
         return face
 
     def begin_again(self, *, busy: bool = False) -> None:
@@ -150,11 +169,37 @@ class FakeFace:
         self.actor = actor
         return self
 
+    def ask(self, question: Question[Any]) -> Any:
+        return getattr(self, "plans" if isinstance(question, ListPlans) else question.call)(question)
+
+    def plan(self, change: Change[Any, Any]) -> Any:
+        return getattr(self, f"plan_{change.call}")(change)
+
+    def begin(self, change: Change[Any, Any]) -> Begun[Any]:
+        """What the real workspace would refuse in the plan is refused by the doing here."""
+        self.begun.append(change)
+        answer = getattr(self, change.call)(change)
+        if not isinstance(answer, Operation) or isinstance(change, CancelOperation):
+            return Begun(change, answer=answer)
+        self._changes[answer.id] = change
+        return Begun(change, answer)
+
+    def answer(self, begun: Begun[Any]) -> Any:
+        if begun.operation is None:
+            return begun.answer
+        while self.operation(ShowOperation(begun.operation.id)).state is OperationState.RUNNING:
+            pass
+        return self.read_answer(ReadAnswer(begun.operation.id))
+
+    def read_answer(self, question: ReadAnswer) -> Any:
+        ended, change = sound(self.operations_by_id[question.operation]), self._changes[question.operation]
+        return self.verifications[self._savepoint(change.savepoint).id] if isinstance(change, Verify) else ended
+
     # jobs
-    def jobs(self) -> Sequence[JobSummary]:
+    def jobs(self, question: ListJobs) -> Sequence[JobSummary]:
         return tuple(self._summary(name) for name in self.runs)
 
-    def health(self, *, span_ms: int = 900_000) -> Health:
+    def health(self, question: ShowHealth) -> Health:
         states = [runs[-1].state for runs in self.runs.values()]
         return Health(
             jobs=len(states),
@@ -175,46 +220,46 @@ class FakeFace:
             storage_line=(2e6, 2e6, 4e6),
         )
 
-    def job(self, job: str) -> JobDetail:
-        runs = self._runs(job)
-        return JobDetail(self._summary(job), self._queries(job), tuple(reversed(runs)))
+    def job(self, question: ShowJob) -> JobDetail:
+        runs = self._runs(question.job)
+        return JobDetail(self._summary(question.job), self._queries(question.job), tuple(reversed(runs)))
 
-    def run(self, request: RunRequest) -> Run:
-        self.calls.append(("run", request))
+    def run(self, request: RunScript) -> Run:
         if job_name(request.name) in self.runs:
             raise AlreadyExists("job.exists", f"a job {request.name!r} exists", "Choose another name.")
         made = version(request.script, request.code, args=request.args, conf=request.conf, master=request.master, python=request.python)
         return self._begin(request.name, made, request.from_savepoint)
 
-    def stop(self, job: str, request: StopRequest) -> Operation:
-        self.calls.append(("stop", request))
+    def stop(self, request: Stop) -> Operation:
+        job = request.job
         if not self._runs(job)[-1].state.live:
             raise Conflict("job.not_running", f"{job} does not run", "Nothing to stop.")
         keeps = request.savepoint and not request.at_once
-        taken = self._taken(job, TakeRequest(label=request.label), Reason.STOP).id if keeps else ""
+        taken = self.take(Take(job, label=request.label), Reason.STOP).id if keeps else ""
         self._end(job, RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
         kind = "cancel" if request.at_once else "stop"
         done = Operation(OperationId(self._id("op")), kind, JobName(job), OperationState.DONE, NOW_MS, NOW_MS, taken)
         return self._keep(done)
 
-    def resume(self, job: str, request: ResumeRequest) -> Run | RestorePlan:
-        self.calls.append(("resume", request))
-        runs = self._runs(job)
-        if runs[-1].state.live:
+    def resume(self, request: Resume) -> Run:
+        job = request.job
+        self.plan_resume(request)
+        old = self.versions[self.runs[job][-1].version]
+        rewound = request.batch is not None
+        begins = self.take(Take(job, batch=request.batch), Reason.REWIND).id if rewound else request.from_savepoint
+        return self._begin(job, _changed(old, request), begins)
+
+    def plan_resume(self, request: Resume) -> RestorePlan:
+        job = request.job
+        if self._runs(job)[-1].state.live:
             raise Conflict("job.running", f"{job} runs", "Stop it first.")
         if job in self.attached:
             raise Conflict("job.attached", f"{job} runs elsewhere", "Fork a savepoint of it.")
         self._check_batch(request.batch)
-        if request.dry_run:
-            named = self._savepoint(request.from_savepoint).id if request.batch is None else ""
-            return self._restore_plan(named, job, keeps_query_id=True)
-        old = self.versions[runs[-1].version]
-        rewound = request.batch is not None
-        begins = self._taken(job, TakeRequest(batch=request.batch), Reason.REWIND).id if rewound else request.from_savepoint
-        return self._begin(job, _changed(old, request), begins)
+        named = self._savepoint(request.from_savepoint).id if request.from_savepoint else ""
+        return self._restore_plan(named, job, keeps_query_id=True)
 
-    def attach(self, request: AttachRequest) -> Run:
-        self.calls.append(("attach", request))
+    def attach(self, request: Attach) -> Run:
         if job_name(request.name) in self.runs:
             raise AlreadyExists("job.exists", f"a job {request.name!r} exists", "Choose another name.")
         gone = next((url for url in request.checkpoints.values() if url.endswith("/gone")), None)
@@ -227,51 +272,53 @@ class FakeFace:
         self.runs[request.name] = [watched]
         return watched
 
-    def forget(self, job: str) -> None:
-        self.calls.append(("forget", job))
+    def forget(self, change: Forget) -> None:
+        job = change.job
         if self._runs(job)[-1].state.live:
             raise Conflict("job.running", f"{job} runs", "Stop it first.")
         del self.runs[job]
 
-    def logs(self, job: str, *, run: str = "", offset: int = -20_000, limit: int = 200_000) -> LogChunk:
-        newest = self._runs(job)[-1]
+    def logs(self, question: ReadLog) -> LogChunk:
+        newest, offset = self._runs(question.job)[-1], question.offset
         begin = max(0, len(LOG) + offset) if offset < 0 else offset
-        text = LOG[begin : begin + limit]
-        return LogChunk(RunId(run or newest.id), text, begin, begin + len(text), len(LOG))
+        text = LOG[begin : begin + question.limit]
+        return LogChunk(RunId(question.run or newest.id), text, begin, begin + len(text), len(LOG))
 
-    def retained(self, job: str) -> Sequence[RetainedBatch]:
-        self._runs(job)
+    def retained(self, question: ListRetained) -> Sequence[RetainedBatch]:
+        self._runs(question.job)
         return tuple(samples.retained(batch, self.committed[-1]) for batch in self.committed[-KEPT:])
 
-    def batches(self, job: str, *, limit: int = 100) -> Sequence[BatchRow]:
-        self._runs(job)
-        return tuple(samples.batch_row(batch, self.committed[-1]) for batch in self.committed[: -limit - 1 : -1])
+    def batches(self, question: ListBatches) -> Sequence[BatchRow]:
+        self._runs(question.job)
+        return tuple(samples.batch_row(batch, self.committed[-1]) for batch in self.committed[: -question.limit - 1 : -1])
 
-    def operators(self, job: str) -> Sequence[QueryOperators]:
-        return (samples.query_operators(),) if self._summary(job).batch is not None else ()
+    def operators(self, question: ListOperators) -> Sequence[QueryOperators]:
+        return (samples.query_operators(),) if self._summary(question.job).batch is not None else ()
 
-    def plan(self, job: str, *, query: str = "") -> Sequence[QueryPlan]:
+    def plans(self, question: ListPlans) -> Sequence[QueryPlan]:
+        job, query = question.job, question.query
         known = [samples.query_plan()] if self._summary(job).batch is not None and job not in self.attached else []
         found = tuple(one for one in known if query in ("", one.query))
         if query and not found:
             raise NotFound("plan.not_found", f"no plan of query {query!r}", "See which are known.")
         return found
 
-    def series(self, job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series:
-        self._runs(job)
-        return Series(JobName(job), {"t": [float(from_ms), float(to_ms)][:points], "batch_ms": [800.0, None][:points]})
+    def series(self, question: ShowSeries) -> Series:
+        self._runs(question.job)
+        points, between = question.points, [float(question.from_ms), float(question.to_ms)]
+        return Series(JobName(question.job), {"t": between[:points], "batch_ms": [800.0, None][:points]})
 
-    def event_series(self, job: str, *, points: int = 600) -> Series:
-        self._runs(job)
-        return Series(JobName(job), {"t": [1.0, 2.0][:points], "input_rows": [40.0, 41.0][:points]})
+    def event_series(self, question: ShowEventSeries) -> Series:
+        self._runs(question.job)
+        points = question.points
+        return Series(JobName(question.job), {"t": [1.0, 2.0][:points], "input_rows": [40.0, 41.0][:points]})
 
-    def events(self, job: str = "", *, limit: int = 200, wanted: EventFilter = EVERY) -> Sequence[Event]:
-        fits = replace(wanted, job=job or wanted.job)
+    def events(self, fits: ListEvents) -> Sequence[Event]:
         known = list(self._events())
         if fits.before:
             at, content = place_of(fits.before)
             known = known[1 + next((n for n, event in enumerate(known) if event.cursor == f"{at}-{content}"), len(known)) :]
-        return tuple(event for event in known if _fits(event, fits))[:limit]
+        return tuple(event for event in known if _fits(event, fits))[: fits.limit]
 
     def _events(self) -> Sequence[Event]:
         actors = cycle((PAGE, COMMAND, ""))
@@ -279,15 +326,15 @@ class FakeFace:
         runs = [Event(NOW_MS, "run.started", JobName(name), run, f"{name} began", actor) for name, run, actor in began]
         return [*runs, *self.happened]
 
-    def operation(self, operation: str) -> Operation:
-        return self._advance(_found(self.operations_by_id, operation, "operation"))
+    def operation(self, question: ShowOperation) -> Operation:
+        return self._advance(_found(self.operations_by_id, question.operation, "operation"))
 
-    def operations(self, *, running: bool = False) -> Sequence[Operation]:
+    def operations(self, question: ListOperations) -> Sequence[Operation]:
         newest_first = reversed(self.operations_by_id.values())
-        return tuple(one for one in newest_first if not running or one.state is OperationState.RUNNING)
+        return tuple(one for one in newest_first if not question.running or one.state is OperationState.RUNNING)
 
-    def cancel(self, operation: str) -> Operation:
-        self.calls.append(("cancel", operation))
+    def cancel(self, change: CancelOperation) -> Operation:
+        operation = change.operation
         found = _found(self.operations_by_id, operation, "operation")
         if found.state is not OperationState.RUNNING:
             raise Conflict("operation.ended", f"operation {operation} has ended: {found.state}", "Nothing is left to cancel.")
@@ -297,10 +344,10 @@ class FakeFace:
         return self._keep(replace(found, state=OperationState.CANCELLED, ended_ms=NOW_MS, can_cancel=False))
 
     # versions
-    def version(self, version: str) -> Version:
-        return _found(self.versions, version, "version")
+    def version(self, question: ShowVersion) -> Version:
+        return _found(self.versions, question.version, "version")
 
-    def tree(self) -> Tree:
+    def tree(self, question: ShowTree) -> Tree:
         lanes = [
             Lane(JobName(name), tuple(runs), self.origins[name].savepoint if name in self.origins else None, None)
             for name, runs in self.runs.items()
@@ -311,49 +358,40 @@ class FakeFace:
         ]
         return Tree(tuple(lanes), tuple(marks))
 
-    def differences(self, a: str, b: str) -> Differences:
-        return differences(self._point(a), self._point(b))
+    def differences(self, question: Diff) -> Differences:
+        return differences(self._point(question.a), self._point(question.b))
 
     # savepoints
-    def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
-        self.calls.append(("take", request))
-        self._runs(job)
-        self._check_batch(request.batch)
-        if request.dry_run:
-            return TakePlan(JobName(job), {QUERY: request.batch or 9}, 12, 2_000_000, 4_096, "link")
-        return self._taken(job, request)
+    def savepoints(self, question: ListSavepoints) -> Sequence[Savepoint]:
+        return tuple(s for s in reversed(self.savepoints_by_id.values()) if question.job in ("", s.job))
 
-    def savepoints(self, job: str = "") -> Sequence[Savepoint]:
-        return tuple(s for s in reversed(self.savepoints_by_id.values()) if job in ("", s.job))
+    def savepoint(self, question: ShowSavepoint) -> Savepoint:
+        return self._savepoint(question.savepoint)
 
-    def savepoint(self, savepoint: str) -> Savepoint:
-        return self._savepoint(savepoint)
-
-    def manifest(self, savepoint: str) -> Manifest:
-        s = self._savepoint(savepoint)
+    def manifest(self, question: ReadManifest) -> Manifest:
+        s = self._savepoint(question.savepoint)
         return samples.manifest(s, self.versions[s.version])
 
-    def annotate(self, savepoint: str, request: AnnotateRequest) -> Savepoint:
-        self.calls.append(("annotate", request))
-        s = self._savepoint(savepoint)
-        before = replace(first(s.id, s.label), note=s.note, best_before_ms=s.best_before_ms)
-        self.savepoints_by_id[s.id] = annotated(s, changed(before, request, NOW_MS))
+    def annotate(self, change: Annotate) -> Savepoint:
+        s = self._savepoint(change.savepoint)
+        self.savepoints_by_id[s.id] = annotated(s, self.plan_annotate(change))
         return self.savepoints_by_id[s.id]
 
-    def verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Verification:
-        self.calls.append(("verify", level))
-        return self._verify(self._savepoint(savepoint), level)
+    def plan_annotate(self, change: Annotate) -> Annotation:
+        s = self._savepoint(change.savepoint)
+        before = replace(first(s.id, s.label), note=s.note, best_before_ms=s.best_before_ms)
+        return changed(before, change.label, change.note, change.best_before_ms, NOW_MS)
 
-    def start_verify(self, savepoint: str, level: Trust = Trust.INTACT) -> Operation:
-        self.calls.append(("start_verify", level))
-        s = self._savepoint(savepoint)
-        kind = "prove" if level is Trust.PROVED else "verify"
-        return self._start(kind, s.job, s.id, lambda: self._verify(s, level).reached or "damaged")
+    def start_verify(self, change: Verify) -> Operation:
+        s = self._savepoint(change.savepoint)
+        kind = "prove" if change.level is Trust.PROVED else "verify"
+        return self._start(kind, s.job, s.id, lambda: self._verify(s, change.level).reached or "damaged")
 
-    def verification(self, savepoint: str) -> Verification | None:
-        return self.verifications.get(self._savepoint(savepoint).id)
+    def verification(self, question: ReadVerification) -> Verification | None:
+        return self.verifications.get(self._savepoint(question.savepoint).id)
 
-    def diagnose(self, subject: str) -> Sequence[Diagnosis]:
+    def diagnose(self, change: Diagnose) -> Sequence[Diagnosis]:
+        subject = change.subject
         if subject in self.runs:
             places = [(seen.query, seen.checkpoint) for seen in self._queries(subject)]
         elif subject.startswith("/") and not subject.startswith(ROOT):
@@ -366,14 +404,13 @@ class FakeFace:
         damaged = subject in self.damaged
         return tuple(samples.diagnosis(subject, checkpoint, query=query, damaged=damaged) for query, checkpoint in places)
 
-    def states(self, savepoint: str) -> Sequence[StateTable]:
-        s = self._savepoint(savepoint)
+    def states(self, question: ListStates) -> Sequence[StateTable]:
+        s = self._savepoint(question.savepoint)
         return tuple(replace(one, reading=self.readings.get(reading_id(s.id, one))) for one in self.memory.tables(s))
 
-    def read_state(self, savepoint: str, request: StateRequest) -> Operation:
-        self.calls.append(("read_state", request))
-        s = self._savepoint(savepoint)
-        table = chosen(self.states(s.id), request)
+    def read_state(self, request: ReadState) -> Operation:
+        s = self._savepoint(request.savepoint)
+        table = chosen(self.states(ListStates(s.id)), request)
 
         def work() -> str:
             reading = self.memory.reading(s, table, request.limit)
@@ -382,22 +419,23 @@ class FakeFace:
 
         return self._start("read", s.job, s.id, work)
 
-    def query_state(self, savepoint: str, query: StateQuery) -> StateRows:
-        table = chosen(self.states(savepoint), query)
+    def query_state(self, query: QueryState) -> StateRows:
+        table = chosen(self.states(ListStates(query.savepoint)), query)
         if table.reading is None:
             raise NotFound("state.not_read", f"The state {table.title} was not read yet", "Read it first.")
         return self.memory.query(table, query)
 
-    def space(self, job: str = "") -> Space:
-        return samples.space(self.savepoints(job))
+    def space(self, question: ShowSpace) -> Space:
+        return samples.space(self.savepoints(ListSavepoints(question.job)))
 
-    def export(self, savepoint: str, request: ExportRequest) -> Operation | ExportPlan:
-        self.calls.append(("export", request))
-        s = self._savepoint(savepoint)
+    def plan_export(self, request: Export) -> ExportPlan:
         if request.url in self.exported:
             raise AlreadyExists("export.exists", f"{request.url} is taken", "Choose another URL.")
-        if request.dry_run:
-            return samples.export_plan(s, request)
+        return samples.export_plan(self._savepoint(request.savepoint), request)
+
+    def export(self, request: Export) -> Operation:
+        s = self._savepoint(request.savepoint)
+        self.plan_export(request)
 
         def work() -> str:
             self.exported[request.url] = s
@@ -407,8 +445,7 @@ class FakeFace:
 
         return self._start("export", s.job, s.id, work)
 
-    def import_savepoint(self, request: ImportRequest) -> Operation:
-        self.calls.append(("import_savepoint", request))
+    def import_savepoint(self, request: Import) -> Operation:
         if request.url not in self.exported:
             raise NotFound("export.not_found", f"there is no savepoint at {request.url}", "Give the URL it was exported to.")
         s = self.exported[request.url]
@@ -421,46 +458,48 @@ class FakeFace:
 
         return self._start("import", "", request.url, work)
 
-    def dispose(self, savepoint: str, *, dry_run: bool = False) -> DisposePlan:
-        self.calls.append(("dispose", dry_run))
-        return self._dispose(self._savepoint(savepoint), dry_run)
+    def dispose_many(self, change: Dispose) -> Disposal:
+        return self._disposal(change, dry_run=False)
 
-    def dispose_many(self, savepoints: Sequence[str], *, dry_run: bool = False) -> Disposal:
-        self.calls.append(("dispose_many", (tuple(savepoints), dry_run)))
-        if not savepoints:
+    def plan_dispose_many(self, change: Dispose) -> Disposal:
+        return self._disposal(change, dry_run=True)
+
+    def _disposal(self, change: Dispose, *, dry_run: bool) -> Disposal:
+        if not change.savepoints:
             raise Invalid("dispose.nothing", "No savepoint was named", "Name one or more.")
-        outcomes = tuple(self._disposed(name, dry_run) for name in dict.fromkeys(savepoints))
-        return disposal(outcomes, sum(one.plan.frees_bytes for one in outcomes if one.plan))
+        outcomes = tuple(self._disposed(name, dry_run) for name in dict.fromkeys(change.savepoints))
+        return disposal(outcomes, sum(outcome.plan.frees_bytes for outcome in outcomes if outcome.plan))
 
-    def fork(self, savepoint: str, request: ForkRequest) -> Run | RestorePlan:
-        self.calls.append(("fork", request))
-        s = self._savepoint(savepoint)
-        if job_name(request.name) in self.runs:
-            raise AlreadyExists("job.exists", f"a job {request.name!r} exists", "Choose another name.")
-        if request.dry_run:
-            return self._restore_plan(s.id, request.name, keeps_query_id=False)
+    def fork(self, request: Fork) -> Run:
+        s = self._savepoint(request.savepoint)
+        self.plan_fork(request)
         self.origins[request.name] = Origin(s.id, s.job)
         return self._begin(request.name, _changed(self.versions[s.version], request), s.id)
 
+    def plan_fork(self, request: Fork) -> RestorePlan:
+        s = self._savepoint(request.savepoint)
+        if job_name(request.name) in self.runs:
+            raise AlreadyExists("job.exists", f"a job {request.name!r} exists", "Choose another name.")
+        return self._restore_plan(s.id, request.name, keeps_query_id=False)
+
     # experiments
-    def experiments(self) -> Sequence[Experiment]:
+    def experiments(self, question: ListExperiments) -> Sequence[Experiment]:
         return tuple(self.experiments_by_id.values())
 
-    def experiment(self, experiment: str) -> Experiment:
-        return _found(self.experiments_by_id, experiment, "experiment")
+    def experiment(self, question: ShowExperiment) -> Experiment:
+        return _found(self.experiments_by_id, question.experiment, "experiment")
 
-    def start_experiment(self, request: ExperimentRequest) -> Experiment:
-        self.calls.append(("start_experiment", request))
+    def start_experiment(self, request: StartExperiment) -> Experiment:
         s = self._savepoint(request.savepoint)
         for variant in request.variants:
-            self.fork(s.id, variant)
+            self.fork(Fork(s.id, **vars(variant)))
         parents = (s.job,) if request.with_parent else ()
         names = tuple(JobName(variant.name) for variant in request.variants)
         made = Experiment(ExperimentId(self._id("ex")), request.name, s.id, parents + names, NOW_MS)
         self.experiments_by_id[made.id] = made
         return made
 
-    def compare(self, request: CompareRequest) -> Comparison:
+    def compare(self, request: Compare) -> Comparison:
         self._runs(request.a)
         self._runs(request.b)
         examples = {"only_a": [{"post": 1, "views": 4}], "only_b": [], "changed": [{"post": 2, "a.views": 3, "b.views": 5}]}
@@ -484,64 +523,122 @@ class FakeFace:
             parting=Parting(NOW_MS - 60_000, "window", NOW_MS - 120_000, "changed", {"post": 2, "views": 3}, {"post": 2, "views": 5}),
         )
 
-    def intervals(self, a: str, b: str, query: str = "") -> Sequence[Interval]:
-        self._runs(a)
-        self._runs(b)
+    def intervals(self, question: ShowIntervals) -> Sequence[Interval]:
+        self._runs(question.a)
+        self._runs(question.b)
         return samples.intervals()
 
-    def promote(self, job: str, request: PromoteRequest) -> Operation | PromotePlan:
-        self.calls.append(("promote", request))
-        origin = self._undecided(job)
+    def plan_promote(self, request: Promote) -> PromotePlan:
+        origin = self._undecided(request.job)
         if origin.job not in self.runs:
-            raise Conflict("promote.parent_gone", f"{origin.job} was forgotten", f"{job} goes on by itself.")
-        version, before = self.runs[job][-1].version, self.runs[origin.job][-1]
-        if request.dry_run:
-            restore = self._restore_plan(origin.savepoint, origin.job, keeps_query_id=True) if request.state == "savepoint" else None
-            return samples.promote_plan(job, origin.job, version, before.version, request.state, restore)
-        if before.state.live:
-            self.stop(origin.job, StopRequest())
-        run = self._begin(origin.job, self.versions[version], "")
-        return self._decided(job, origin, Decision(JobName(job), Choice.PROMOTED, NOW_MS, origin.job, version, run.id, None), run.id)
+            raise Conflict("promote.parent_gone", f"{origin.job} was forgotten", f"{request.job} goes on by itself.")
+        version, before = self.runs[request.job][-1].version, self.runs[origin.job][-1]
+        restore = self._restore_plan(origin.savepoint, origin.job, keeps_query_id=True) if request.state == "savepoint" else None
+        return samples.promote_plan(request.job, origin.job, version, before.version, request.state, restore)
 
-    def drop(self, job: str, request: DropRequest) -> Operation | DropPlan:
-        self.calls.append(("drop", request))
-        origin = self._undecided(job)
-        live = self._runs(job)[-1].state.live
-        if request.dry_run:
-            return DropPlan(JobName(job), origin.job, ExperimentId("ex-1"), live, 0, (f"{job} ends.", "It is marked as dropped."))
-        ended = self.runs[job][-1].id if live else None
-        if live:
-            self.stop(job, StopRequest(request.savepoint, request.at_once))
-        return self._decided(job, origin, Decision(JobName(job), Choice.DROPPED, NOW_MS, origin.job, None, ended, None), "")
+    def promote(self, request: Promote) -> Operation:
+        plan, job, origin = self.plan_promote(request), request.job, self._undecided(request.job)
+        if self.runs[origin.job][-1].state.live:
+            self.stop(Stop(origin.job))
+        run = self._begin(origin.job, self.versions[plan.version], "")
+        return self._decided(job, Decision(JobName(job), Choice.PROMOTED, NOW_MS, origin.job, plan.version, run.id, None), run.id)
 
-    def undrop(self, job: str, request: UndropRequest) -> UndropPlan:
-        self.calls.append(("undrop", request))
-        newest = self._runs(job)[-1]
-        for one in list(self.experiments_by_id.values()):
-            mark = next((made for made in one.decisions if made.job == job and made.choice is Choice.DROPPED), None)
-            if mark is not None:
-                break
-        else:
-            raise Conflict("decision.not_dropped", f"{job} is not dropped", "Resume it.")
+    def plan_drop(self, request: Drop) -> DropPlan:
+        origin, live = self._undecided(request.job), self._runs(request.job)[-1].state.live
+        steps = (Step(Does.STOP, f"{request.job} ends."), Step(Does.RECORD, "It is marked as dropped."))
+        return DropPlan(JobName(request.job), origin.job, ExperimentId("ex-1"), live, 0, steps)
+
+    def drop(self, request: Drop) -> Operation:
+        plan, job = self.plan_drop(request), request.job
+        ended = self.runs[job][-1].id if plan.stops else None
+        if plan.stops:
+            self.stop(Stop(job, request.savepoint, request.at_once))
+        return self._decided(job, Decision(JobName(job), Choice.DROPPED, NOW_MS, plan.parent, None, ended, None), "")
+
+    def plan_undrop(self, request: Undrop) -> UndropPlan:
+        newest, mark = self._runs(request.job)[-1], self._mark(request.job)
         goes = newest.id == mark.run and not newest.state.live
-        plan = UndropPlan(JobName(job), one.id, goes, ("It is marked as dropped no more.", f"{job} goes on." if goes else f"{job} stays."))
-        if request.dry_run:
-            return plan
-        self.experiments_by_id[one.id] = replace(one, decisions=tuple(made for made in one.decisions if made != mark))
-        return replace(plan, run=self._begin(job, self.versions[newest.version], "").id if goes else None)
+        then = Step(Does.RESUME, f"{request.job} goes on.") if goes else Step(Does.LEAVE, f"{request.job} stays.")
+        steps = (Step(Does.UNMARK, "It is marked as dropped no more."), then)
+        return UndropPlan(JobName(request.job), self._experiment_of(mark).id, goes, steps)
+
+    def undrop(self, request: Undrop) -> UndropPlan:
+        plan, mark, job = self.plan_undrop(request), self._mark(request.job), request.job
+        experiment = self._experiment_of(mark)
+        self.experiments_by_id[experiment.id] = replace(experiment, decisions=tuple(made for made in experiment.decisions if made != mark))
+        return replace(plan, run=self._begin(job, self.versions[self.runs[job][-1].version], "").id if plan.resumes else None)
+
+    def _mark(self, job: str) -> Decision:
+        for experiment in self.experiments_by_id.values():
+            for made in experiment.decisions:
+                if made.job == job and made.choice is Choice.DROPPED:
+                    return made
+        raise Conflict("decision.not_dropped", f"{job} is not dropped", "Resume it.")
+
+    def _experiment_of(self, mark: Decision) -> Experiment:
+        return next(experiment for experiment in self.experiments_by_id.values() if mark in experiment.decisions)
 
     # the workspace itself
-    def start_example(self) -> Sequence[Run]:
-        self.calls.append(("start_example", None))
+    def start_example(self, change: StartExample) -> Sequence[Run]:
         names = [name for name in ("example_events", "example_counts") if name not in self.runs]
         return tuple(self._begin(name, version(f"{name}.py", "print()\n"), "") for name in names)
 
-    def about(self) -> About:
+    def about(self, question: ShowAbout) -> About:
         return samples.about(len(self.savepoints_by_id), {"jobs": len(self.runs), "savepoints": len(self.savepoints_by_id)})
 
-    def rebuild_catalog(self) -> dict[str, int]:
-        self.calls.append(("rebuild_catalog", None))
+    def rebuild_catalog(self, change: RebuildCatalog) -> dict[str, int]:
         return {"jobs": len(self.runs), "savepoints": len(self.savepoints_by_id)}
+
+    # plans of what has no other
+    def plan_run(self, change: RunScript) -> RunPlan:
+        if job_name(change.name) in self.runs:
+            raise AlreadyExists("job.exists", f"a job {change.name!r} exists", "Choose another name.")
+        told = (change.script, change.args, change.conf, change.master, change.python)
+        return RunPlan(JobName(change.name), RunId("r-planned"), VersionId("v-planned"), *told, f"/fake/jobs/{change.name}/output")
+
+    def plan_attach(self, change: Attach) -> AttachPlan:
+        return AttachPlan(JobName(change.name), VersionId("v-planned"), change.checkpoints)
+
+    def plan_forget(self, change: Forget) -> ForgetPlan:
+        runs = tuple(run.id for run in self._runs(change.job))
+        return ForgetPlan(JobName(change.job), runs, f"/fake/jobs/{change.job}", len(self.savepoints(ListSavepoints(change.job))))
+
+    def plan_stop(self, change: Stop) -> StopPlan:
+        return StopPlan(JobName(change.job), self._runs(change.job)[-1].id, change.at_once, change.savepoint)
+
+    def plan_take(self, change: Take) -> TakePlan:
+        self._runs(change.job)
+        self._check_batch(change.batch)
+        return TakePlan(JobName(change.job), {QUERY: change.batch or 9}, 12, 2_000_000, 4_096, "link", change.to)
+
+    def plan_start_verify(self, change: Verify) -> VerifyPlan:
+        s = self._savepoint(change.savepoint)
+        return VerifyPlan(s.id, s.job, change.level, s.files, s.bytes)
+
+    def plan_diagnose(self, change: Diagnose) -> DiagnosePlan:
+        return DiagnosePlan(JobName(change.subject if change.subject in self.runs else ""), change.subject)
+
+    def plan_read_state(self, change: ReadState) -> ReadStatePlan:
+        s = self._savepoint(change.savepoint)
+        return ReadStatePlan(s.id, s.job, chosen(self.states(ListStates(s.id)), change), change.limit)
+
+    def plan_import_savepoint(self, change: Import) -> ImportPlan:
+        return ImportPlan(change.url, change.url.endswith(".tar.zst"))
+
+    def plan_start_experiment(self, change: StartExperiment) -> ExperimentPlan:
+        s = self._savepoint(change.savepoint)
+        forks = tuple(self._restore_plan(s.id, variant.name, keeps_query_id=False) for variant in change.variants)
+        jobs = ((s.job,) if change.with_parent else ()) + tuple(fork.job for fork in forks)
+        return ExperimentPlan(ExperimentId("ex-planned"), change.name, s.id, jobs, forks)
+
+    def plan_cancel(self, change: CancelOperation) -> Operation:
+        return _found(self.operations_by_id, change.operation, "operation")
+
+    def plan_start_example(self, change: StartExample) -> ExamplePlan:
+        return ExamplePlan((JobName("example_events"), JobName("example_counts")))
+
+    def plan_rebuild_catalog(self, change: RebuildCatalog) -> RebuildPlan:
+        return RebuildPlan(len(self.runs), len(self.savepoints_by_id))
 
     # inside
     def _undecided(self, job: str) -> Origin:
@@ -552,11 +649,11 @@ class FakeFace:
             raise Conflict("decision.made", f"{job} was decided already", "Fork again.")
         return self.origins[job]
 
-    def _decided(self, job: str, origin: Origin, made: Decision, result: str) -> Operation:
+    def _decided(self, job: str, made: Decision, result: str) -> Operation:
         for one in list(self.experiments_by_id.values()):
             if job in one.jobs:
                 self.experiments_by_id[one.id] = replace(one, decisions=(*one.decisions, made))
-        kind, about = ("promote", origin.job) if made.choice is Choice.PROMOTED else ("drop", made.job)
+        kind, about = ("promote", made.parent) if made.choice is Choice.PROMOTED else ("drop", made.job)
         ended = Operation(OperationId(self._id("op")), kind, about, OperationState.DONE, NOW_MS, NOW_MS, result, subject=job)
         return self._keep(ended)
 
@@ -607,8 +704,10 @@ class FakeFace:
     def _end(self, job: str, state: RunState, how: Exit) -> None:
         self.runs[job][-1] = replace(self.runs[job][-1], state=state, ended_ms=NOW_MS, exit=how)
 
-    def _taken(self, job: str, request: TakeRequest, reason: Reason = Reason.MANUAL) -> Savepoint:
+    def take(self, request: Take, reason: Reason = Reason.MANUAL) -> Savepoint:
+        job = request.job
         run = self._runs(job)[-1]
+        self._check_batch(request.batch)
         batch = self.committed[-1] if request.batch is None else request.batch
         taken = samples.savepoint(
             self._id("sp"), job, version=run.version, run=run.id, batch=batch, reason=reason, label=request.label, to=request.to
@@ -712,7 +811,7 @@ def _found(known: dict[str, T], name: str, what: str) -> T:
     return known[name]
 
 
-def _fits(event: Event, wanted: EventFilter) -> bool:
+def _fits(event: Event, wanted: ListEvents) -> bool:
     first, _, last = event.kind.partition(".")
     groups = {first, event.kind, *(group for group, firsts in GROUPS.items() if first in firsts)} | (
         {FAILED} if last in FAILURES else set()
@@ -724,12 +823,16 @@ def _fits(event: Event, wanted: EventFilter) -> bool:
     return of_kind and in_time and of_job and of_actor and all(word in said for word in wanted.text.casefold().split())
 
 
-def _changed(old: Version, request: ForkRequest | ResumeRequest) -> Version:
+def _changed(old: Version, request: Revision) -> Version:
     return version(
-        getattr(request, "script", None) or old.script,
+        request.script or old.script,
         old.code if request.code is None else request.code,
         args=old.args if request.args is None else request.args,
         conf=old.conf if request.conf is None else request.conf,
         master=request.master or old.master,
         python=old.python,
     )
+
+
+def _script(name: str, code: str, *, args: tuple[str, ...] = (), conf: Mapping[str, str] | None = None) -> RunScript:
+    return RunScript(name=name, script=f"{name}.py", code=code, args=args, conf=conf or {})

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pipelines.catalog import states as questions
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.states import Reading, StateQuery, StateRows, StateTable, reading_id
+from pipelines.domain.states import Reading, StateRows, StateTable, reading_id
+from pipelines.verbs.state import QueryState
 from tests import samples
 
 MINUTE_MS = 60_000
@@ -60,7 +61,7 @@ class Memory:
             took_ms=8_200.0,
         )
 
-    def query(self, table: StateTable, query: StateQuery) -> StateRows:
+    def query(self, table: StateTable, query: QueryState) -> StateRows:
         assert table.reading is not None
         return replace(questions.query([self._file(table.reading.rows)], query), took_ms=12.5)
 

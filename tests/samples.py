@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage
-from pipelines.domain.decisions import PromotePlan, StateFrom
+from pipelines.domain.decisions import Does, PromotePlan, StateFrom, Step
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import BatchRow
@@ -16,7 +16,6 @@ from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore
-from pipelines.domain.requests import ExportRequest
 from pipelines.domain.savepoints import (
     ExportPlan,
     Manifest,
@@ -33,6 +32,7 @@ from pipelines.domain.savepoints import (
 from pipelines.domain.space import SavepointSpace, Space
 from pipelines.domain.trust import Damage, Proof, ScratchBatch, StateCount, Trust, Verification
 from pipelines.domain.versions import Version
+from pipelines.verbs.export import Export
 
 NOW_MS = 1_800_000_000_000
 """The fake's own time: 2027-01-15 08:00:00 UTC."""
@@ -216,9 +216,9 @@ def space(savepoints: Sequence[Savepoint]) -> Space:
     return Space(each, sum(one.bytes for one in each), own + shared, own, shared if len(each) > 1 else 0)
 
 
-def export_plan(s: Savepoint, request: ExportRequest) -> ExportPlan:
+def export_plan(s: Savepoint, request: Export) -> ExportPlan:
     archive = request.url.endswith(".tar.zst") if request.archive is None else request.archive
-    return ExportPlan(s.id, request.url, archive, s.files, s.bytes, "stream" if archive else "copy", request.then_dispose)
+    return ExportPlan(s.id, request.url, archive, s.files, s.bytes, "stream" if archive else "copy", request.then_dispose, s.job)
 
 
 def restore_plan(named: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
@@ -251,7 +251,11 @@ def intervals() -> tuple[Interval, ...]:
 def promote_plan(
     job: str, parent: str, version: VersionId, replaces: VersionId, state: StateFrom, restore: RestorePlan | None
 ) -> PromotePlan:
-    steps = (f"{parent} stops at its next batch boundary, with a savepoint.", f"{parent} goes on: version {version}.", "It is kept.")
+    steps = (
+        Step(Does.STOP, f"{parent} stops at its next batch boundary, with a savepoint."),
+        Step(Does.RESUME, f"{parent} goes on: version {version}."),
+        Step(Does.RECORD, "It is kept."),
+    )
     warnings = (f"Its arguments become those of {job}, too.",)
     return PromotePlan(JobName(job), JobName(parent), ExperimentId("ex-1"), version, replaces, 12, 3, True, state, steps, warnings, restore)
 

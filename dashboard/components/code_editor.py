@@ -56,7 +56,7 @@ def code_editor(
         "mode": mode,
         "readonly": readonly,
         "collapse": collapse,
-        "diagnostics": [asdict(found) for found in diagnostics],
+        "diagnostics": [asdict(diagnostic) for diagnostic in diagnostics],
         "height": height,
         "label": label,
         "pauseMs": 400,
@@ -67,7 +67,7 @@ def code_editor(
 
 
 def _typed(key: str, value: str, revision: int) -> str:
-    """What was typed before, so that a change of mode does not lose it."""
+    """The text typed so far, so that a change of mode does not lose it."""
     state = st.session_state.get(f"{key}.{revision}")
     typed = state.get("value") if state is not None else None
     return value if typed is None else str(typed)
@@ -78,7 +78,7 @@ def _ignore() -> None:
 
 
 def syntax_diagnostics(code: str, filename: str = "job.py") -> list[Diagnostic]:
-    """Where Python cannot read `code`; empty if it can. Nothing is run."""
+    """Python's syntax errors in `code`; empty if there are none. Nothing is run."""
     try:
         ast.parse(code, filename)
     except SyntaxError as error:

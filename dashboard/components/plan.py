@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import formats
 from dashboard.drawing.plan_graph import as_json, picture
 from dashboard.served import asset_url, module_loader
 from pipelines.domain.plans import QueryPlan
+from pipelines.words import formats
 
 # Streamlit takes text of a single line for a path; hence the comment.
 _STYLE = f"""/* The plan's look. */

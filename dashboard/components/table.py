@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from dashboard import formats
 from dashboard.paging import Cut, turn
 from dashboard.served import asset_url, module_loader
 from dashboard.widgets import Tone
+from pipelines.words import formats
 
 # Streamlit takes text of a single line for a path; hence the comment.
 _STYLE = f"""/* The table's look. */
@@ -58,11 +58,11 @@ class Cell:
     raw: float | str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        said = {
+        fields = {
             "t": self.text, "s": self.sort, "c": self.tone, "live": self.live, "mono": self.mono, "b": self.strong, "m": self.muted,
             "h": self.hint, "l": _drawn(self.line), "r": self.raw,
         }  # fmt: skip
-        return {name: value for name, value in said.items() if value or (name in "sr" and value is not None)}
+        return {name: value for name, value in fields.items() if value or (name in "sr" and value is not None)}
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _save(key: str) -> None:
 
 
 def _whole(columns: Sequence[Column], rows: Callable[[], Sequence[Row]], key: str) -> dict[str, Any] | None:
-    """All rows, once for each time that somebody saves them; `turn` tells one time from the next."""
+    """All rows, sent once for each download; `turn` counts the downloads."""
     kind = st.session_state.pop(f"{key}_saving", None)
     return {**table_data(columns, rows()), "kind": kind, "turn": st.session_state[f"{key}_saves"]} if kind else None
 

@@ -12,6 +12,6 @@ from dashboard.drawing.lineage import tree_chart
 def version_tree(
     families: Sequence[Family], *, now_ms: float, key: str, calm: bool = False, selected: str = "", against: str = ""
 ) -> str | None:
-    """Draws `families` and returns once what was clicked: the id of a savepoint, the name of a job at the end of its lane, or
-    `lineage.FOLDED` with the root of a family whose folded lanes somebody wants to see."""
+    """Draws `families`. Returns a click once: the id of a savepoint, the name of a job (a click on the end of its lane), or
+    `lineage.FOLDED` with the root of a family (a click on its folded lanes)."""
     return panel(tree_chart(families, now_ms=now_ms, calm=calm, selected=selected, against=against), key=key, clickable=True)

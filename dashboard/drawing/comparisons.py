@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard import formats
 from dashboard.drawing.figures import BLUE, ORANGE, Chart, LegendEntry, column, last, line
 from dashboard.drawing.jobs import BYTES, RATE, ROWS, Columns, Unit, milliseconds
+from pipelines.words import formats
 
 COLORS = (BLUE, ORANGE)
 
@@ -46,8 +46,10 @@ def overlay(measure: Measure, names: Sequence[str], columns: Sequence[Columns]) 
         if len(v)
     )
     legend = tuple(LegendEntry(name, unit.text(last(v)), color) for name, color, v in zip(names, COLORS, values, strict=False))
-    said = ", ".join(f"{entry.name} {entry.value}" for entry in legend)
-    return Chart(measure.title, traces, {"yaxis": dict(unit.axis)}, legend, summary=f"{measure.title} over event time; last: {said}.")
+    last_values = ", ".join(f"{entry.name} {entry.value}" for entry in legend)
+    return Chart(
+        measure.title, traces, {"yaxis": dict(unit.axis)}, legend, summary=f"{measure.title} over event time; last: {last_values}."
+    )
 
 
 def outputs_over_time(

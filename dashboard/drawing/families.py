@@ -96,9 +96,9 @@ def families(tree: Tree) -> list[Family]:
         for fork in children[lane.job]:
             yield from descend(fork)
 
-    found = [tuple(descend(root)) for root in children[""]]
-    made = [Family(lanes, tuple(mark for lane in lanes for mark in marks[lane.job])) for lanes in found]
-    return sorted(made, key=lambda one: (one.alone, not one.live, -one.newest_ms))
+    groups = [tuple(descend(root)) for root in children[""]]
+    made = [Family(lanes, tuple(mark for lane in lanes for mark in marks[lane.job])) for lanes in groups]
+    return sorted(made, key=lambda family: (family.alone, not family.live, -family.newest_ms))
 
 
 def parents_of(tree: Tree) -> dict[JobName, JobName]:
@@ -106,12 +106,12 @@ def parents_of(tree: Tree) -> dict[JobName, JobName]:
     oldest is a root."""
     of_savepoint = {mark.id: mark.job for mark in tree.marks}
     known = {lane.job for lane in tree.lanes}
-    said = {lane.job: of_savepoint.get(lane.origin_savepoint) for lane in sorted(tree.lanes, key=_begin) if lane.origin_savepoint}
-    found = {job: parent for job, parent in said.items() if parent is not None and parent in known}
-    for job in list(found):
-        if job in descent(found, found[job]):
-            del found[job]
-    return found
+    origins = {lane.job: of_savepoint.get(lane.origin_savepoint) for lane in sorted(tree.lanes, key=_begin) if lane.origin_savepoint}
+    parents = {job: parent for job, parent in origins.items() if parent is not None and parent in known}
+    for job in list(parents):
+        if job in descent(parents, parents[job]):
+            del parents[job]
+    return parents
 
 
 def _begin(lane: Lane) -> float:
@@ -119,42 +119,42 @@ def _begin(lane: Lane) -> float:
 
 
 def fitting(some: Sequence[Family], choice: str, words: str) -> list[Family]:
-    """Those that `choice` (of `CHOICES`, all where it is none) lets through and in which all of `words` occur; each one whole."""
+    """The families, whole, that `choice` (a key of `CHOICES`; any other lets all through) lets through and that contain all of `words`."""
     lets = CHOICES.get(choice, CHOICES["All"])
-    wanted = words.casefold().split()
-    return [one for one in some if lets(one) and (not wanted or _says(one, wanted))]
+    terms = words.casefold().split()
+    return [family for family in some if lets(family) and (not terms or _says(family, terms))]
 
 
 def _says(family: Family, words: Sequence[str]) -> bool:
     lanes = [f"{lane.job} {' '.join(run.version for run in lane.runs)}" for lane in family.lanes]
-    said = " ".join([*lanes, *(f"{mark.id} {mark.label}" for mark in family.marks)]).casefold()
-    return all(word in said for word in words)
+    text = " ".join([*lanes, *(f"{mark.id} {mark.label}" for mark in family.marks)]).casefold()
+    return all(word in text for word in words)
 
 
-def page_of(some: Sequence[Family], wanted: str, chosen: Collection[str] = (), whole: Collection[str] = ()) -> Page:
-    """The page `wanted` of `some`; where it is no number, the one on which something `chosen` (savepoints, jobs) is, else the first.
+def page_of(some: Sequence[Family], page: str, chosen: Collection[str] = (), whole: Collection[str] = ()) -> Page:
+    """Page number `page` of `some`; where that is no number, the page with something `chosen` (savepoints, jobs), else the first.
 
     No family is torn apart: one that is longer than a page folds lanes that have ended, but for those whose roots are in `whole`.
     """
-    calm = sum(len(one.lanes) for one in some) > ROWS
-    cut = _cut([one if one.root in whole else folded(one, chosen) for one in some], calm)
-    with_chosen = (at for at, found in enumerate(cut, 1) if any(_holds(one, chosen) for one in found))
-    number = int(wanted) if wanted.isdecimal() else next(with_chosen, 1)
+    calm = sum(len(family.lanes) for family in some) > ROWS
+    cut = _cut([family if family.root in whole else folded(family, chosen) for family in some], calm)
+    with_chosen = (at for at, group in enumerate(cut, 1) if any(_holds(family, chosen) for family in group))
+    number = int(page) if page.isdecimal() else next(with_chosen, 1)
     number = min(max(number, 1), len(cut))
     return Page(cut[number - 1], sum(map(len, cut[: number - 1])), len(some), number, len(cut), calm)
 
 
 def _cut(some: Sequence[Family], calm: bool) -> list[list[Family]]:
-    found: list[list[Family]] = [[]]
+    pages: list[list[Family]] = [[]]
     filled = 0.0
     for family in some:
         height = rows_of(family, calm=calm)
-        if found[-1] and filled + height > ROWS:
-            found.append([])
+        if pages[-1] and filled + height > ROWS:
+            pages.append([])
             filled = 0.0
-        found[-1].append(family)
+        pages[-1].append(family)
         filled += height
-    return found
+    return pages
 
 
 def rows_of(family: Family, *, calm: bool) -> float:
@@ -172,7 +172,7 @@ def folded(family: Family, chosen: Collection[str]) -> Family:
         return family
     parents = parents_of(Tree(family.lanes, family.marks))
     of_savepoint = {mark.id: mark.job for mark in family.marks}
-    named = {of_savepoint.get(SavepointId(one), JobName(one)) for one in chosen}
+    named = {of_savepoint.get(SavepointId(point), JobName(point)) for point in chosen}
     needed = [lane.job for lane in family.lanes if runs(lane) or lane.job in named]
     kept = {family.root, *(job for name in needed for job in descent(parents, name))}
     for lane in sorted(family.lanes, key=last_change, reverse=True):
@@ -185,8 +185,8 @@ def folded(family: Family, chosen: Collection[str]) -> Family:
 
 def descent(parents: Mapping[JobName, JobName], job: JobName) -> list[JobName]:
     """`job` and what it came from, nearest first."""
-    found: list[JobName] = []
-    while job and job not in found:
-        found.append(job)
+    lineage: list[JobName] = []
+    while job and job not in lineage:
+        lineage.append(job)
         job = parents.get(job, JobName(""))
-    return found
+    return lineage

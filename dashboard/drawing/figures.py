@@ -1,4 +1,4 @@
-"""What a chart is before anybody draws it: traces, legend, marks, in plain values. No Streamlit, no Plotly.
+"""A chart as plain values, before anybody draws it: traces, legend, marks. No Streamlit, no Plotly.
 
 Colours are names that the panel replaces with the theme's: `$c0` … `$c7` (categorical), `$text`, `$muted`, `$border`, `$bg`, `$red`.
 Times are epoch ms; the panel shows them in the browser's time zone.
@@ -78,7 +78,7 @@ def last(values: Floats) -> float | None:
 
 
 def holes_of(t: Floats) -> NDArray[np.intp]:
-    """Where nothing came for long (five times the usual step, and a minute): indexes of the first points after each hole."""
+    """Gaps in `t` longer than five times the median step and than a minute: indexes of the first points after each gap."""
     if len(t) < 3:
         return np.asarray([], dtype=np.intp)
     steps = np.diff(t)

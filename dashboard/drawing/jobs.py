@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard import formats
 from dashboard.drawing.figures import (
     BLUE,
     CYAN,
@@ -29,6 +28,7 @@ from dashboard.drawing.figures import (
     last,
     line,
 )
+from pipelines.words import formats
 
 Columns = Mapping[str, Numbers]
 Array = NDArray[np.float64]
@@ -223,8 +223,8 @@ def _bars(title: str, series: Columns, curve: Curve, empty: str) -> Chart:
 
 
 def _summary(title: str, legend: Sequence[LegendEntry], suffix: str) -> str:
-    said = ", ".join(f"{entry.name} {entry.value} {suffix}".rstrip() for entry in legend)
-    return f"{title} over time; last: {said}."
+    last_values = ", ".join(f"{entry.name} {entry.value} {suffix}".rstrip() for entry in legend)
+    return f"{title} over time; last: {last_values}."
 
 
 def _level(y: float, color: str) -> dict[str, Any]:

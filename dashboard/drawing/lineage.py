@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dashboard import formats
 from dashboard.drawing import lineage_traces as traces
 from dashboard.drawing.families import Family, start
 from dashboard.drawing.figures import Chart, LegendEntry
 from dashboard.drawing.lineage_places import More, Placed, Places, end, moment, placed
 from pipelines.domain.experiments import Mark
 from pipelines.domain.ids import JobName
+from pipelines.words import formats
 
 LANE_HEIGHT = 58
 FOLDED = "folded:"
@@ -55,23 +55,23 @@ def _traces(
 ) -> Iterator[Mapping[str, Any]]:
     """Curves below runs below savepoints."""
     by_id = {mark.id: mark for mark in marks}
-    rows = {one.lane.job: one for one in places.lanes}
+    rows = {row.lane.job: row for row in places.lanes}
     own: defaultdict[JobName, list[Mark]] = defaultdict(list)
     for mark in marks:
         own[mark.job].append(mark)
-    for one in places.lanes:
-        yield from traces.origin(one, rows, by_id, span[1] - span[0])
-    for one in places.lanes:
-        yield from traces.runs(one, by_id, now_ms)
-    for one in places.lanes:
-        yield from traces.savepoints(one, own[one.lane.job], chosen)
+    for row in places.lanes:
+        yield from traces.origin(row, rows, by_id, span[1] - span[0])
+    for row in places.lanes:
+        yield from traces.runs(row, by_id, now_ms)
+    for row in places.lanes:
+        yield from traces.savepoints(row, own[row.lane.job], chosen)
 
 
 def _span(lanes: Sequence[Placed], marks: Sequence[Mark], now_ms: float) -> tuple[float, float]:
     """From the first thing to the last one, epoch ms, with a margin."""
     taken = [moment(mark) for mark in marks]
-    first = min([start(run) for one in lanes for run in one.lane.runs] + taken)
-    final = max([end(run, now_ms) for one in lanes for run in one.lane.runs] + taken)
+    first = min([start(run) for row in lanes for run in row.lane.runs] + taken)
+    final = max([end(run, now_ms) for row in lanes for run in row.lane.runs] + taken)
     margin = max((final - first) * 0.03, 2_000.0)
     return first - margin, final + margin
 
@@ -80,14 +80,14 @@ def _letters(
     lanes: Sequence[Placed], marks: Sequence[Mark], chosen: Mapping[str, str], now_ms: float, near_ms: float
 ) -> list[dict[str, Any]]:
     """The letters of the two points that are compared, over their marks; as one (`A·B`) where they would cover each other."""
-    rows = {one.lane.job: one for one in lanes}
-    at = {str(one.lane.job): (end(one.lane.runs[-1], now_ms), one) for one in lanes if one.lane.runs}
+    rows = {row.lane.job: row for row in lanes}
+    at = {str(row.lane.job): (end(row.lane.runs[-1], now_ms), row) for row in lanes if row.lane.runs}
     at |= {mark.id: (moment(mark), rows[mark.job]) for mark in marks if mark.job in rows}
-    found = sorted(((*at[name], letter) for name, letter in chosen.items() if name in at), key=lambda one: (one[0], one[2]))
-    if len(found) == 2 and found[0][1] is found[1][1] and found[1][0] - found[0][0] < near_ms:
-        (x0, row, first), (x1, _, second) = found
-        found = [((x0 + x1) / 2, row, f"{first}·{second}")]
-    return [_letter(x, letter, row) for x, row, letter in found]
+    letters = sorted(((*at[name], letter) for name, letter in chosen.items() if name in at), key=lambda entry: (entry[0], entry[2]))
+    if len(letters) == 2 and letters[0][1] is letters[1][1] and letters[1][0] - letters[0][0] < near_ms:
+        (x0, row, first), (x1, _, second) = letters
+        letters = [((x0 + x1) / 2, row, f"{first}·{second}")]
+    return [_letter(x, letter, row) for x, row, letter in letters]
 
 
 def _letter(x: float, text: str, row: Placed) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _letter(x: float, text: str, row: Placed) -> dict[str, Any]:
 
 
 def _layout(places: Places, span: tuple[float, float], letters: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    longest = max(len(one.lane.job) for one in places.lanes)
+    longest = max(len(row.lane.job) for row in places.lanes)
     return {
         "margin": {"l": min(28 + 7 * longest, 250), "r": 20, "t": 6, "b": 30},
         "hovermode": "closest",
@@ -105,19 +105,19 @@ def _layout(places: Places, span: tuple[float, float], letters: Sequence[dict[st
         "span": list(span),
         "xaxis": {"showgrid": True, "nticks": 9, "tickformatstops": []},
         "yaxis": {"visible": False, "range": [places.height - 0.4, -0.6], "rangemode": "normal", "fixedrange": True},
-        "annotations": [*(note for one in places.lanes for note in _labels(one)), *map(_folded, places.more), *letters],
+        "annotations": [*(note for row in places.lanes for note in _labels(row)), *map(_folded, places.more), *letters],
     }
 
 
-def _labels(one: Placed) -> Iterator[dict[str, Any]]:
+def _labels(row: Placed) -> Iterator[dict[str, Any]]:
     """The job's name at the left edge, and its newest version below it; of a calm one the name alone."""
-    newest = one.lane.runs[-1] if one.lane.runs else None
-    place = {"xref": "paper", "x": 0, "xanchor": "right", "xshift": -14, "y": one.y, "showarrow": False, "align": "right"}
-    name = one.lane.job if len(one.lane.job) <= 31 else one.lane.job[:30] + "…"
-    if one.calm:
+    newest = row.lane.runs[-1] if row.lane.runs else None
+    place = {"xref": "paper", "x": 0, "xanchor": "right", "xshift": -14, "y": row.y, "showarrow": False, "align": "right"}
+    name = row.lane.job if len(row.lane.job) <= 31 else row.lane.job[:30] + "…"
+    if row.calm:
         yield {**place, "text": name, "font": {"size": 12, "color": "$muted"}}
         return
-    yield {**place, "text": f"<b>{name}</b>", "yshift": 8, "font": {"size": 12, "color": one.color}}
+    yield {**place, "text": f"<b>{name}</b>", "yshift": 8, "font": {"size": 12, "color": row.color}}
     if newest:
         version = f"{formats.short_id(newest.version)} · {newest.state.value}"
         yield {**place, "text": version, "yshift": -8, "font": {"size": 11, "color": "$muted"}}

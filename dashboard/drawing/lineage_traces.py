@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from dashboard import formats
 from dashboard.drawing.families import start
 from dashboard.drawing.lineage_places import Placed, end, moment
 from pipelines.domain.experiments import Mark
@@ -13,6 +12,7 @@ from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
+from pipelines.words import formats
 
 _CURVE_STEPS = 28
 _ENDS = {
@@ -60,9 +60,14 @@ def savepoints(placed: Placed, marks: Sequence[Mark], chosen: Collection[str]) -
         "customdata": [[mark.id, _about(mark)] for mark in marks],
         "marker": {
             "symbol": ["diamond" if hand else "circle" for hand in by_hand],
-            "size": [(17 if hand else 14) if one else (13 if hand else 10) - less for hand, one in zip(by_hand, on, strict=True)],
-            "color": [placed.color if hand or one else "$bg" for hand, one in zip(by_hand, on, strict=True)],
-            "line": {"color": ["$text" if one else placed.color for one in on], "width": [3 if one else edge for one in on]},
+            "size": [
+                (17 if hand else 14) if is_chosen else (13 if hand else 10) - less for hand, is_chosen in zip(by_hand, on, strict=True)
+            ],
+            "color": [placed.color if hand or is_chosen else "$bg" for hand, is_chosen in zip(by_hand, on, strict=True)],
+            "line": {
+                "color": ["$text" if is_chosen else placed.color for is_chosen in on],
+                "width": [3 if is_chosen else edge for is_chosen in on],
+            },
             "opacity": 1,
         },
         "hovertemplate": "%{customdata[1]}<extra></extra>",

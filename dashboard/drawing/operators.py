@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from dashboard import formats
 from dashboard.drawing.figures import BLUE, CYAN, GRAY, GREEN, ORANGE, PINK, VIOLET, Chart, LegendEntry, TimeMark, column, last
 from dashboard.drawing.jobs import BYTES, ROWS, Array, Columns, Unit, axis, broken_line, checkpoint_size, framed
 from pipelines.domain.experiments import Series
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
+from pipelines.words import formats
 
 COLORS = (VIOLET, BLUE, ORANGE, GREEN, PINK, CYAN, GRAY)
 PARTS = (
@@ -26,13 +26,17 @@ Drawn = tuple[str, str, Array, Array]
 
 def operator_charts(series: Series, marks: Sequence[TimeMark] = (), span: tuple[float, float] | None = None) -> dict[str, Chart]:
     """Charts by key: those of state stand in place of a job's single lines where it has several operators."""
-    found = {"checkpoint": checkpoint_parts(series.columns)}
+    charts = {"checkpoint": checkpoint_parts(series.columns)}
     if len(series.operators) > 1:
-        found["state_rows"] = _lines("State rows", [_named(one, one.rows, series.operators) for one in series.operators], ROWS)
-        found["state_bytes"] = _lines("State memory", [_named(one, one.memory_bytes, series.operators) for one in series.operators], BYTES)
-    for unit in dict.fromkeys(one.unit for one in series.backlog):
-        found[f"backlog_{unit}"] = backlog([one for one in series.backlog if one.unit == unit], unit)
-    return {key: framed(chart, marks, span) for key, chart in found.items()}
+        charts["state_rows"] = _lines(
+            "State rows", [_named(operator, operator.rows, series.operators) for operator in series.operators], ROWS
+        )
+        charts["state_bytes"] = _lines(
+            "State memory", [_named(operator, operator.memory_bytes, series.operators) for operator in series.operators], BYTES
+        )
+    for unit in dict.fromkeys(source.unit for source in series.backlog):
+        charts[f"backlog_{unit}"] = backlog([source for source in series.backlog if source.unit == unit], unit)
+    return {key: framed(chart, marks, span) for key, chart in charts.items()}
 
 
 def checkpoint_parts(series: Columns) -> Chart:
@@ -50,31 +54,31 @@ def checkpoint_parts(series: Columns) -> Chart:
 
 def backlog(waiting: Sequence[BacklogSeries], unit: str) -> Chart:
     """What sources had not read yet at the end of each batch; what they all count in is in the title."""
-    several = len({one.query for one in waiting}) > 1
+    several = len({source.query for source in waiting}) > 1
     drawn: list[Drawn] = []
-    for one in waiting:
-        name = formats.source_name(one.name)
-        short = f"{one.query} {name}" if several else name
-        drawn.append((one.name, short, column(one.t), column(one.amount)))
+    for source in waiting:
+        name = formats.source_name(source.name)
+        short = f"{source.query} {name}" if several else name
+        drawn.append((source.name, short, column(source.t), column(source.amount)))
     return _lines(f"Source backlog, {unit}", drawn, BYTES if unit == "bytes" else COUNT)
 
 
-def _named(one: OperatorSeries, values: Sequence[int], known: Sequence[OperatorSeries]) -> Drawn:
-    """An operator goes by its own name; by its place too where a query has that name twice, and by its query where there are several."""
-    twice = sum(other.query == one.query and other.name == one.name for other in known) > 1
-    short = f"{one.name} {one.operator}" if twice else one.name
+def _named(operator: OperatorSeries, values: Sequence[int], known: Sequence[OperatorSeries]) -> Drawn:
+    """An operator's name; with its number where a query has that name twice, and with its query where there are several."""
+    twice = sum(other.query == operator.query and other.name == operator.name for other in known) > 1
+    short = f"{operator.name} {operator.operator}" if twice else operator.name
     several = len({other.query for other in known}) > 1
-    return one.name, f"{one.query} {short}" if several else short, column(one.t), column(values)
+    return operator.name, f"{operator.query} {short}" if several else short, column(operator.t), column(values)
 
 
 def _lines(title: str, drawn: Sequence[Drawn], unit: Unit) -> Chart:
-    """A line each, those that end highest first; past the colours there are the rest are left out, and the legend says how many."""
-    ranked = sorted(drawn, key=lambda one: -(last(one[3]) or 0))[: len(COLORS)]
+    """A line for each, highest last value first. Lines beyond the number of colours are left out, and the legend counts them."""
+    ranked = sorted(drawn, key=lambda curve: -(last(curve[3]) or 0))[: len(COLORS)]
     colored = list(zip(COLORS, ranked, strict=False))
     traces = tuple(broken_line(short, color, t, values / unit.scale, unit) for color, (_, short, t, values) in colored)
     legend = [LegendEntry(short, unit.text(last(values)), color) for color, (_, short, _, values) in colored]
     if len(drawn) > len(ranked):
         legend.append(LegendEntry(f"and {len(drawn) - len(ranked)} smaller", color="$muted"))
     summary = f"{title} over time; last: {', '.join(f'{entry.name} {entry.value}' for entry in legend)}."
-    layout = {"yaxis": axis(unit, *(one[3] for one in ranked))}
+    layout = {"yaxis": axis(unit, *(curve[3] for curve in ranked))}
     return Chart(title, traces, layout, tuple(legend), summary=summary)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dashboard import formats
 from pipelines.domain.plans import OUTPUT_ROWS, SHUFFLED_ROWS, STATE_ROWS, Metric, PlanNode, QueryPlan, main_metrics
+from pipelines.words import formats
 
 BOX_WIDTH, GAP_X = 248, 22
 LOW, HIGH = 30, 48
@@ -74,10 +74,10 @@ def picture(plan: QueryPlan, *, sink: str = "", sink_path: str = "") -> Picture:
 
 def needs(plan: QueryPlan) -> Mapping[int, Sequence[int]]:
     """Node -> the nodes whose rows it takes, in Spark's order."""
-    found: dict[int, list[int]] = {node.id: [] for node in plan.nodes}
+    sources: dict[int, list[int]] = {node.id: [] for node in plan.nodes}
     for edge in plan.edges:
-        found[edge.target].append(edge.source)
-    return found
+        sources[edge.target].append(edge.source)
+    return sources
 
 
 def _depths(plan: QueryPlan) -> Mapping[int, int]:
@@ -135,7 +135,7 @@ def _height(node: PlanNode) -> float:
 def _box(node: PlanNode, kind: Kind, x: float, y: float) -> Box:
     facts = tuple((metric.name, quantity(metric)) for metric in node.metrics if metric.value)
     name = node.name if node.operator is None else f"{node.name} · {node.operator}"
-    return Box(node.id, kind, name, _said(node), node.detail, facts, x, y, _height(node))
+    return Box(node.id, kind, name, _metrics_line(node), node.detail, facts, x, y, _height(node))
 
 
 def _sink(end: Box, sink: str, path: str) -> Box:
@@ -144,7 +144,7 @@ def _sink(end: Box, sink: str, path: str) -> Box:
     return Box(SINK, "sink", f"Sink: {sink}", "", "", facts, end.x, end.y + end.height + GAP_Y, LOW)
 
 
-def _said(node: PlanNode) -> str:
+def _metrics_line(node: PlanNode) -> str:
     """The main metrics in a few words: what it gave on, what it keeps."""
     return " · ".join(f"{formats.compact(metric.value)} {_WORDS[metric.name]}" for metric in main_metrics(node))
 

@@ -6,50 +6,50 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dashboard import formats
 from dashboard.drawing.figures import BLUE, VIOLET, Chart, LegendEntry
 from pipelines.domain.savepoints import QueryImage, RetainedBatch, Savepoint
+from pipelines.words import formats
 
 
 class Axis(enum.StrEnum):
-    """What runs to the right: when a batch was planned, or how far its watermark was."""
+    """The quantity of the x axis: the time when a batch was planned, or its watermark."""
 
     CLOCK = "clock"
     EVENT = "event"
 
 
 Place = Callable[[RetainedBatch], int]
-PLACES: dict[Axis, Place] = {Axis.CLOCK: lambda one: one.timestamp_ms, Axis.EVENT: lambda one: one.watermark_ms}
+PLACES: dict[Axis, Place] = {Axis.CLOCK: lambda retained: retained.timestamp_ms, Axis.EVENT: lambda retained: retained.watermark_ms}
 
 
-def point_id(one: RetainedBatch) -> str:
-    """What names a batch of the axis: `query:batch`."""
-    return f"{one.query}:{one.batch}"
+def point_id(retained: RetainedBatch) -> str:
+    """The id of a batch on the axis: `query:batch`."""
+    return f"{retained.query}:{retained.batch}"
 
 
 def has_event_time(kept: Sequence[RetainedBatch]) -> bool:
     """Whether any batch has a watermark."""
-    return any(one.watermark_ms > 0 for one in kept)
+    return any(retained.watermark_ms > 0 for retained in kept)
 
 
 def newest_until(kept: Sequence[RetainedBatch], axis: Axis, at_ms: int) -> RetainedBatch | None:
     """The newest batch at or before a moment on that axis; None where all are later."""
     place = PLACES[axis]
-    before = [one for one in kept if place(one) <= at_ms and (axis is Axis.CLOCK or one.watermark_ms > 0)]
-    return max(before, key=lambda one: (one.batch, one.timestamp_ms), default=None)
+    before = [retained for retained in kept if place(retained) <= at_ms and (axis is Axis.CLOCK or retained.watermark_ms > 0)]
+    return max(before, key=lambda retained: (retained.batch, retained.timestamp_ms), default=None)
 
 
 def of_batch(kept: Sequence[RetainedBatch], batch: int) -> RetainedBatch | None:
     """The batch of that number; of the first query that has it."""
-    return next((one for one in kept if one.batch == batch), None)
+    return next((retained for retained in kept if retained.batch == batch), None)
 
 
 def batches_chart(kept: Sequence[RetainedBatch], taken: Sequence[Savepoint], selected: str, axis: Axis = Axis.CLOCK) -> Chart:
     """Dots give `query:batch` when they are clicked, diamonds the savepoint's id. On the axis of event time batches of one watermark
     are one dot, which is the newest of them."""
-    shown = kept if axis is Axis.CLOCK else [one for one in kept if one.watermark_ms > 0]
-    queries = sorted({one.query for one in kept})
-    rows = [[one for one in shown if one.query == query] for query in queries]
+    shown = kept if axis is Axis.CLOCK else [retained for retained in kept if retained.watermark_ms > 0]
+    queries = sorted({retained.query for retained in kept})
+    rows = [[retained for retained in shown if retained.query == query] for query in queries]
     traces = [_dots(own, row, selected, axis) for row, own in enumerate(rows) if own]
     within = _within(shown, taken, axis)
     if within:
@@ -67,7 +67,7 @@ def batches_chart(kept: Sequence[RetainedBatch], taken: Sequence[Savepoint], sel
 
 def _summary(kept: Sequence[RetainedBatch], within: int, axis: Axis) -> str:
     by = "their watermarks, event time" if axis is Axis.EVENT else "the clock"
-    numbers = formats.ranges(sorted({one.batch for one in kept}))
+    numbers = formats.ranges(sorted({retained.batch for retained in kept}))
     return (
         f"{formats.plural(len(kept), 'batch', 'batches')} that Spark still keeps by {by}: {numbers}; "
         f"{formats.plural(within, 'savepoint')} among them."
@@ -77,8 +77,8 @@ def _summary(kept: Sequence[RetainedBatch], within: int, axis: Axis) -> str:
 def _within(kept: Sequence[RetainedBatch], taken: Sequence[Savepoint], axis: Axis) -> list[Savepoint]:
     if not kept:
         return []
-    first = min(PLACES[axis](one) for one in kept)
-    return [one for one in taken if one.queries and _moment(one.queries[0], axis) >= first]
+    first = min(PLACES[axis](retained) for retained in kept)
+    return [savepoint for savepoint in taken if savepoint.queries and _moment(savepoint.queries[0], axis) >= first]
 
 
 def _moment(image: QueryImage, axis: Axis) -> int:
@@ -87,7 +87,7 @@ def _moment(image: QueryImage, axis: Axis) -> int:
 
 def _dots(kept: Sequence[RetainedBatch], row: int, selected: str, axis: Axis) -> dict[str, Any]:
     groups = _groups(kept, axis)
-    chosen = [any(point_id(one) == selected for one in group) for group in groups]
+    chosen = [any(point_id(retained) == selected for retained in group) for group in groups]
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -95,12 +95,12 @@ def _dots(kept: Sequence[RetainedBatch], row: int, selected: str, axis: Axis) ->
         "x": [PLACES[axis](group[-1]) for group in groups],
         "y": [row] * len(groups),
         "customdata": [point_id(group[-1]) for group in groups],
-        "text": [_said(group) for group in groups],
+        "text": [_hover(group) for group in groups],
         "hovertemplate": "%{text}",
         "line": {"color": "$border", "width": 2},
         "marker": {
-            "size": [15 if one else 9 for one in chosen],
-            "color": [BLUE if one else "$bg" for one in chosen],
+            "size": [15 if is_chosen else 9 for is_chosen in chosen],
+            "color": [BLUE if is_chosen else "$bg" for is_chosen in chosen],
             "line": {"color": BLUE, "width": 2},
         },
     }
@@ -109,17 +109,17 @@ def _dots(kept: Sequence[RetainedBatch], row: int, selected: str, axis: Axis) ->
 def _groups(kept: Sequence[RetainedBatch], axis: Axis) -> list[list[RetainedBatch]]:
     """Batches that stand at one place, ascending; by the clock each stands alone."""
     if axis is Axis.CLOCK:
-        return [[one] for one in kept]
+        return [[retained] for retained in kept]
     groups: dict[int, list[RetainedBatch]] = {}
-    for one in sorted(kept, key=lambda one: one.batch):
-        groups.setdefault(one.watermark_ms, []).append(one)
+    for retained in sorted(kept, key=lambda retained: retained.batch):
+        groups.setdefault(retained.watermark_ms, []).append(retained)
     return list(groups.values())
 
 
-def _said(group: Sequence[RetainedBatch]) -> str:
+def _hover(group: Sequence[RetainedBatch]) -> str:
     if len(group) == 1:
         return f"batch {group[0].batch:,}"
-    return f"batch {group[-1].batch:,}, the newest of {formats.ranges([one.batch for one in group])}"
+    return f"batch {group[-1].batch:,}, the newest of {formats.ranges([retained.batch for retained in group])}"
 
 
 def _diamonds(taken: Sequence[Savepoint], row: int, axis: Axis) -> dict[str, Any]:
@@ -127,10 +127,13 @@ def _diamonds(taken: Sequence[Savepoint], row: int, axis: Axis) -> dict[str, Any
         "type": "scatter",
         "mode": "markers",
         "name": "savepoint",
-        "x": [_moment(one.queries[0], axis) for one in taken],
+        "x": [_moment(savepoint.queries[0], axis) for savepoint in taken],
         "y": [row - 0.45] * len(taken),
-        "customdata": [one.id for one in taken],
-        "text": [f"{formats.short_id(one.id)} · batch {one.batch:,}{f' · {one.label}' if one.label else ''}" for one in taken],
+        "customdata": [savepoint.id for savepoint in taken],
+        "text": [
+            f"{formats.short_id(savepoint.id)} · batch {savepoint.batch:,}{f' · {savepoint.label}' if savepoint.label else ''}"
+            for savepoint in taken
+        ],
         "hovertemplate": "%{text}",
         "marker": {"symbol": "diamond", "size": 11, "color": VIOLET, "line": {"color": "$bg", "width": 1}},
     }

@@ -1,4 +1,4 @@
-"""What a reading of state looks like: rows by partition, rows by window. Pure."""
+"""A reading of state as charts: rows by partition, rows by window. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dashboard import formats
 from dashboard.drawing.figures import BLUE, GREEN, ORANGE, VIOLET, Chart, LegendEntry, encoded
+from pipelines.words import formats
 
 SKEWED = 2.0
 """A partition with so many times the average's rows stands out."""

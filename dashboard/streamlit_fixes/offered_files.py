@@ -19,7 +19,7 @@ KEPT_SECONDS = 30
 
 
 class OfferedFiles(MediaFileManager):
-    """Streamlit's own, but for when a file that nobody is offered any more is forgotten."""
+    """Streamlit's file manager, which keeps a file for `KEPT_SECONDS` after the last page stopped offering it."""
 
     def __init__(self, storage: MediaFileStorage, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(storage)
@@ -40,7 +40,7 @@ class OfferedFiles(MediaFileManager):
         now = self._clock()
         for used in since.keys() - unused:
             del since[used]
-        return {one for one in unused if now - since.setdefault(one, now) >= KEPT_SECONDS}
+        return {file_id for file_id in unused if now - since.setdefault(file_id, now) >= KEPT_SECONDS}
 
 
 def mend() -> None:

@@ -1,4 +1,4 @@
-"""Chips over a list: how many there are of each kind; a click lets only those through, and the address says so."""
+"""Chips that filter a list by kind, with the number of each kind; the choice is in the address."""
 
 from __future__ import annotations
 

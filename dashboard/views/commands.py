@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from dashboard import session
-from dashboard.equivalents import Equivalent
+from pipelines.verbs.shell import as_call, as_command
+from pipelines.verbs.verb import Asked, summary
+
+Shown = Asked[Any] | tuple[str, Asked[Any]]
+"""A question or change, with a title where its own words would not do on that page."""
 
 
-def said(title: str, words: Sequence[str], method: str, path: str, body: Mapping[str, Any] | None = None) -> Equivalent:
-    """An action as `python -m pipelines <words>` and as a call of `path` below `/api/v1`."""
-    call = [] if method == "GET" else ["-X", method]
-    sent = ["--json", json.dumps(dict(body), ensure_ascii=False)] if body is not None else []
-    return Equivalent(
-        title, f"python -m pipelines {shlex.join(words)}", shlex.join(["curl", *call, *sent, f"{session.url()}/api/v1{path}"])
-    )
-
-
-def commands(shown: Sequence[Equivalent], *, key: str) -> None:
+def commands(shown: Sequence[Shown], *, key: str) -> None:
     """The button; it opens each action's name, command and call."""
     with st.popover("Command", icon=":material/terminal:", type="tertiary", key=key, help="The same from a shell or over REST"):
         listed(shown)
 
 
-def listed(shown: Sequence[Equivalent]) -> None:
+def folded(shown: Sequence[Shown]) -> None:
+    """The same as a part of a dialog that opens."""
+    with st.expander("Command", icon=":material/terminal:"):
+        listed(shown)
+
+
+def listed(shown: Sequence[Shown]) -> None:
     """Each action's name, command and call."""
-    for one in shown:
-        st.caption(f"**{one.title}**")
-        st.code(one.command, language="bash", wrap_lines=True)
-        st.code(one.call, language="bash", wrap_lines=True)
+    for title, asked in map(_titled, shown):
+        st.caption(f"**{title}**")
+        if command := as_command(asked):
+            st.code(command, language="bash", wrap_lines=True)
+        st.code(as_call(asked, session.url()), language="bash", wrap_lines=True)
+
+
+def _titled(shown: Shown) -> tuple[str, Asked[Any]]:
+    return shown if isinstance(shown, tuple) else (summary(type(shown)), shown)

@@ -1,20 +1,24 @@
-"""The doctor's word on a checkpoint or a savepoint: what is damaged, what depends on it, what can still be restored, what to do."""
+"""The doctor's diagnosis of a checkpoint or a savepoint: what is damaged, what depends on it, what can still be restored, what to do."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from html import escape
 
 import pandas as pd
 import streamlit as st
 
-from dashboard import formats, progress, session
+from dashboard import progress, session
 from dashboard.components.frames import save_buttons
-from dashboard.progress import Sample
 from dashboard.widgets import chip, error_box, message_box
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import TidemarkError
+from pipelines.domain.operations import OperationState
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.operations import ShowOperation
+from pipelines.words import formats, pace
+from pipelines.words.pace import Sample
 
 KINDS = {
     "missing": "missing",
@@ -29,8 +33,8 @@ MOST = 12
 
 
 def examine(subject: str, stamp: object) -> Sequence[Diagnosis] | None:
-    """What the doctor finds; asked once for each `stamp` (what the subject was when it was looked at), kept while the session lasts.
-    None where it could not look, which is said."""
+    """The doctor's diagnoses, computed once for each `stamp` (the version of the subject) and kept for the session. None where that failed;
+    the error is shown."""
     key = f"diagnosis_{subject}"
     kept = st.session_state.get(key)
     if kept is None or kept[0] != stamp:
@@ -40,79 +44,84 @@ def examine(subject: str, stamp: object) -> Sequence[Diagnosis] | None:
             error_box(error)
             return None
         st.session_state[key] = kept
-    found: Sequence[Diagnosis] = kept[1]
-    return found
+    diagnoses: Sequence[Diagnosis] = kept[1]
+    return diagnoses
 
 
 def _looked(subject: str) -> Sequence[Diagnosis]:
-    """The doctor's word, awaited beside a bar that says how far the reading is. Whoever goes elsewhere meanwhile leaves it going on."""
+    """Runs the doctor and shows a progress bar until it is done. The operation goes on if the page is left."""
     workspace, place = session.workspace(), st.empty()
+    begun = workspace.begin(Diagnose(subject))
     samples: Sequence[Sample] = ()
-    pool = ThreadPoolExecutor(1)
-    answer = pool.submit(workspace.diagnose, subject)
-    pool.shutdown(wait=False)
-    while not answer.done():
-        for one in workspace.operations(running=True):
-            if one.kind == progress.DIAGNOSE and subject in (one.job, one.subject):
-                samples = progress.sampled(samples, one.amount, session.now_ms())
-                place.html(progress.bar(one, samples, session.now_ms()))
-        wait([answer], timeout=LOOK_S)
+    operation = begun.operation
+    while operation is not None and operation.state is OperationState.RUNNING:
+        samples = pace.sampled(samples, operation.amount, session.now_ms())
+        place.html(progress.bar(operation, samples, session.now_ms()))
+        time.sleep(LOOK_S)
+        operation = workspace.ask(ShowOperation(operation.id))
     place.empty()
-    return tuple(answer.result())
+    return workspace.answer(begun)
 
 
 def examined(subject: str) -> bool:
-    """Whether the doctor has looked at it in this session."""
+    """Whether this session has a diagnosis of it."""
     return f"diagnosis_{subject}" in st.session_state
 
 
 def draw(every: Sequence[Diagnosis]) -> None:
     """One part a query: what was read, what is damaged, what can be restored, the advice."""
-    for one in every:
-        st.html(_head(one))
-        if one.findings:
-            st.html(findings(one.findings))
-            save_buttons(findings_frame(one.findings), name=f"damage_{one.query}", key=f"damage_{one.query}")
-            message_box("What to do", one.advice, tone="blue")
+    for diagnosis in every:
+        st.html(_head(diagnosis))
+        if diagnosis.findings:
+            st.html(findings(diagnosis.findings))
+            save_buttons(findings_frame(diagnosis.findings), name=f"damage_{diagnosis.query}", key=f"damage_{diagnosis.query}")
+            message_box("What to do", diagnosis.advice, tone="blue")
         else:
-            st.html(f'<p class="tm-hint">{escape(one.advice)}</p>')
+            st.html(f'<p class="tm-hint">{escape(diagnosis.advice)}</p>')
 
 
-def _head(one: Diagnosis) -> str:
-    badge = chip("sound", "green", dot=True) if one.sound else chip(formats.plural(len(one.findings), "damaged file"), "red", dot=True)
-    newest = f"newest committed batch {one.newest_committed:,}" if one.newest_committed is not None else "no committed batch"
-    read = f"{formats.plural(one.files, 'file')}, {formats.size(one.bytes)} read"
-    can = f"can be restored: <b>{escape(_batches(one))}</b>"
+def _head(diagnosis: Diagnosis) -> str:
+    badge = (
+        chip("sound", "green", dot=True)
+        if diagnosis.sound
+        else chip(formats.plural(len(diagnosis.findings), "damaged file"), "red", dot=True)
+    )
+    newest = f"newest committed batch {diagnosis.newest_committed:,}" if diagnosis.newest_committed is not None else "no committed batch"
+    read = f"{formats.plural(diagnosis.files, 'file')}, {formats.size(diagnosis.bytes)} read"
+    can = f"can be restored: <b>{escape(_batches(diagnosis))}</b>"
     return (
-        f'<div class="tm-head tm-sub"><h2>{escape(one.query)}</h2>{badge}</div>'
+        f'<div class="tm-head tm-sub"><h2>{escape(diagnosis.query)}</h2>{badge}</div>'
         f'<div class="tm-line tm-flush"><span>{read}</span><span>{newest}</span><span>{can}</span></div>'
     )
 
 
-def _batches(one: Diagnosis) -> str:
-    if not one.restorable:
+def _batches(diagnosis: Diagnosis) -> str:
+    if not diagnosis.restorable:
         return "no batch"
-    return f"{'batch' if len(one.restorable) == 1 else 'batches'} {formats.ranges(one.restorable)}"
+    return f"{'batch' if len(diagnosis.restorable) == 1 else 'batches'} {formats.ranges(diagnosis.restorable)}"
 
 
-def findings(found: Sequence[Finding]) -> str:
+def findings(damaged: Sequence[Finding]) -> str:
     """Damaged files as a table of HTML: what of the checkpoint, what is wrong, which batches need it, the file."""
-    rows = "".join(_row(one) for one in found[:MOST])
-    more = f'<tr><td colspan="4">and {len(found) - MOST:,} more</td></tr>' if len(found) > MOST else ""
+    rows = "".join(_row(finding) for finding in damaged[:MOST])
+    more = f'<tr><td colspan="4">and {len(damaged) - MOST:,} more</td></tr>' if len(damaged) > MOST else ""
     head = "".join(f"<th>{title}</th>" for title in ("Part", "Damage", "Batches that need it", "File"))
     return f'<table class="tm-findings"><thead><tr>{head}</tr></thead><tbody>{rows}{more}</tbody></table>'
 
 
-def findings_frame(found: Sequence[Finding]) -> pd.DataFrame:
+def findings_frame(damaged: Sequence[Finding]) -> pd.DataFrame:
     """All of them, a row each, for a file."""
-    rows = [(one.part, one.damage.kind, one.damage.message, formats.ranges(one.batches), one.damage.path) for one in found]
+    rows = [
+        (finding.part, finding.damage.kind, finding.damage.message, formats.ranges(finding.batches), finding.damage.path)
+        for finding in damaged
+    ]
     return pd.DataFrame(rows, columns=["Part", "Damage", "What", "Batches that need it", "File"])
 
 
-def _row(one: Finding) -> str:
-    damage = one.damage
-    said = chip(KINDS.get(damage.kind, damage.kind), "red")
+def _row(finding: Finding) -> str:
+    damage = finding.damage
+    kind = chip(KINDS.get(damage.kind, damage.kind), "red")
     return (
-        f"<tr><td>{escape(one.part)}</td><td>{said} <span>{escape(damage.message)}</span></td>"
-        f'<td>{escape(formats.ranges(one.batches))}</td><td class="tm-mono">{escape(damage.path)}</td></tr>'
+        f"<tr><td>{escape(finding.part)}</td><td>{kind} <span>{escape(damage.message)}</span></td>"
+        f'<td>{escape(formats.ranges(finding.batches))}</td><td class="tm-mono">{escape(damage.path)}</td></tr>'
     )

@@ -1,4 +1,4 @@
-"""What happened in the workspace and who did it, newest first."""
+"""The events of the workspace and who caused them, newest first."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import formats, navigation, paging, session
+from dashboard import navigation, paging, session
 from dashboard.components.table import Cell, Column, Row, clock, moment, table
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import Tone, command, empty_state, errors_shown, page_header
-from pipelines.domain.events import COMMAND, DRIVER, FAILED, FAILURES, OTHER, PAGE, REST, SUPERVISOR, EventFilter
+from pipelines.domain.events import COMMAND, DRIVER, FAILED, FAILURES, OTHER, PAGE, REST, SUPERVISOR
 from pipelines.domain.jobs import Event
+from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.system import ListEvents
+from pipelines.words import formats
 
 LIMIT = 1_000
 ANY_TIME = "Any time"
 KINDS = {"All": "", "Runs": "runs", "Savepoints": "savepoints", "Jobs": "jobs", "Failures": FAILED, "Other": OTHER}
 ACTORS = ("", PAGE, COMMAND, REST, SUPERVISOR, DRIVER)
 BY = {
-    "": "Before this was noted, or nobody in particular",
+    "": "Not recorded",
     PAGE: "Somebody on a page",
     COMMAND: "Somebody at a shell",
     REST: "A call of the REST API",
@@ -41,14 +44,12 @@ def page() -> None:
 
 def _draw() -> None:
     with errors_shown():
-        workspace, now = session.workspace(), session.now_ms()
-        if not session.shared("any event", lambda: workspace.events(limit=1)):
+        now = session.now_ms()
+        if not session.shared(ListEvents(limit=1)):
             _none()
             return
-        wanted = _wanted(now)
-        happened = session.shared(
-            "events", lambda: workspace.events(limit=LIMIT, wanted=wanted), replace(wanted, from_ms=None), now // 1_000
-        )
+        question = _question(now)
+        happened = session.shared(question, by=(replace(question, from_ms=None), now // 1_000))
         cut = paging.cut(happened, session.selected("page"))
         rows = [row(event, place, now, with_job=True) for place, event in enumerate(cut.items)]
         empty = "No event fits. Choose another kind, job or time, or clear the filter."
@@ -57,7 +58,7 @@ def _draw() -> None:
             return [row(event, place, now, with_job=True) for place, event in enumerate(happened)]
 
         opened = table(columns(with_job=True), rows, key="events", label="Events", empty=empty, cut=cut, whole=whole)
-        _older(happened, wanted.before)
+        _older(happened, question.before)
         if opened:
             open_subject(cut.items[int(opened)])
 
@@ -74,9 +75,9 @@ def _older(happened: Sequence[Event], before: str) -> None:
         st.button("Older", key="older", disabled=not place, on_click=session.select, kwargs={"before": place, "page": ""})
 
 
-def _wanted(now: float) -> EventFilter:
-    """What the bar over the table lets through; all of it stands in the address."""
-    jobs = [str(one.job.name) for one in session.shared("jobs", session.workspace().jobs)]
+def _question(now: float) -> ListEvents:
+    """The question that the bar above the table selects; all of it is in the address."""
+    jobs = [str(summary.job.name) for summary in session.shared(ListJobs())]
     chosen: Any = {
         "bind": "query-params",
         "label_visibility": "collapsed",
@@ -87,7 +88,7 @@ def _wanted(now: float) -> EventFilter:
         kind = st.pills("Kind", list(KINDS), default="All", required=True, key="kind", **chosen)
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
         since = st.selectbox("Time", list(SINCE), key="since", width=130, **chosen)
-        actor = st.selectbox("By", ACTORS, key="by", format_func=lambda one: one or "By anyone", width=140, **chosen)
+        actor = st.selectbox("By", ACTORS, key="by", format_func=lambda name: name or "By anyone", width=140, **chosen)
         job = _job(jobs)
         words = st.text_input(
             "Filter events",
@@ -101,20 +102,20 @@ def _wanted(now: float) -> EventFilter:
         )
     back = SINCE.get(since or ANY_TIME, 0)
     from_ms = int(now - back) if back else None
-    return EventFilter(job, KINDS.get(kind or "All", ""), words or "", actor or "", from_ms, before=session.selected("before"))
+    return ListEvents(job, LIMIT, KINDS.get(kind or "All", ""), words or "", actor or "", from_ms, before=session.selected("before"))
 
 
 def _job(jobs: Sequence[str]) -> str:
-    """Not bound to the address as the others are: Streamlit lets nobody else set a name that a widget is bound to, and takes it out of
-    the address that somebody goes back to; the page of a job has it in its own."""
-    wanted = session.selected("job")
-    st.session_state["job"] = wanted
+    """The chosen job. The widget is not bound to the address as the others are: Streamlit lets nobody else set a bound name and removes it
+    from the address on the way back, and the page of a job uses the same name."""
+    chosen = session.selected("job")
+    st.session_state["job"] = chosen
     return (
         st.selectbox(
             "Job",
-            ["", *sorted({*jobs, wanted} - {""})],
+            ["", *sorted({*jobs, chosen} - {""})],
             key="job",
-            format_func=lambda one: one or "All jobs",
+            format_func=lambda name: name or "All jobs",
             label_visibility="collapsed",
             width=200,
             on_change=_choose_job,

@@ -1,4 +1,4 @@
-"""What stands around every page and refreshes itself: what is under way (above), what was just done and can be taken back (below)."""
+"""The frame around every page, which refreshes itself: running operations (above), the notice of the last action (below)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _draw() -> None:
 
 
 def _ended() -> bool:
-    """Whether something has ended that the page beneath does not show yet."""
+    """Whether an operation has ended since the page was drawn."""
     try:
         answered = session.refreshing() and waiting.see()
         return undoing.see() or answered

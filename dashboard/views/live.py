@@ -1,4 +1,4 @@
-"""What live pages share: the range of time, the switch that pauses, the part that refreshes itself."""
+"""The parts that live pages share: the range of time, the switch that pauses, the fragment that refreshes itself."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from functools import partial
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.widgets import chip
+from pipelines.words import formats
 
 RANGES = {"15m": 900_000, "1h": 3_600_000, "6h": 21_600_000, "24h": 86_400_000}
 DEFAULT_RANGE = "15m"
@@ -16,7 +17,7 @@ REFRESH_SECONDS = 2
 
 
 def range_switch() -> int:
-    """The range that is looked at, in ms; its name stands in the address."""
+    """The selected range in ms; its name is in the address."""
     chosen = st.segmented_control(
         "Range", list(RANGES), default=DEFAULT_RANGE, required=True, key="range", bind="query-params", label_visibility="collapsed"
     )
@@ -24,16 +25,16 @@ def range_switch() -> int:
 
 
 def live_switch() -> bool:
-    """Whether the page refreshes itself; where it does not, that stands in the address, and goes along from page to page."""
+    """The switch of the refresh. Off is in the address, and goes along from page to page."""
     return st.toggle("Live", value=True, key="live", bind="query-params")
 
 
 def live(draw: Callable[[], None], on: bool) -> None:
-    """Draws, and draws again every two seconds while the page is live; else says of when the page is."""
+    """Draws, and draws again every two seconds while the page is live; else shows the time of the picture."""
     st.fragment(draw if on else partial(_paused, draw), run_every=REFRESH_SECONDS if on else None)()
 
 
 def _paused(draw: Callable[[], None]) -> None:
-    said = chip(f"Paused, as of {formats.clock(session.now_ms(), session.zone())}", "orange", dot=True)
-    st.html(f'<div class="tm-paused" role="status" data-testid="paused">{said}</div>')
+    label = chip(f"Paused, as of {formats.clock(session.now_ms(), session.zone())}", "orange", dot=True)
+    st.html(f'<div class="tm-paused" role="status" data-testid="paused">{label}</div>')
     draw()

@@ -1,22 +1,27 @@
-"""Work under way, wherever it was begun: what, how much of how much, how fast, how long still, Cancel; then what came of it.
+"""Operations, wherever they were begun: title, progress, rate, time left, Cancel; then their outcome.
 
-What a session has begun, and what ran already when it began (a reload), is followed until its end and shown until it is put away;
-what others begin meanwhile is shown as long as it runs.
+A session follows the operations that it begins, and those that run when it begins (a reload), and shows them until they are closed.
+Operations of others are shown while they run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
 from dashboard import navigation, progress, session
 from dashboard.dialogs import redraw
-from dashboard.progress import Sample
 from dashboard.widgets import errors_shown, message_box
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation, OperationState
+from pipelines.verbs.face import do
+from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
+from pipelines.verbs.verb import Change
+from pipelines.words import pace
+from pipelines.words.pace import Sample
 
 Fits = Callable[[Operation], bool]
 _NOTICED = ("stop", "cancel")
@@ -25,7 +30,7 @@ _NOTICED = ("stop", "cancel")
 
 @dataclass
 class Followed:
-    """What one browser's session knows of operations."""
+    """The operations that one browser's session follows."""
 
     newest: dict[str, Operation] = field(default_factory=dict)
     """Those that it follows, as last seen; put away, they are forgotten."""
@@ -42,8 +47,15 @@ def _followed() -> Followed:
     return known
 
 
-def begin(operation: Operation) -> None:
-    """Follows what was just begun; what came of earlier work on the same subject is put away."""
+def begin(change: Change[Any, Any]) -> None:
+    """Begins a change, and follows its operation."""
+    begun = session.workspace().begin(change)
+    if begun.operation is not None:
+        follow(begun.operation)
+
+
+def follow(operation: Operation) -> None:
+    """Follows a new operation; ended ones on the same subject are closed."""
     known = _followed().newest
     for named, seen in list(known.items()):
         if seen.state is not OperationState.RUNNING and operation.subject and seen.subject == operation.subject:
@@ -52,23 +64,23 @@ def begin(operation: Operation) -> None:
 
 
 def look() -> list[Operation]:
-    """What is under way and what has ended of that which is followed, newest first; asks the workspace."""
+    """All running operations and the ended ones that are followed, newest first; asks the workspace."""
     known = _followed()
-    running: dict[str, Operation] = {one.id: one for one in _running()}
+    running: dict[str, Operation] = {operation.id: operation for operation in _running()}
     if not known.adopted:
         known.newest |= running
         known.adopted = True
     for named, seen in list(known.newest.items()):
         if seen.state is OperationState.RUNNING:
-            known.newest[named] = session.workspace().operation(named)
+            known.newest[named] = session.workspace().ask(ShowOperation(named))
     now = session.now_ms()
     every = {**running, **known.newest}
-    known.samples = {named: progress.sampled(known.samples.get(named, ()), one.amount, now) for named, one in every.items()}
-    return sorted(every.values(), key=lambda one: (one.state is not OperationState.RUNNING, -one.created_ms))
+    known.samples = {named: pace.sampled(known.samples.get(named, ()), operation.amount, now) for named, operation in every.items()}
+    return sorted(every.values(), key=lambda operation: (operation.state is not OperationState.RUNNING, -operation.created_ms))
 
 
 def _running() -> Sequence[Operation]:
-    return session.shared("operations", lambda: session.workspace().operations(running=True))
+    return session.shared(ListOperations(running=True))
 
 
 def put_away(operation: str) -> None:
@@ -77,39 +89,39 @@ def put_away(operation: str) -> None:
 
 
 def cancels() -> bool:
-    """Whether this session cancels something, or shows that it was."""
-    return any(one.id in _followed().cancelled for one in _followed().newest.values())
+    """Whether this session cancels an operation, or shows one that it cancelled."""
+    return any(operation.id in _followed().cancelled for operation in _followed().newest.values())
 
 
 def ended(fits: Fits) -> list[Operation]:
-    """What has ended of that which is followed, as last seen."""
-    return [one for one in _followed().newest.values() if one.state is not OperationState.RUNNING and fits(one)]
+    """The followed operations that have ended, as last seen."""
+    return [operation for operation in _followed().newest.values() if operation.state is not OperationState.RUNNING and fits(operation)]
 
 
 def draw(fits: Fits, *, key: str) -> list[Operation]:
-    """Rows of those that fit, as of now; nothing where there is none. Returns what was drawn."""
-    shown = [one for one in look() if fits(one) and not _noticed(one)]
+    """Draws a row for each operation that fits, and returns them; nothing where there is none."""
+    shown = [operation for operation in look() if fits(operation) and not _noticed(operation)]
     if shown:
         with st.container(border=True, key=f"card_operations_{key}", gap=None):
-            for one in shown:
-                row(one, key=key)
+            for operation in shown:
+                row(operation, key=key)
     return shown
 
 
-def _noticed(one: Operation) -> bool:
-    ended = one.state is not OperationState.RUNNING
-    return (ended and one.kind in _NOTICED) or (one.kind == "drop" and one.state is OperationState.DONE)
+def _noticed(operation: Operation) -> bool:
+    ended = operation.state is not OperationState.RUNNING
+    return (ended and operation.kind in _NOTICED) or (operation.kind == "drop" and operation.state is OperationState.DONE)
 
 
 def under_way(fits: Fits, *, key: str) -> None:
-    """The rows that fit, kept up to date by themselves; where one ends, the page around them is drawn anew."""
-    busy = any(one.state is OperationState.RUNNING for one in _followed().newest.values())
+    """The rows that fit, which refresh themselves; when one ends, the whole page is drawn again."""
+    busy = any(operation.state is OperationState.RUNNING for operation in _followed().newest.values())
     known = _ends_seen(fits)
     st.fragment(lambda: _watch(fits, key, known), run_every=1 if busy else 2)()
 
 
 def _watch(fits: Fits, key: str, known: set[str]) -> None:
-    """`known` are the ends that the page around was drawn with: the indicator above may have seen a new one first."""
+    """`known` are the ended operations that the page was drawn with: the indicator in the top bar may see a new one first."""
     with errors_shown():
         draw(fits, key=key)
         if _ends_seen(fits) - known:
@@ -117,7 +129,7 @@ def _watch(fits: Fits, key: str, known: set[str]) -> None:
 
 
 def _ends_seen(fits: Fits) -> set[str]:
-    return {one.id for one in ended(fits)}
+    return {operation.id for operation in ended(fits)}
 
 
 def row(operation: Operation, *, key: str) -> None:
@@ -142,27 +154,27 @@ def row(operation: Operation, *, key: str) -> None:
 def _cancel(operation: str) -> None:
     st.session_state.pop("cancel_refused", None)
     try:
-        begin(session.workspace().cancel(operation))
+        follow(do(session.workspace(), CancelOperation(operation)))
         _followed().cancelled.add(operation)
     except TidemarkError as error:
         st.session_state["cancel_refused"] = (operation, error)
 
 
 def _next(operation: Operation, key: str) -> None:
-    """The way to what came of it."""
+    """The link to the result of an operation."""
     if operation.state is OperationState.DONE and operation.kind == "import" and st.button("Open it", key=f"open_{key}_{operation.id}"):
         put_away(operation.id)
         navigation.go("savepoints", savepoint=operation.result)
-    checked = operation.kind in progress.CHECKS and session.selected("savepoint") != operation.subject
+    checked = progress.kind_of(operation).checks and session.selected("savepoint") != operation.subject
     if checked and st.button("Look at it", key=f"open_{key}_{operation.id}"):
         navigation.go("savepoints", savepoint=operation.subject)
 
 
 def indicator() -> None:
-    """What is under way, in the top bar of every page; nothing while nothing is."""
+    """The running operations in the top bar of every page; nothing while there is none."""
     with st.container(key="under_way"), errors_shown():
-        running = [one for one in look() if one.state is OperationState.RUNNING]
+        running = [operation for operation in look() if operation.state is OperationState.RUNNING]
         if running:
             with st.popover(f"{len(running)} under way", icon=":material/progress_activity:", key="under_way_list", type="tertiary"):
-                for one in running:
-                    row(one, key="top")
+                for operation in running:
+                    row(operation, key="top")

@@ -1,4 +1,4 @@
-"""What a restore would do, as it is shown before anything starts: files, bytes, query id, each sink, what may surprise."""
+"""A restore plan, as it is shown before anything starts: files, bytes, query id, each sink, warnings."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats
 from dashboard.widgets import Tone, chip, facts, message_box
 from pipelines.domain.savepoints import RestorePlan, SinkPlan
+from pipelines.words import formats
 
 ACTIONS: dict[str, tuple[str, Tone]] = {
     "continue": ("continued", "green"),
@@ -42,22 +42,22 @@ def outline(plan: RestorePlan) -> None:
 
 
 def sink_words(sink: SinkPlan) -> str:
-    """One sink as HTML: its query, its format, what happens with it, and why."""
-    said, tone = ACTIONS.get(sink.action, (sink.action, "gray"))
-    chips = (chip(sink.sink, mono=True) if sink.sink else "") + chip(said, tone)
+    """The plan of one sink as HTML: query, format, action and reason."""
+    words, tone = ACTIONS.get(sink.action, (sink.action, "gray"))
+    chips = (chip(sink.sink, mono=True) if sink.sink else "") + chip(words, tone)
     head = f'<div class="tm-head"><strong>{escape(sink.query)}</strong>{chips}</div>'
     return f'<div class="tm-sink">{head}<p>{escape(sink.message)}</p></div>'
 
 
 def warnings(plan: RestorePlan) -> None:
-    """What will happen and may surprise; what a sink says already is not said again."""
-    said = {f"{sink.query}: {sink.message}" for sink in plan.sinks} | {sink.message for sink in plan.sinks}
+    """The warnings of the plan, without those that a sink shows already."""
+    sink_messages = {f"{sink.query}: {sink.message}" for sink in plan.sinks} | {sink.message for sink in plan.sinks}
     for warning in plan.warnings:
-        if warning not in said:
+        if warning not in sink_messages:
             message_box(warning, tone="orange")
 
 
 def refusal(plan: RestorePlan | None) -> str:
-    """Why it would be refused because of a sink; empty where none is."""
+    """The message of the first sink that refuses the plan; empty where none does."""
     refused = next((sink for sink in plan.sinks if sink.action == "refuse"), None) if plan else None
     return refused.message if refused else ""

@@ -1,4 +1,4 @@
-"""What jobs, the workspace and the server stand on, and the one thing that can be done about it: making the index anew."""
+"""The environment of jobs, workspace and server, and one action: to rebuild the index."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.components.table import Cell, Column, Row, number, table
-from dashboard.views.commands import commands, said
+from dashboard.views.commands import commands
 from dashboard.views.overview.attention import LITTLE_LEFT
 from dashboard.widgets import chip, confirm, errors_shown, facts, page_header, section
 from pipelines.domain.about import About, Runtime, Server, Storage
+from pipelines.verbs.face import do
+from pipelines.verbs.system import RebuildCatalog, ShowAbout
+from pipelines.words import formats
 
 RUNTIMES = (
     Column("Python"),
@@ -29,9 +32,9 @@ def page() -> None:
     """Draws the settings."""
     with errors_shown():
         with st.spinner("Looking at the storage …", show_time=True):
-            about = session.workspace().about()
+            about = session.workspace().ask(ShowAbout())
         with page_header("Settings", caption=f"Tidemark {escape(about.server.version)}"):
-            commands((said("All of this", ["about"], "GET", "/about"),), key="settings_command")
+            commands([ShowAbout()], key="settings_command")
         _runtimes(about)
         _storage(about.storage)
         _server(about.server)
@@ -39,22 +42,26 @@ def page() -> None:
 
 def _runtimes(about: About) -> None:
     section("Runtimes", "what jobs run on")
-    rows = [_runtime(one) for one in about.runtimes]
+    rows = [_runtime(runtime) for runtime in about.runtimes]
     table(RUNTIMES, rows, key="runtimes", label="Runtimes", clickable=False)
     st.caption(f"A new job runs on `{about.default_master}` unless it names another master. A local Spark listens on this machine alone.")
 
 
-def _runtime(one: Runtime) -> Row:
-    asked = bool(one.python_version)
+def _runtime(runtime: Runtime) -> Row:
+    asked = bool(runtime.python_version)
     cells = (
-        Cell(one.python, mono=True),
-        Cell(one.python_version or "asked when a job starts", muted=not asked),
-        Cell(one.spark_version or ("not installed" if asked else formats.MISSING)),
-        Cell(one.java_version or ("none found" if asked else formats.MISSING)),
-        Cell("with the Python packages" if one.java_packaged else one.java or formats.MISSING, mono=not one.java_packaged, hint=one.java),
-        number(one.versions, formats.count),
+        Cell(runtime.python, mono=True),
+        Cell(runtime.python_version or "asked when a job starts", muted=not asked),
+        Cell(runtime.spark_version or ("not installed" if asked else formats.MISSING)),
+        Cell(runtime.java_version or ("none found" if asked else formats.MISSING)),
+        Cell(
+            "with the Python packages" if runtime.java_packaged else runtime.java or formats.MISSING,
+            mono=not runtime.java_packaged,
+            hint=runtime.java,
+        ),
+        number(runtime.versions, formats.count),
     )
-    return Row(one.python, cells)
+    return Row(runtime.python, cells)
 
 
 def _storage(storage: Storage) -> None:
@@ -115,7 +122,7 @@ def _catalog(storage: Storage) -> None:
 
 
 def _rebuild() -> None:
-    st.session_state["rebuilt_rows"] = sum(session.workspace().rebuild_catalog().values())
+    st.session_state["rebuilt_rows"] = sum(do(session.workspace(), RebuildCatalog()).values())
 
 
 def _server(server: Server) -> None:

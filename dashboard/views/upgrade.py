@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
+from dashboard import navigation, session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.views import restore_plans, waiting
 from dashboard.views.commands import commands
@@ -16,9 +16,13 @@ from dashboard.views.job import resuming
 from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section, state_chip
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.jobs import JobDetail
-from pipelines.domain.requests import ResumeRequest
 from pipelines.domain.savepoints import RestorePlan
 from pipelines.domain.versions import Version
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.words import formats
 
 START = "upgrade_start"
 OWN = "Its own checkpoint"
@@ -30,9 +34,9 @@ TEACHES = (
 
 @dataclass(frozen=True)
 class Outlook:
-    """What would be asked for, with its plan where there is one, or what refuses it."""
+    """The change with its plan, or with the error or reason that refuses it."""
 
-    request: ResumeRequest | None
+    change: Resume | None
     plan: RestorePlan | None = None
     refusal: TidemarkError | None = None
     why_not: str = ""
@@ -48,11 +52,11 @@ def page() -> None:
             navigation.link("overview", "Open the overview", icon=":material/monitoring:")
         return
     with errors_shown():
-        detail = session.workspace().job(name)
+        detail = session.workspace().ask(ShowJob(name))
         run = detail.summary.run
         if run is None:
             raise Invalid("upgrade.never_ran", f"{name} has never run", "Start it as a new job.")
-        _draw(name, detail, session.workspace().version(run.version))
+        _draw(name, detail, session.workspace().ask(ShowVersion(run.version)))
 
 
 def _draw(name: str, detail: JobDetail, original: Version) -> None:
@@ -71,10 +75,10 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
         outlook = _outlook(name, detail, original, savepoint, variant)
         _plan(detail, original, variant, outlook)
     with slot:
-        wanted = _buttons(name, variant, outlook)
-    if wanted and outlook.request and not outlook.why_not:
+        pressed = _buttons(name, variant, outlook)
+    if pressed and outlook.change and not outlook.why_not:
         with left, errors_shown():
-            if waiting.resume(name, outlook.request):
+            if waiting.resume(outlook.change):
                 st.session_state.pop(key, None)
             navigation.go("job", job=name)
     elif variant.code != kept.code:
@@ -82,23 +86,23 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
 
 
 def _form(name: str, detail: JobDetail, key: str, variant: Variant) -> tuple[str, Variant]:
-    known = {str(one.id): one for one in session.workspace().savepoints(name)}
-    wanted = session.selected("savepoint")
+    known = {str(savepoint.id): savepoint for savepoint in session.workspace().ask(ListSavepoints(name))}
+    selected = session.selected("savepoint")
     options = ["", *known]
     with st.container(border=True, key="card_form"):
         section("Begins from")
         savepoint = st.selectbox(
             "Begins from",
             options,
-            index=options.index(wanted) if wanted in options else 0,
-            format_func=lambda one: resuming.savepoint_words(known[one]) if one else _own(detail),
+            index=options.index(selected) if selected in options else 0,
+            format_func=lambda savepoint_id: resuming.savepoint_words(known[savepoint_id]) if savepoint_id else _own(detail),
             key=f"{key}_from",
             label_visibility="collapsed",
         )
         session.select(savepoint=savepoint or "")
         section("Changes")
         holder = "savepoint" if savepoint else "checkpoint"
-        queries = {image.query for image in known[savepoint].queries} if savepoint else {one.query for one in detail.queries}
+        queries = {image.query for image in known[savepoint].queries} if savepoint else {query.query for query in detail.queries}
         variant = form.fields(key, variant, queries, holder)
     return savepoint or "", variant
 
@@ -108,25 +112,25 @@ def _own(detail: JobDetail) -> str:
 
 
 def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, variant: Variant) -> Outlook:
-    """What would happen; from its own checkpoint nothing is restored, so there is no plan to ask for."""
+    """The outlook of the upgrade; from its own checkpoint nothing is restored, so there is no plan."""
     try:
-        request = changed(original, savepoint, variant)
+        change = changed(name, original, savepoint, variant)
         why_not = resuming.why_not(detail)
-        for found in syntax_diagnostics(variant.code, variant.script):
-            raise Invalid("version.syntax", f"Line {found.line}: {found.message}", "The editor marks the place.")
-        if not why_not and request == ResumeRequest(savepoint):
+        for diagnostic in syntax_diagnostics(variant.code, variant.script):
+            raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
+        if not why_not and change == Resume(name, from_savepoint=savepoint):
             why_not = "Nothing is changed yet; to go on with the same code, resume it."
-        plan = session.workspace().resume(name, replace(request, dry_run=True)) if savepoint and not why_not else None
+        plan = session.workspace().plan(change) if savepoint and not why_not else None
     except TidemarkError as error:
         return Outlook(None, refusal=error, why_not=error.message)
-    restored = plan if isinstance(plan, RestorePlan) else None
-    return Outlook(request, restored, why_not=why_not or restore_plans.refusal(restored))
+    return Outlook(change, plan, why_not=why_not or restore_plans.refusal(plan))
 
 
-def changed(original: Version, savepoint: str, variant: Variant) -> ResumeRequest:
-    """What is asked for besides what the last version has already; Invalid where the text cannot be read."""
-    asked = variant.request()
-    return ResumeRequest(
+def changed(name: str, original: Version, savepoint: str, variant: Variant) -> Resume:
+    """The resume with only what differs from the last version; Invalid where the text cannot be read."""
+    asked = variant.asked()
+    return Resume(
+        name,
         from_savepoint=savepoint,
         code=asked.code if asked.code != original.code else None,
         args=asked.args if asked.args != original.args else None,
@@ -160,9 +164,11 @@ def _difference(original: Version, variant: Variant) -> str:
 
 
 def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:
-    """Whether it shall begin."""
-    if outlook.request:
-        commands([equivalents.upgrade(name, session.url(), outlook.request, variant.script)], key="upgrade_command")
+    """Draws the buttons; returns whether Start was pressed."""
+    change = outlook.change
+    if change:
+        from_file = change if change.code is None else replace(change, script=variant.script)
+        commands([("Upgrade", from_file)], key="upgrade_command")
     if st.button("Back to the job", key="upgrade_back"):
         navigation.go("job", job=name)
     refused = outlook.why_not

@@ -1,40 +1,52 @@
-"""What mostly answers at once, and takes its time where a savepoint's bytes are copied: no page stands still for it.
+"""Changes that answer at once, or run as an operation while a savepoint's bytes are copied: no page blocks on them.
 
-Whoever asks goes on in the same run where the answer is there by then. Else it comes in a thread, the bar of its operation is on the
-page, and the page that asked finds the answer under the same key when it is drawn anew. Whoever has gone elsewhere reads it at the foot.
+An answer that is there at once is returned in the same run. Otherwise the page shows the operation's bar and takes the answer under
+the same key when it is drawn again; on another page the answer is shown in the notice at the foot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar, cast
 
 import streamlit as st
 
 from dashboard import session, undo
-from dashboard.answers import beside
 from dashboard.views import operations
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.requests import ResumeRequest, TakeRequest
+from pipelines.domain.jobs import Run
+from pipelines.domain.operations import OperationState
 from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.operations import ShowOperation
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Begun, Change
 
-T = TypeVar("T")
-AT_ONCE_S = 0.8
-"""By then what is not there is an operation."""
+A = TypeVar("A")
 CANCELLED = "operation.cancelled"
-BUSY = "It is under way: see the bar"
+BUSY = "An operation on it is running: see its progress bar"
 
 
 @dataclass
 class _Asked:
-    """A call of this session; `words` say at the foot of another page that it is done."""
+    """A change that this session began; `words` say at the foot of another page that it is done."""
 
-    answer: Future[Any]
+    begun: Begun[Any]
     words: str
     is_told: bool = False
+
+    def has_ended(self) -> bool:
+        operation = self.begun.operation
+        return operation is None or session.workspace().ask(ShowOperation(operation.id)).state is not OperationState.RUNNING
+
+    def answer(self) -> object | None:
+        """The answer; None where this session cancelled it. Raises the error that it failed with."""
+        try:
+            return cast(object, session.workspace().answer(self.begun))
+        except TidemarkError as error:
+            if _is_known(error):
+                return None
+            raise
 
 
 def _asked() -> dict[str, _Asked]:
@@ -43,30 +55,28 @@ def _asked() -> dict[str, _Asked]:
     return cast(dict[str, _Asked], st.session_state["waiting"])
 
 
-def take(job: str, request: TakeRequest) -> Savepoint | None:
-    """The savepoint that `request` asks for; None where that takes its time: the job's page shows how far it is, and what came of it."""
-    taken = ask(_taking(job), partial(session.workspace().take, job, request), f"A savepoint of {job} was taken")
-    return taken if isinstance(taken, Savepoint) else None
+def take(change: Take) -> Savepoint | None:
+    """Takes a savepoint and returns it; None while its operation runs: the job's page shows its progress and outcome."""
+    return ask(_taking(change.job), change, f"A savepoint of {change.job} was taken")
 
 
 def taken(job: str) -> Savepoint | None:
-    """The savepoint of the job that was waited for; raises what refused it."""
-    found = answered(_taking(job))
-    return found if isinstance(found, Savepoint) else None
+    """The savepoint of the job that was awaited, once; None while there is none. Raises the error that refused it."""
+    return cast("Savepoint | None", answered(_taking(job)))
 
 
-def resume(job: str, request: ResumeRequest) -> bool:
-    """Whether the job goes on; where that takes its time its page shows how far it is, and what came of it."""
-    return ask(_resuming(job), partial(session.workspace().resume, job, request), f"{job} was resumed") is not None
+def resume(change: Resume) -> Run | None:
+    """Resumes a job and returns its run; None while its operation runs: the job's page shows its progress and outcome."""
+    return ask(_resuming(change.job), change, f"{change.job} was resumed")
 
 
 def resumed(job: str) -> bool:
-    """Whether a resume that was waited for is done; raises what refused it."""
+    """Whether an awaited resume is done; raises the error that refused it."""
     return answered(_resuming(job)) is not None
 
 
 def busy(job: str) -> bool:
-    """Whether a savepoint or a resume of the job is waited for."""
+    """Whether a savepoint or a resume of the job is awaited."""
     return is_asked(_taking(job)) or is_asked(_resuming(job))
 
 
@@ -78,51 +88,47 @@ def _resuming(job: str) -> str:
     return f"resume_{job}"
 
 
-def ask(key: str, call: Callable[[], T], words: str) -> T | None:
-    """What `call` answers, None where that takes its time or is under way already; raises what it raises."""
-    if key not in _asked():
-        _asked()[key] = _Asked(beside(call), words)
-        wait([_asked()[key].answer], timeout=AT_ONCE_S)
-    return cast("T | None", answered(key))
+def ask(key: str, change: Change[A, Any], words: str) -> A | None:
+    """Begins `change`, unless one is awaited under `key`, and returns its answer; None while its operation runs. Raises what refuses it."""
+    if not is_asked(key):
+        begun = session.workspace().begin(change)
+        if begun.is_answered:
+            return begun.answer
+        _asked()[key] = _Asked(begun, words)
+    return cast("A | None", answered(key))
 
 
 def answered(key: str) -> object | None:
-    """What came of what was asked under `key`, once; None while nothing has, and where this session cancelled it. Raises what it raised."""
-    if not is_asked(key) or not _asked()[key].answer.done():
+    """The answer awaited under `key`, once; None while there is none, and where this session cancelled it. Raises the change's error."""
+    if not is_asked(key) or not _asked()[key].has_ended():
         return None
-    answer = _asked().pop(key).answer
-    error = answer.exception()
-    if isinstance(error, TidemarkError) and _is_known(error):
-        return None
-    return cast(object, answer.result())
+    return _asked().pop(key).answer()
 
 
 def is_asked(key: str) -> bool:
-    """Whether somebody waits for it, or for its answer to be looked at."""
+    """Whether a change is awaited under `key`, or its answer is not taken yet."""
     return key in _asked()
 
 
 def see() -> bool:
-    """Whether an answer has come that the page beneath may wait for; one that it did not take is said at the foot."""
-    come = {key: one for key, one in _asked().items() if one.answer.done()}
-    for key in [key for key, one in come.items() if one.is_told]:
+    """Whether an answer has come that the current page may await; one that it did not take is shown at the foot."""
+    ended = {key: asked for key, asked in _asked().items() if asked.has_ended()}
+    for key in [key for key, asked in ended.items() if asked.is_told]:
         _say(_asked().pop(key))
-    new = [one for one in come.values() if not one.is_told]
-    for one in new:
-        one.is_told = True
+    new = [asked for asked in ended.values() if not asked.is_told]
+    for asked in new:
+        asked.is_told = True
     return bool(new)
 
 
 def _say(asked: _Asked) -> None:
-    error = asked.answer.exception()
-    if error is None:
-        undo.say(asked.words)
-    elif not isinstance(error, TidemarkError):
-        raise error
-    elif not _is_known(error):
+    try:
+        if asked.answer() is not None:
+            undo.say(asked.words)
+    except TidemarkError as error:
         undo.refuse(error)
 
 
 def _is_known(error: TidemarkError) -> bool:
-    """What was cancelled here is said where it was cancelled."""
+    """Whether this session cancelled it, so that the page shows that already."""
     return error.code == CANCELLED and operations.cancels()

@@ -1,4 +1,4 @@
-"""How errors leave: one body shape for refusals, for requests that make no sense, and for what nobody expected."""
+"""Error answers: one body shape for refusals, malformed requests and unexpected errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def answer_failures(api: FastAPI) -> None:
 
 
 class AnswerUnexpected:
-    """Logs what nobody expected, with its traceback, and answers it as `internal` (a pure ASGI middleware)."""
+    """Logs unexpected errors with their traceback, and answers them as `internal` (a pure ASGI middleware)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -53,20 +53,20 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 async def _malformed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+    wrong = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
     return _answer(Invalid("request.invalid", wrong, f"{request.scope.get('root_path', '')}/docs shows what this call takes."))
 
 
 async def _no_such_route(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     docs = f"{request.scope.get('root_path', '')}/docs lists all calls."
-    asked = f"{request.method} {request.url.path}"
+    call = f"{request.method} {request.url.path}"
     if error.status_code == 404:
-        return _answer(NotFound("request.no_such_path", f"there is no {asked}", docs))
-    return _answer(Invalid("request.refused", f"{asked}: {error.detail}", docs), error.status_code, error.headers)
+        return _answer(NotFound("request.no_such_path", f"there is no {call}", docs))
+    return _answer(Invalid("request.refused", f"{call}: {error.detail}", docs), error.status_code, error.headers)
 
 
 def _answer(error: TidemarkError, status: int | None = None, headers: object = None) -> JSONResponse:
-    """`error` with the status of its group, unless another one says more."""
-    kept = dict(headers) if isinstance(headers, dict) else None
-    return JSONResponse(error.as_json(), status or STATUS_AND_EXIT_CODES[error.group][0], kept)
+    """The answer for `error`, with the status of its group unless another is given."""
+    header_fields = dict(headers) if isinstance(headers, dict) else None
+    return JSONResponse(error.as_json(), status or STATUS_AND_EXIT_CODES[error.group][0], header_fields)

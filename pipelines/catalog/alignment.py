@@ -43,5 +43,5 @@ def stretches(reader: Reader, a: str, b: str, query: str) -> list[dict[str, floa
 def shared_query(reader: Reader, a: str, b: str) -> str:
     """The first query, by name, that both jobs have progress of; empty if there is none."""
     both = "SELECT min(query) FROM latest_progress AS a JOIN latest_progress AS b USING (query) WHERE a.job = ? AND b.job = ?"
-    found = row(reader, both, [a, b])
-    return str(found[0]) if found and found[0] is not None else ""
+    query_row = row(reader, both, [a, b])
+    return str(query_row[0]) if query_row and query_row[0] is not None else ""

@@ -27,7 +27,7 @@ _SPANS_MS = (3_600_000, 86_400_000)
 
 
 def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "") -> list[BatchRow]:
-    """A job's newest batches, newest first: sought in its last hour, then its last day, then in all it has."""
+    """A job's newest batches, newest first; searches its last hour, then its last day, then all of them."""
     newest_ms = row(reader, "SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job])
     last = newest_ms[0] if newest_ms and newest_ms[0] is not None else 0
     for since in (*(last - span for span in _SPANS_MS), 0):

@@ -70,7 +70,7 @@ class Catalog:
 
 
 def connect(where: str, memory_limit: str, **settings: Any) -> DuckDBPyConnection:
-    """Opens DuckDB on the file `where` (`:memory:` for none), without extensions; the errors of the catalog where it cannot."""
+    """Opens DuckDB on the file `where` (`:memory:` for none), without extensions; raises its errors as the catalog's."""
     import duckdb
 
     with translated(where):

@@ -18,7 +18,7 @@ _HOLDER = re.compile(r"\(PID (\d+)\)")
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:
-    """DuckDB's errors about the file `where` leave as Tidemark's; wrong SQL stays DuckDB's, for it is a defect of ours."""
+    """Raises DuckDB's errors about the file `where` as Tidemark's; errors of the SQL itself stay DuckDB's, because they are our defects."""
     import duckdb
 
     try:
@@ -31,26 +31,26 @@ def translated(where: str) -> Iterator[None]:
 
 
 def refused(error: duckdb.Error, where: str) -> TidemarkError | None:
-    """What `error` means for the caller; None where it speaks of a statement and not of the file."""
+    """The typed error for `error`; None where it is about a statement and not about the file."""
     import duckdb
 
-    said = str(error)
-    if "Could not set lock" in said:
-        return locked(where, said)
-    if "No space left" in said or "max_temp_directory_size" in said:
-        return Unavailable("catalog.disk_full", f"The disk under {where} is full: {said}", "Free some space, then try again.")
+    message = str(error)
+    if "Could not set lock" in message:
+        return locked(where, message)
+    if "No space left" in message or "max_temp_directory_size" in message:
+        return Unavailable("catalog.disk_full", f"The disk under {where} is full: {message}", "Free some space, then try again.")
     if isinstance(error, duckdb.OutOfMemoryException):
-        return Unavailable("catalog.memory", f"{where} ran out of memory: {said}", "Ask for a shorter time, or for less at once.")
+        return Unavailable("catalog.memory", f"{where} ran out of memory: {message}", "Ask for a shorter time, or for less at once.")
     if isinstance(error, duckdb.ConnectionException):
         return Unavailable("catalog.closed", f"The catalog {where} is closed", "Start the server again.")
-    if "can only read versions" in said or "newer version of DuckDB" in said:
-        return Unsupported("catalog.newer", f"{where} was written by a newer DuckDB: {said}", f"Update Tidemark. Or: {REBUILD}")
-    return _broken(error, where, said)
+    if "can only read versions" in message or "newer version of DuckDB" in message:
+        return Unsupported("catalog.newer", f"{where} was written by a newer DuckDB: {message}", f"Update Tidemark. Or: {REBUILD}")
+    return _broken(error, where, message)
 
 
-def locked(where: str, said: str) -> Unavailable:
-    """The file is open in another process, which DuckDB names by its pid."""
-    holder = _HOLDER.search(said)
+def locked(where: str, message: str) -> Unavailable:
+    """The error of a file that is open in another process, which DuckDB's `message` names by its pid."""
+    holder = _HOLDER.search(message)
     process = f"process {holder[1]}" if holder else "another process"
     return Unavailable(
         "catalog.locked",
@@ -60,26 +60,26 @@ def locked(where: str, said: str) -> Unavailable:
 
 
 def damaged(where: str, why: str) -> Corrupt:
-    """The index cannot be read; the files it was made from can."""
+    """The error of a catalog that cannot be read; the files it was made from can."""
     return Corrupt("catalog.damaged", f"The catalog {where} is damaged: {why}", REBUILD)
 
 
-def newer(where: str, found: int, known: int) -> Unsupported:
-    """A schema from a later Tidemark."""
+def newer(where: str, version: int, known: int) -> Unsupported:
+    """The error of a schema that a later Tidemark wrote."""
     return Unsupported(
         "catalog.newer",
-        f"The catalog {where} has format {found}, this Tidemark reads up to {known}",
+        f"The catalog {where} has format {version}, this Tidemark reads up to {known}",
         f"Update Tidemark. Or: {REBUILD}",
     )
 
 
-def _broken(error: duckdb.Error, where: str, said: str) -> TidemarkError | None:
+def _broken(error: duckdb.Error, where: str, message: str) -> TidemarkError | None:
     import duckdb
 
-    if "not a valid DuckDB database file" in said or "hecksum" in said:
-        return damaged(where, said)
+    if "not a valid DuckDB database file" in message or "hecksum" in message:
+        return damaged(where, message)
     if isinstance(error, duckdb.FatalException | duckdb.InternalException | duckdb.SerializationException):
-        return damaged(where, said)
+        return damaged(where, message)
     if isinstance(error, duckdb.IOException | duckdb.PermissionException):
-        return Unavailable("catalog.unreachable", f"{where} cannot be used: {said}", "Check the folder, its rights and its disk.")
+        return Unavailable("catalog.unreachable", f"{where} cannot be used: {message}", "Check the folder, its rights and its disk.")
     return None

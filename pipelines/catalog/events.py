@@ -7,9 +7,10 @@ from typing import Any
 
 from pipelines.catalog.connection import Reader, Writer
 from pipelines.catalog.tables import TEXT, WHOLE, incoming
-from pipelines.domain.events import FAILED, FAILURES, GROUPS, OTHER, EventFilter, place_of
+from pipelines.domain.events import FAILED, FAILURES, GROUPS, OTHER, place_of
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
+from pipelines.verbs.system import ListEvents
 
 _COLUMNS = {"at_ms": WHOLE, "kind": TEXT, "job": TEXT, "subject": TEXT, "message": TEXT, "actor": TEXT}
 
@@ -44,11 +45,18 @@ def append(writer: Writer, events: Sequence[Event]) -> None:
         writer.execute(_APPEND, [min(times), max(times)])
 
 
-def listed(reader: Reader, wanted: EventFilter, *, limit: int = 200) -> list[Event]:
+def listed(reader: Reader, question: ListEvents) -> list[Event]:
     """The newest events that fit, newest first; Invalid (`events.cursor`) for a `before` that is no cursor."""
-    conditions = [*_of_kind(wanted.kind), *_of_text(wanted.text), *_before(wanted.before)]
+    conditions = [*_of_kind(question.kind), *_of_text(question.text), *_before(question.before)]
     where = " AND ".join([_PLAIN, *(sql for sql, _ in conditions)])
-    values = [wanted.job, wanted.actor, wanted.from_ms, wanted.to_ms, *(value for _, given in conditions for value in given), limit]
+    values = [
+        question.job,
+        question.actor,
+        question.from_ms,
+        question.to_ms,
+        *(value for _, given in conditions for value in given),
+        question.limit,
+    ]
     sql = f"SELECT at_ms, kind, job, subject, message, actor FROM events WHERE {where} ORDER BY at_ms DESC, rowid DESC LIMIT ?"
     return [
         Event(at, kind, None if job is None else JobName(job), *rest) for at, kind, job, *rest in reader.execute(sql, values).fetchall()

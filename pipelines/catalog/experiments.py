@@ -19,13 +19,13 @@ def save(writer: Writer, experiments: Sequence[Experiment]) -> None:
 
 def listed(reader: Reader) -> list[Experiment]:
     """All experiments, newest first."""
-    found = reader.execute("SELECT document FROM experiments ORDER BY created_ms DESC, id DESC").fetchall()
-    return read(Experiment, found, "experiment")
+    rows = reader.execute("SELECT document FROM experiments ORDER BY created_ms DESC, id DESC").fetchall()
+    return read(Experiment, rows, "experiment")
 
 
-def get(reader: Reader, experiment: str) -> Experiment:
+def get(reader: Reader, experiment_id: str) -> Experiment:
     """The experiment of that id; NotFound (`experiment.not_found`) if there is none."""
-    found = first(Experiment, reader, "SELECT document FROM experiments WHERE id = ?", [experiment], "experiment")
-    if found is None:
-        raise NotFound("experiment.not_found", f"There is no experiment {experiment!r}", "See them with `experiment --list`.")
-    return found
+    experiment = first(Experiment, reader, "SELECT document FROM experiments WHERE id = ?", [experiment_id], "experiment")
+    if experiment is None:
+        raise NotFound("experiment.not_found", f"There is no experiment {experiment_id!r}", "See them with `experiment --list`.")
+    return experiment

@@ -17,8 +17,8 @@ def positions(reader: Reader) -> dict[str, int]:
 
 def position(reader: Reader, path: str) -> int:
     """Bytes of the file `path` that are in the catalog; 0 for one never read."""
-    found = row(reader, "SELECT byte_offset FROM tails WHERE path = ?", [path])
-    return int(found[0]) if found else 0
+    offset_row = row(reader, "SELECT byte_offset FROM tails WHERE path = ?", [path])
+    return int(offset_row[0]) if offset_row else 0
 
 
 def advance(writer: Writer, consumed: Mapping[str, int]) -> None:

@@ -44,9 +44,9 @@ def health(reader: Reader, now_ms: int, jobs: Sequence[JobSummary] | None = None
     """Key figures of all jobs now, and lines of the last `span_ms`. `jobs` are their summaries where the caller has them."""
     known = summaries.listed(reader, now_ms) if jobs is None else jobs
     stored = dicts(reader, _STORED)[0]
-    said: dict[str, Any] = {"savepoints": stored["savepoints"], "savepoint_bytes": stored["bytes"]}
-    said |= _lines(reader, now_ms, max(span_ms, POINTS))
-    return Health(**said).as_of(known)
+    figures: dict[str, Any] = {"savepoints": stored["savepoints"], "savepoint_bytes": stored["bytes"]}
+    figures |= _lines(reader, now_ms, max(span_ms, POINTS))
+    return Health(**figures).as_of(known)
 
 
 def _lines(reader: Reader, now_ms: int, span_ms: int) -> dict[str, tuple[Any, ...]]:

@@ -21,13 +21,13 @@ def steps() -> tuple[str, ...]:
 
 def migrate(catalog: Catalog, migrations: Sequence[str] | None = None) -> None:
     """Bring the catalog to the newest format, or leave it as it was; Unsupported (`catalog.newer`) if it is beyond that."""
-    wanted = steps() if migrations is None else migrations
+    known = steps() if migrations is None else migrations
     with catalog.writing() as writer:
-        found = format_of(writer)
-        if found > len(wanted):
-            raise newer(str(catalog.path), found, len(wanted))
-        if found < len(wanted):
-            apply(writer, wanted[found:], len(wanted))
+        version = format_of(writer)
+        if version > len(known):
+            raise newer(str(catalog.path), version, len(known))
+        if version < len(known):
+            apply(writer, known[version:], len(known))
 
 
 def apply(writer: Writer, migrations: Sequence[str], reached: int) -> None:
@@ -43,11 +43,11 @@ def format_of(reader: Reader) -> int:
     """The format of the open catalog; 0 for a new file."""
     if "catalog_format" not in tables(reader):
         return 0
-    found = row(reader, "SELECT version FROM catalog_format")
-    return int(found[0]) if found else 0
+    version_row = row(reader, "SELECT version FROM catalog_format")
+    return int(version_row[0]) if version_row else 0
 
 
 def tables(reader: Reader) -> list[str]:
     """Names of the catalog's tables."""
-    found = reader.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary ORDER BY 1").fetchall()
-    return [name for (name,) in found]
+    rows = reader.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal AND NOT temporary ORDER BY 1").fetchall()
+    return [name for (name,) in rows]

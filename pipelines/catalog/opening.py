@@ -9,14 +9,14 @@ from pipelines.catalog.migrations import migrate
 
 _STORAGE_VERSION = "v1.5.0"
 _THREADS = 1
-"""Threads of one question to the catalog. Its answers take milliseconds, of which a second thread takes none away and costs a third
-more of a processor; the pages ask side by side."""
+"""Threads of one query. Queries of the catalog take milliseconds: a second thread makes none of them faster and costs a third more
+processor time, and pages query side by side anyway."""
 
 
 def open_catalog(path: Path, *, memory_limit: str = "1GB") -> Catalog:
     """The catalog at `path`, made or migrated to today's schema.
 
-    Unavailable (`catalog.locked`) while another process has it open, Corrupt (`catalog.damaged`) for a file that is none,
+    Unavailable (`catalog.locked`) while another process has it open, Corrupt (`catalog.damaged`) for a file that is no catalog,
     Unsupported (`catalog.newer`) for one that a later Tidemark wrote.
     """
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -29,9 +29,11 @@ def newest(reader: Reader, limit: int = 100) -> list[Operation]:
     return read(Operation, reader.execute(sql, [limit]).fetchall(), "operation")
 
 
-def get(reader: Reader, operation: str) -> Operation:
+def get(reader: Reader, operation_id: str) -> Operation:
     """The operation of that id; NotFound (`operation.not_found`) if there is none."""
-    found = first(Operation, reader, "SELECT document FROM operations WHERE id = ?", [operation], "operation")
-    if found is None:
-        raise NotFound("operation.not_found", f"There is no operation {operation!r}", "Operations are not kept when a catalog is rebuilt.")
-    return found
+    operation = first(Operation, reader, "SELECT document FROM operations WHERE id = ?", [operation_id], "operation")
+    if operation is None:
+        raise NotFound(
+            "operation.not_found", f"There is no operation {operation_id!r}", "Operations are not kept when a catalog is rebuilt."
+        )
+    return operation

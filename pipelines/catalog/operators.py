@@ -44,17 +44,17 @@ FROM progress WHERE rowid IN (SELECT unnest($rows)) AND len(operators) + len(bac
 
 
 def arrow_columns(batches: Sequence[Progress]) -> dict[str, Any]:
-    """The two columns of `batches`, made flat: a dict an operator would be several times as slow."""
+    """The two columns of `batches` as flat Arrow arrays: a dict for each operator would be several times as slow."""
     import pyarrow as pa
 
-    operators = [one for batch in batches for one in batch.operators]
-    waiting = [one for batch in batches for one in batch.backlog]
-    whole = {name: pa.array([getattr(one, name) for one in operators], pa.int64()) for name in _COUNTS}
-    keys = pa.array([name for one in operators for name in one.custom], pa.string())
-    values = pa.array([value for one in operators for value in one.custom.values()], pa.int64())
-    custom = pa.MapArray.from_arrays(_offsets(one.custom for one in operators), keys, values)
-    named = {"name": pa.array([one.name for one in operators], pa.string()), **whole, "custom": custom}
-    behind = {name: pa.array([getattr(one, name) for one in waiting], kind) for name, kind in _backlog_types().items()}
+    operators = [operator for batch in batches for operator in batch.operators]
+    waiting = [entry for batch in batches for entry in batch.backlog]
+    whole = {name: pa.array([getattr(operator, name) for operator in operators], pa.int64()) for name in _COUNTS}
+    keys = pa.array([name for operator in operators for name in operator.custom], pa.string())
+    values = pa.array([value for operator in operators for value in operator.custom.values()], pa.int64())
+    custom = pa.MapArray.from_arrays(_offsets(operator.custom for operator in operators), keys, values)
+    named = {"name": pa.array([operator.name for operator in operators], pa.string()), **whole, "custom": custom}
+    behind = {name: pa.array([getattr(entry, name) for entry in waiting], kind) for name, kind in _backlog_types().items()}
     return {
         OPERATORS: _lists((batch.operators for batch in batches), named),
         BACKLOG: _lists((batch.backlog for batch in batches), behind),
@@ -68,7 +68,7 @@ def _backlog_types() -> dict[str, Any]:
 
 
 def _lists(parts: Iterable[Sized], fields: Mapping[str, Any]) -> Any:
-    """A list of structs for each of `parts`, out of the structs' fields one after the other."""
+    """A list of structs for each of `parts`; `fields` hold the values of all structs, one after the other."""
     import pyarrow as pa
 
     return pa.ListArray.from_arrays(_offsets(parts), pa.StructArray.from_arrays(list(fields.values()), list(fields)))
@@ -81,22 +81,22 @@ def _offsets(parts: Iterable[Sized]) -> Any:
 
 
 def operators_of(cell: Sequence[Mapping[str, Any]] | None) -> tuple[OperatorProgress, ...]:
-    """What is in a cell; nothing in that of an older row."""
-    return tuple(OperatorProgress(**one) for one in cell or ())
+    """The operators in a cell; none in a row that was written before operators were kept."""
+    return tuple(OperatorProgress(**operator) for operator in cell or ())
 
 
 def backlog_of(cell: Sequence[Mapping[str, Any]] | None) -> tuple[Backlog, ...]:
-    return tuple(Backlog(**one) for one in cell or ())
+    return tuple(Backlog(**entry) for entry in cell or ())
 
 
 def newest(reader: Reader, job: JobName) -> list[QueryOperators]:
-    """The newest batch of each query of `job`, by query: sought in the last day before its newest progress, then in all it has."""
+    """The newest batch of each query of `job`, by query; searches the day before its newest progress, then all batches."""
     last = row(reader, "SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job])
     if last is None or last[0] is None:
         return []
     places = _newest(reader, job, last[0] - DAY_MS) or _newest(reader, job, 0)
     rows = dicts(reader, _WHOLE, {"rows": places})
-    sinks = {(run, one.query): one for run in {row["run"] for row in rows} for one in runs.queries(reader, run)}
+    sinks = {(run, query.query): query for run in {row["run"] for row in rows} for query in runs.queries(reader, run)}
     return [_seen(row, sinks.get((row["run"], row["query"]))) for row in rows]
 
 
@@ -106,14 +106,14 @@ def _newest(reader: Reader, job: JobName, since_ms: int) -> list[int]:
 
 def over_time(reader: Reader, moments: Mapping[int, float]) -> tuple[tuple[OperatorSeries, ...], tuple[BacklogSeries, ...]]:
     """The operators and the backlog of some rows of `progress`: rowid -> the moment at which it stands in the series."""
-    found = reader.execute(_DRAWN, {"rows": list(moments)}).fetchall() if moments else []
+    batch_rows = reader.execute(_DRAWN, {"rows": list(moments)}).fetchall() if moments else []
     states: Points = defaultdict(list)
     waiting: Points = defaultdict(list)
-    for place, query, names, kept, backlog in sorted(found, key=lambda row: moments[row[0]]):
+    for place, query, names, kept, backlog in sorted(batch_rows, key=lambda row: moments[row[0]]):
         for at, (name, (rows, memory_bytes)) in enumerate(zip(names, kept, strict=True)):
             states[query, at, name].append((moments[place], rows, memory_bytes))
-        for one in backlog or ():
-            waiting[query, one["source"], one["name"], one["unit"]].append((moments[place], one["amount"]))
+        for entry in backlog or ():
+            waiting[query, entry["source"], entry["name"], entry["unit"]].append((moments[place], entry["amount"]))
     operators = (OperatorSeries(*key, *zip(*points, strict=True)) for key, points in sorted(states.items()))
     return tuple(operators), tuple(BacklogSeries(*key, *zip(*points, strict=True)) for key, points in sorted(waiting.items()))
 

@@ -1,4 +1,4 @@
-"""What the columns of two outputs mean for comparing them: pure decisions over names and types."""
+"""Decides by names and types how the columns of two outputs are compared. Pure."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def shared(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[Column, ...]:
 
 
 def time_column(columns: Sequence[Column], asked: str) -> TimeColumn | None:
-    """The one asked for, else `window_end`, else a window's end, else the first timestamp; None if there is none.
+    """The column asked for, else `window_end`, else a window's end, else the first timestamp; None if there is none.
 
-    `window.end` asks for the end of a struct. Invalid (`compare.time_column`) if the one asked for is no time.
+    `window.end` asks for the end of a struct. Invalid (`compare.time_column`) if the column asked for is no time.
     """
     times = {
         column.name: TimeColumn(column.name, _ms(quoted(column.name)))
@@ -67,11 +67,11 @@ def time_column(columns: Sequence[Column], asked: str) -> TimeColumn | None:
     if not asked:
         known = {name: times[name] for name in ("window_end",) if name in times} | windows | times
         return next(iter(known.values()), None)
-    found = (times | windows).get(asked) or windows.get(f"{asked}.end")
-    if found is None:
+    chosen = (times | windows).get(asked) or windows.get(f"{asked}.end")
+    if chosen is None:
         offered = ", ".join([*times, *windows]) or "none"
         raise Invalid("compare.time_column", f"{asked!r} is not a time column of both outputs", f"Those that are: {offered}.")
-    return found
+    return chosen
 
 
 def asked_keys(columns: Sequence[Column], names: Sequence[str]) -> tuple[Column, ...]:
@@ -87,14 +87,14 @@ def differences(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
     """Sentences on columns that one side lacks, or that have another type there."""
     only_a, only_b = [name for name in a if name not in b], [name for name in b if name not in a]
     other = [f"{name} ({a[name]} in A, {b[name]} in B)" for name in a if name in b and a[name] != b[name]]
-    said = []
+    sentences = []
     if only_a:
-        said.append(f"Only A has the columns {', '.join(only_a)}: not compared.")
+        sentences.append(f"Only A has the columns {', '.join(only_a)}: not compared.")
     if only_b:
-        said.append(f"Only B has the columns {', '.join(only_b)}: not compared.")
+        sentences.append(f"Only B has the columns {', '.join(only_b)}: not compared.")
     if other:
-        said.append(f"Of other type: {', '.join(other)}.")
-    return said
+        sentences.append(f"Of other type: {', '.join(other)}.")
+    return sentences
 
 
 def _is_id(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The data files of a job's output as something DuckDB can select from. Exactly the files given: never a pattern."""
+"""The data files of a job's output as a relation for DuckDB: exactly the files given, never a pattern."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output 
 
 
 def unreadable(error: Exception) -> Corrupt:
-    """A data file that is not what its format says; DuckDB's message names it."""
-    said = str(error).split("\n\n")[0]
+    """The error of a data file that its format cannot read; DuckDB's message names the file."""
+    message = str(error).split("\n\n")[0]
     return Corrupt(
-        "compare.file_damaged", f"A data file cannot be read: {said}", "Run the job again into a fresh output, or remove the file."
+        "compare.file_damaged", f"A data file cannot be read: {message}", "Run the job again into a fresh output, or remove the file."
     )
 
 
@@ -90,7 +90,7 @@ def _present(paths: Sequence[str], format: str) -> list[str]:
 
 
 def _relation(paths: Sequence[str], format: str) -> str:
-    """The table function over `paths`, without the columns that folders above the output would lend it."""
+    """The table function over `paths`, without partition columns from the folders above the output."""
     listed = ", ".join("'" + _GLOB.sub(r"[\1]", path).replace("'", "''") + "'" for path in paths)
     own, lent = _partitions(paths)
     options = f"union_by_name = true, hive_partitioning = {bool(own)}"

@@ -1,6 +1,6 @@
 """The rows of two outputs side by side in one table: counted, matched by key, shown, summed over time.
 
-In here columns are called c0, c1, …, so that no name of theirs can clash with ours. Table `rows`: `is_b`, `t` (event time in ms)
+Columns are called c0, c1, … here, so that no name of theirs can clash with ours. Table `rows`: `is_b`, `t` (event time in ms)
 and the columns. Table `odd`: each row that the sides do not have equally often, with how often (`in_a`, `in_b`).
 """
 
@@ -96,23 +96,23 @@ def examples(db: DuckDBPyConnection, columns: Sequence[Column], keys: Sequence[C
 
 def parting(db: DuckDBPyConnection, columns: Sequence[Column], keys: Sequence[Column], time: TimeColumn) -> Parting | None:
     """The first row by event time that the sides do not share; of several at that time a changed one, then A's, then B's."""
-    found = row(db, "SELECT min(t), (SELECT max(t) FROM rows WHERE t < (SELECT min(t) FROM odd)) FROM odd")
-    if found is None or found[0] is None:
+    moments = row(db, "SELECT min(t), (SELECT max(t) FROM rows WHERE t < (SELECT min(t) FROM odd)) FROM odd")
+    if moments is None or moments[0] is None:
         return None
-    at, until = int(found[0]), found[1]
+    at, until = int(moments[0]), moments[1]
     for pair in _shown(db, f"(SELECT * FROM pairs WHERE t = {at})", _both(columns), [f"a_{key.at}" for key in keys], 1):
         a, b = ({column.name: pair[f"{side}.{column.name}"] for column in columns} for side in "ab")
         return Parting(at, time.name, until, "changed", a, b)
     for surplus, side in (("in_a > in_b", "a"), ("in_b > in_a", "b")):
-        for one in _only(db, columns, keys, f"{surplus} AND t = {at}", side, 1):
-            return Parting(at, time.name, until, f"only_{side}", one if side == "a" else None, one if side == "b" else None)
+        for example in _only(db, columns, keys, f"{surplus} AND t = {at}", side, 1):
+            return Parting(at, time.name, until, f"only_{side}", example if side == "a" else None, example if side == "b" else None)
     return None
 
 
 def over_time(db: DuckDBPyConnection, time: TimeColumn, measures: Sequence[Column]) -> OutputOverTime | None:
     """Sums of `measures` (of rows, where there is none) per point of time, or per stretch of it when there are too many points."""
     sums = {column.name: f"sum({column.at})::DOUBLE" for column in measures} or {"rows": "count(*)::DOUBLE"}
-    found = db.execute(
+    totals = db.execute(
         f"""
         WITH extent AS (
             SELECT min(t) AS first, CASE WHEN count(DISTINCT t) <= {TIME_POINTS} THEN 1
@@ -123,12 +123,12 @@ def over_time(db: DuckDBPyConnection, time: TimeColumn, measures: Sequence[Colum
         FROM rows, extent WHERE t IS NOT NULL GROUP BY point, is_b ORDER BY point
         """
     ).fetchall()
-    points = tuple(dict.fromkeys(row[0] for row in found))
-    return OutputOverTime(time.name, points, _lines(found, False, points, list(sums)), _lines(found, True, points, list(sums)))
+    points = tuple(dict.fromkeys(row[0] for row in totals))
+    return OutputOverTime(time.name, points, _lines(totals, False, points, list(sums)), _lines(totals, True, points, list(sums)))
 
 
-def _lines(found: Sequence[Any], is_b: bool, points: Sequence[float], names: Sequence[str]) -> dict[str, tuple[float | None, ...]]:
-    at = {row[0]: row[2:] for row in found if row[1] is is_b}
+def _lines(totals: Sequence[Any], is_b: bool, points: Sequence[float], names: Sequence[str]) -> dict[str, tuple[float | None, ...]]:
+    at = {row[0]: row[2:] for row in totals if row[1] is is_b}
     nothing = (None,) * len(names)
     return {name: tuple(_finite(at.get(point, nothing)[i]) for point in points) for i, name in enumerate(names)}
 
@@ -160,8 +160,8 @@ def _shown(db: DuckDBPyConnection, table: str, named: Mapping[str, str], order: 
     """Rows of `table` as JSON's types: DuckDB writes them as JSON, so times and bytes become texts."""
     values = ", ".join(f"to_json({at})::VARCHAR" for at in named.values())
     by = f"ORDER BY {', '.join(order)}" if order else ""
-    found = db.execute(f"SELECT {values} FROM {table} {by} LIMIT {limit:d}").fetchall()
-    return [{name: _plain(value) for name, value in zip(named, row, strict=True)} for row in found]
+    rows = db.execute(f"SELECT {values} FROM {table} {by} LIMIT {limit:d}").fetchall()
+    return [{name: _plain(value) for name, value in zip(named, row, strict=True)} for row in rows]
 
 
 def _plain(text: str | None) -> Any:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputComparison:
-    """A `Comparison` that does not know yet of which jobs and query."""
+    """A `Comparison` without the names of its jobs and query."""
 
     columns: tuple[str, ...]
     keys: tuple[str, ...]
@@ -57,11 +57,11 @@ def compare(
     """
     with scratch() as db:
         a, b = output(db, files_a, format), output(db, files_b, format)
-        notes = [f"{side} has no output yet." for side, found in (("A", a), ("B", b)) if found is None]
-        one = a or b
-        if one is None:
+        notes = [f"{side} has no output yet." for side, table in (("A", a), ("B", b)) if table is None]
+        template = a or b
+        if template is None:
             return _nothing(notes)
-        return _compared(db, a or one.emptied(), b or one.emptied(), keys, examples, until_ms, time_column, notes)
+        return _compared(db, a or template.emptied(), b or template.emptied(), keys, examples, until_ms, time_column, notes)
 
 
 def _nothing(notes: Sequence[str]) -> OutputComparison:
@@ -108,12 +108,12 @@ def _compared(
 
 
 def _keys(db: DuckDBPyConnection, columns: Sequence[Column], asked: Sequence[str], notes: list[str]) -> tuple[Column, ...]:
-    """The columns that name a row on both sides: those asked for, else all that could; none if they do not, saying so."""
-    wanted = output_columns.asked_keys(columns, asked) or tuple(column for column in columns if column.may_be_key)
-    if not wanted:
+    """The columns that identify a row on both sides: those asked for, else all candidates; none, with a note, if they do not."""
+    keys = output_columns.asked_keys(columns, asked) or tuple(column for column in columns if column.may_be_key)
+    if not keys:
         notes.append("No column can name a row, so rows were compared whole.")
-    elif not output_rows.unique(db, wanted):
-        notes.append(f"{', '.join(column.name for column in wanted)} name more than one row, so rows were compared whole.")
+    elif not output_rows.unique(db, keys):
+        notes.append(f"{', '.join(column.name for column in keys)} name more than one row, so rows were compared whole.")
     else:
-        return wanted
+        return keys
     return ()

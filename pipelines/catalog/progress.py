@@ -58,8 +58,8 @@ DROP TABLE fresh;
 def append(writer: Writer, rows: Sequence[tuple[JobName, RunId, Progress, str]]) -> None:
     """Add batches' progress, each with its sources as Spark's JSON text.
 
-    One of the same run, query id, Spark run id and batch is not added again, so reading a file twice doubles nothing. What is
-    there already is sought in the times between the first and the last of `rows` (a batch keeps the time of its trigger).
+    One of the same run, query id, Spark run id and batch is not added again, so reading a file twice doubles nothing.
+    Duplicates are searched between the first and the last time of `rows`: a batch keeps the time of its trigger.
     """
     if not rows:
         return

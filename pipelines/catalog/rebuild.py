@@ -1,4 +1,4 @@
-"""Making the index anew: emptied here, filled again by the workspace from its files."""
+"""Empties the catalog for a rebuild; the workspace fills it again from its files."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def reopen(path: Path) -> Catalog:
 
 def counts(reader: Reader) -> dict[str, int]:
     """Rows by table."""
-    found = {}
+    rows_by_table = {}
     for table in tables(reader):
         counted = row(reader, f'SELECT count(*) FROM "{table}"')
-        found[table] = int(counted[0]) if counted else 0
-    return found
+        rows_by_table[table] = int(counted[0]) if counted else 0
+    return rows_by_table

@@ -62,12 +62,12 @@ def find(reader: Reader, run: str) -> Run | None:
     return first(Run, reader, "SELECT document FROM runs WHERE id = ?", [run], "run")
 
 
-def get(reader: Reader, run: str) -> Run:
+def get(reader: Reader, run_id: str) -> Run:
     """The run of that id; NotFound (`run.not_found`) if there is none."""
-    found = find(reader, run)
-    if found is None:
-        raise NotFound("run.not_found", f"There is no run {run!r}", "See a job's runs with `show`.")
-    return found
+    run = find(reader, run_id)
+    if run is None:
+        raise NotFound("run.not_found", f"There is no run {run_id!r}", "See a job's runs with `show`.")
+    return run
 
 
 def queries(reader: Reader, run: str) -> list[QuerySeen]:
@@ -81,12 +81,12 @@ def _row(run: Run) -> Row:
 
 def sink_paths(reader: Reader, except_job: str) -> list[str]:
     """Output directories that the file sinks of all other jobs have written to."""
-    found = reader.execute("SELECT document FROM queries WHERE job <> ?", [except_job]).fetchall()
-    return sorted({seen.sink_path for seen in read(QuerySeen, found, "query") if seen.sink_path})
+    rows = reader.execute("SELECT document FROM queries WHERE job <> ?", [except_job]).fetchall()
+    return sorted({seen.sink_path for seen in read(QuerySeen, rows, "query") if seen.sink_path})
 
 
 def checkpoints(reader: Reader) -> list[tuple[JobName, str]]:
     """Every query's checkpoint, with the job it is of."""
-    found = reader.execute("SELECT job, document FROM queries").fetchall()
-    seen = read(QuerySeen, [(document,) for _, document in found], "query")
-    return [(JobName(job), query.checkpoint) for (job, _), query in zip(found, seen, strict=True)]
+    rows = reader.execute("SELECT job, document FROM queries").fetchall()
+    queries = read(QuerySeen, [(document,) for _, document in rows], "query")
+    return [(JobName(job), query.checkpoint) for (job, _), query in zip(rows, queries, strict=True)]

@@ -35,23 +35,23 @@ def forget(writer: Writer, savepoint: SavepointId) -> None:
 
 def listed(reader: Reader, job: str = "") -> list[Savepoint]:
     """Savepoints of a job, or of all, newest first."""
-    found = reader.execute(f"SELECT document FROM savepoints WHERE ? IN ('', job) {_NEWEST_FIRST}", [job]).fetchall()
-    return read(Savepoint, found, "savepoint")
+    rows = reader.execute(f"SELECT document FROM savepoints WHERE ? IN ('', job) {_NEWEST_FIRST}", [job]).fetchall()
+    return read(Savepoint, rows, "savepoint")
 
 
 def get(reader: Reader, named: str) -> Savepoint:
-    """By id, by a unique beginning of it, or by its path. NotFound for none, Invalid (`savepoint.ambiguous`) for several."""
-    found = _matches(reader, named) if named else []
-    if not found:
+    """A savepoint by its id, a unique beginning of the id, or its path. NotFound for none, Invalid (`savepoint.ambiguous`) for several."""
+    matches = _matches(reader, named) if named else []
+    if not matches:
         raise NotFound("savepoint.not_found", f"There is no savepoint {named!r}", "See them with `savepoints`.")
-    if len(found) > 1:
-        several = ", ".join(savepoint.id for savepoint in found[:5])
+    if len(matches) > 1:
+        several = ", ".join(savepoint.id for savepoint in matches[:5])
         raise Invalid("savepoint.ambiguous", f"{named!r} is the beginning of several savepoints: {several}", "Give more of the id.")
-    return found[0]
+    return matches[0]
 
 
 def _matches(reader: Reader, named: str) -> list[Savepoint]:
-    """The exact one, else all whose id begins so."""
+    """The savepoint of exactly this name, else all whose id begins with it."""
     exact = reader.execute("SELECT document FROM savepoints WHERE id = ? OR path = ?", [named, named.rstrip("/")]).fetchall()
     begun = exact or reader.execute(f"SELECT document FROM savepoints WHERE starts_with(id, ?) {_NEWEST_FIRST}", [named]).fetchall()
     return read(Savepoint, begun, "savepoint")

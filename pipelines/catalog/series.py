@@ -1,4 +1,4 @@
-"""A job's progress over time, cut down in SQL so that peaks survive."""
+"""A job's progress over time, downsampled in SQL so that peaks survive."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def _series(reader: Reader, job: str, values: dict[str, Any], points: int, *, mo
     if points < _KEPT_A_BUCKET:
         raise Invalid("series.points", f"{points} points are too few for a series", f"Ask for at least {_KEPT_A_BUCKET}.")
     sizes = {"points": points, "buckets": points // _KEPT_A_BUCKET, "reach": _SIZE_REACH_MS}
-    found = reader.execute(_SERIES.format(moment=moment, newest=newest), {"job": job, **values, **sizes})
-    names = [column[0] for column in found.description or ()]
-    rows = found.fetchall()
+    cursor = reader.execute(_SERIES.format(moment=moment, newest=newest), {"job": job, **values, **sizes})
+    names = [column[0] for column in cursor.description or ()]
+    rows = cursor.fetchall()
     columns = dict(zip(names, zip(*rows, strict=True) if rows else [() for _ in names], strict=True))
     moments = dict(zip(columns.pop(_ROW), columns["t"], strict=True))
     return Series(JobName(job), columns, *operators.over_time(reader, moments))

@@ -1,4 +1,4 @@
-"""Columns of an answer about state: structs become a column a field, each with how it leaves as JSON."""
+"""Columns of rows of state: a struct becomes a column for each field, each with the SQL that writes it as JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Field:
 
 
 def flattened(columns: Sequence[tuple[str, Any]]) -> Iterator[Field]:
-    """The columns (name, DuckDB's type) with their structs taken apart, in order; an empty struct is none."""
+    """The columns (name, DuckDB's type) with their structs flattened, in order; an empty struct is none."""
     for name, kind in columns:
         yield from _field(name, quoted(name), kind)
 
@@ -39,15 +39,15 @@ def _field(name: str, sql: str, kind: Any) -> Iterator[Field]:
         for inside, its in kind.children:
             yield from _field(f"{name}.{inside}", f"{sql}.{quoted(inside)}", its)
         return
-    said = str(kind)
-    yield Field(StateColumn(name, said, _kind(said)), sql)
+    type_name = str(kind)
+    yield Field(StateColumn(name, type_name, _kind(type_name)), sql)
 
 
-def _kind(said: str) -> str:
-    if _TIME.fullmatch(said):
+def _kind(type_name: str) -> str:
+    if _TIME.fullmatch(type_name):
         return "time"
-    if _NUMBER.fullmatch(said):
+    if _NUMBER.fullmatch(type_name):
         return "number"
-    if said == "BOOLEAN":
+    if type_name == "BOOLEAN":
         return "boolean"
-    return "nested" if said.endswith("]") or said.startswith(("MAP(", "UNION(", "STRUCT(")) else "text"
+    return "nested" if type_name.endswith("]") or type_name.startswith(("MAP(", "UNION(", "STRUCT(")) else "text"

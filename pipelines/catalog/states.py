@@ -15,7 +15,8 @@ from pipelines.catalog.connection import sealed
 from pipelines.catalog.state_columns import Field, flattened
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import Invalid, NotFound, Unavailable
-from pipelines.domain.states import StateQuery, StateRows
+from pipelines.domain.states import StateRows
+from pipelines.verbs.state import QueryState
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -28,7 +29,7 @@ _COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/|;", re.DOTALL)
 TEACHES = "The view `state` has the columns key and value (structs: key.post, value.*) and partition_id."
 
 
-def query(files: Sequence[str], asked: StateQuery, *, seconds: float = SECONDS) -> StateRows:
+def query(files: Sequence[str], asked: QueryState, *, seconds: float = SECONDS) -> StateRows:
     """The answer to `asked` over the Parquet files of a reading. Invalid (`state.sql`, `state.only_select`, `state.sort`, `state.limit`),
     Unavailable (`state.timeout`), NotFound (`state.not_read`) where the files are gone."""
     if not 0 < asked.limit <= MOST_ROWS or asked.offset < 0:
@@ -39,7 +40,7 @@ def query(files: Sequence[str], asked: StateQuery, *, seconds: float = SECONDS) 
     return replace(found, took_ms=(time.perf_counter() - began) * 1000)
 
 
-def _page(db: DuckDBPyConnection, asked: StateQuery) -> StateRows:
+def _page(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
     fields = _fields(db, "state")
     kept, values = "state", []
     if asked.filter:
@@ -51,7 +52,7 @@ def _page(db: DuckDBPyConnection, asked: StateQuery) -> StateRows:
     return StateRows(tuple(one.column for one in fields), rows, counted[0] if counted else 0, more, 0.0)
 
 
-def _free(db: DuckDBPyConnection, asked: StateQuery) -> StateRows:
+def _free(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
     text = only_select(db, asked.sql)
     fields = _fields(db, f"(\n{text}\n)")
     rows, more = _rows(db, fields, text, asked, [])
@@ -85,7 +86,7 @@ def _sort(fields: Sequence[Field], name: str) -> str:
 
 
 def _rows(
-    db: DuckDBPyConnection, fields: Sequence[Field], relation: str, asked: StateQuery, values: Sequence[str]
+    db: DuckDBPyConnection, fields: Sequence[Field], relation: str, asked: QueryState, values: Sequence[str]
 ) -> tuple[tuple[tuple[Any, ...], ...], bool]:
     """A page of rows as JSON's types, and whether there are more: one more than asked for is read."""
     shown = ", ".join(one.as_json for one in fields)

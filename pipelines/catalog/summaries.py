@@ -1,4 +1,4 @@
-"""What the overview and a job's page say of jobs: newest run, newest progress, and the last ten minutes in few numbers."""
+"""Summaries of jobs for the overview and the job's page: newest run, newest progress, key figures of the last ten minutes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WINDOW_MS = 600_000
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 LINE_POINTS = 60
 LAGGING_MS = 60_000
-"""From here on a job counts as lagging, and is listed before those that do not."""
+"""A job with at least this lag counts as lagging, and is listed before those with less."""
 
 # The figures are those of the newest run that made progress; rates and lag only where that is the newest run of all.
 # Of a job with several queries: rates add up, the lag is the worst, the batch is that of the first query by name.

@@ -1,4 +1,4 @@
-"""Rows into tables by Arrow batches (a hundred times the speed of single inserts), and documents out of them."""
+"""Writes rows into tables as Arrow batches (a hundred times the speed of single inserts), and reads documents from them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def document(value: Any) -> str:
 
 
 def read(kind: type[T], rows: Sequence[Row], what: str) -> list[T]:
-    """The `kind` in the first column of each of `rows`; Corrupt (`catalog.damaged`) where one does not read."""
+    """The `kind` in the first column of each of `rows`; Corrupt (`catalog.damaged`) where one cannot be read."""
     try:
         return [cast(T, _decoded(cast(Hashable, kind), row[0], what)) for row in rows]
     except Corrupt as error:
@@ -66,14 +66,14 @@ def read(kind: type[T], rows: Sequence[Row], what: str) -> list[T]:
 
 @lru_cache(maxsize=KEPT_DOCUMENTS)
 def _decoded(kind: Any, text: str, what: str) -> object:
-    """The value of a document, which nobody changes: pages ask for the same ones again and again, and reading one costs 50 µs."""
+    """The value of a document, cached: nobody changes it, pages ask for the same ones, and reading one costs 50 µs."""
     return documents.decode(kind, text, what)
 
 
 def first(kind: type[T], reader: Reader, sql: str, values: Sequence[Any], what: str) -> T | None:
     """The document that `sql` finds first, None if it finds none."""
-    found = row(reader, sql, values)
-    return read(kind, [found], what)[0] if found else None
+    first_row = row(reader, sql, values)
+    return read(kind, [first_row], what)[0] if first_row else None
 
 
 def row(reader: Reader, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Row | None:
@@ -83,7 +83,7 @@ def row(reader: Reader, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()
 
 
 def dicts(reader: Reader, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
-    """What `sql` finds, a dict a row."""
-    found = reader.execute(sql, values if isinstance(values, Mapping) else list(values))
-    names = [column[0] for column in found.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    """The rows that `sql` finds, each as a dict."""
+    cursor = reader.execute(sql, values if isinstance(values, Mapping) else list(values))
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

@@ -25,10 +25,10 @@ def tree(reader: Reader) -> Tree:
 
 
 def _runs_by_job(newest_first: Sequence[Run]) -> defaultdict[JobName, list[Run]]:
-    found: defaultdict[JobName, list[Run]] = defaultdict(list)
+    runs_of: defaultdict[JobName, list[Run]] = defaultdict(list)
     for run in reversed(newest_first):
-        found[run.job].append(run)
-    return found
+        runs_of[run.job].append(run)
+    return runs_of
 
 
 def _lane(name: JobName, job: Job | None, ran: Sequence[Run]) -> Lane:

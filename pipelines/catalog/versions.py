@@ -27,9 +27,9 @@ def find(reader: Reader, version: str) -> Version | None:
     return first(Version, reader, "SELECT document FROM versions WHERE id = ?", [version], "version")
 
 
-def get(reader: Reader, version: str) -> Version:
+def get(reader: Reader, version_id: str) -> Version:
     """The version of that id; NotFound (`version.not_found`) if there is none."""
-    found = find(reader, version)
-    if found is None:
-        raise NotFound("version.not_found", f"There is no version {version!r}", "See a job's versions with `show`.")
-    return found
+    version = find(reader, version_id)
+    if version is None:
+        raise NotFound("version.not_found", f"There is no version {version_id!r}", "See a job's versions with `show`.")
+    return version

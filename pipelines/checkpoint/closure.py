@@ -12,7 +12,7 @@ from pipelines.checkpoint.offsets import Offsets
 from pipelines.checkpoint.operators import Operator
 from pipelines.checkpoint.provider import Provider, provider
 from pipelines.checkpoint.relocation import names_its_place, schema_paths
-from pipelines.checkpoint.state_closure import state_files, wanted_versions
+from pipelines.checkpoint.state_closure import restarted_versions, state_files
 from pipelines.domain.errors import Corrupt
 from pipelines.storage.protocol import Entry, Storage
 
@@ -30,7 +30,7 @@ class Closure:
     clone: tuple[Entry, ...]
     """Files to clone as they are, sorted by path."""
     write: Mapping[str, bytes]
-    """Files whose content is made: the logs of file sources, cut back to this batch's offsets."""
+    """Files that are written anew: the logs of file sources, cut back to this batch's offsets."""
     conf: Mapping[str, str]
     """Confs that the checkpoint pins."""
     provider: Provider
@@ -40,7 +40,7 @@ class Closure:
 
     @property
     def relocate(self) -> tuple[str, ...]:
-        """Those of `clone` that name the checkpoint's own place: elsewhere, write `relocation.relocated` of them, without their `.crc`."""
+        """Those of `clone` that hold the checkpoint's own path: a copy elsewhere gets `relocation.relocated` of them, and no `.crc`."""
         return tuple(entry.path for entry in self.clone if names_its_place(entry.path))
 
     @property
@@ -78,10 +78,10 @@ def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
         raise damage.not_committed(batch, committed[-1] if committed else None)
     listing.require(offsets.path(batch), "the batch is committed")
     entry, commit = offsets.read(storage, batch), commits.read(storage, batch)
-    found = tuple(operators.at(operator, listing, entry, commit) for operator in operators.read(storage, listing, batch))
-    kind = provider(entry, bool(found))
+    stateful_operators = tuple(operators.at(operator, listing, entry, commit) for operator in operators.read(storage, listing, batch))
+    kind = provider(entry, bool(stateful_operators))
     write = dict(_cut_sources(storage, listing, entry))
-    entries = {one.path: one for one in _clone(storage, listing, batch, commit, found, entry)}
+    entries = {file.path: file for file in _clone(storage, listing, batch, commit, stateful_operators, entry)}
     return Closure(
         query_id=query.query_id,
         batch=batch,
@@ -92,36 +92,38 @@ def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
         conf=entry.conf,
         provider=kind,
         format_version=2 if commit.state_unique_ids else 1,
-        operators=found,
+        operators=stateful_operators,
     )
 
 
-def _clone(storage: Storage, listing: Listing, batch: int, commit: Commit, found: tuple[Operator, ...], entry: Offsets) -> Iterator[Entry]:
+def _clone(
+    storage: Storage, listing: Listing, batch: int, commit: Commit, stateful_operators: tuple[Operator, ...], entry: Offsets
+) -> Iterator[Entry]:
     yield from listing.with_companions(metadata.FILE, "every checkpoint has one")
     yield from _log_entries(listing, batch)
     yield from _whole_sources(listing, entry)
-    for operator in found:
+    for operator in stateful_operators:
         for path in operators.described_by(listing, operator, batch):
             yield listing.require(path, "it describes the state")
             if names_its_place(path):
                 yield from (listing.require(schema, f"{path} names it") for schema in schema_paths(path, storage.read(path)))
-    yield from state_files(storage, listing, wanted_versions(listing, found, commit))
+    yield from state_files(storage, listing, restarted_versions(listing, stateful_operators, commit))
 
 
 def _log_entries(listing: Listing, batch: int) -> Iterator[Entry]:
     """Offsets and commits of the batch and of the one before it, which a restart reads to know where the batch began."""
-    for one in (previous(listing, offsets.FOLDER, batch), batch):
-        if one is not None:
-            yield from listing.with_companions(offsets.path(one), "a restart reads it")
-    for one in (previous(listing, commits.FOLDER, batch), batch):
-        if one is not None:
-            yield from listing.with_companions(commits.path(one), "a restart reads it")
+    for batch_id in (previous(listing, offsets.FOLDER, batch), batch):
+        if batch_id is not None:
+            yield from listing.with_companions(offsets.path(batch_id), "a restart reads it")
+    for batch_id in (previous(listing, commits.FOLDER, batch), batch):
+        if batch_id is not None:
+            yield from listing.with_companions(commits.path(batch_id), "a restart reads it")
     if not has_previous(listing, batch):
         raise damage.missing(offsets.path(previous(listing, commits.FOLDER, batch) or batch - 1), f"a restart after batch {batch} reads it")
 
 
 def has_previous(listing: Listing, batch: int) -> bool:
-    """Whether the offsets of the batch before are there: a batch that was committed had some."""
+    """Whether the offsets of the batch before are there: every committed batch has had offsets."""
     before, committed = (previous(listing, folder, batch) for folder in (offsets.FOLDER, commits.FOLDER))
     if before is None:
         return batch == 0
@@ -130,7 +132,7 @@ def has_previous(listing: Listing, batch: int) -> bool:
 
 def previous(listing: Listing, folder: str, batch: int) -> int | None:
     """The entry before `batch` in a log, which async progress tracking leaves with gaps."""
-    return max((one for one in logs.batch_ids(listing.files(folder)) if one < batch), default=None)
+    return max((batch_id for batch_id in logs.batch_ids(listing.files(folder)) if batch_id < batch), default=None)
 
 
 def _file_sources(listing: Listing, entry: Offsets) -> Iterator[tuple[str, int]]:
@@ -143,13 +145,13 @@ def _file_sources(listing: Listing, entry: Offsets) -> Iterator[tuple[str, int]]
 
 def _cut_sources(storage: Storage, listing: Listing, entry: Offsets) -> Iterator[tuple[str, bytes]]:
     for folder, end in _file_sources(listing, entry):
-        found = compact_log.names(listing.files(folder))
-        for name, data in source_log.cut(source_log.read(storage, folder, found, end), end).items():
+        log_names = compact_log.names(listing.files(folder))
+        for name, data in source_log.cut(source_log.read(storage, folder, log_names, end), end).items():
             yield f"{folder}/{name}", data
 
 
 def _whole_sources(listing: Listing, entry: Offsets) -> Iterator[Entry]:
-    """What other sources keep in the checkpoint; a file source that has no offset yet starts without its log."""
+    """The files of all other sources; a file source that has no offset yet starts without its log."""
     cut = {folder for folder, _ in _file_sources(listing, entry)}
     for source in sorted(listing.subfolders(SOURCES)):
         folder = f"{SOURCES}/{source}"

@@ -55,6 +55,6 @@ def _operator(file: str, text: str) -> int:
 
 
 def _partitions(file: str, raw: Any) -> tuple[tuple[str, ...], ...]:
-    if not isinstance(raw, list) or not all(isinstance(ids, list) and all(isinstance(one, str) for one in ids) for ids in raw):
+    if not isinstance(raw, list) or not all(isinstance(ids, list) and all(isinstance(state_id, str) for state_id in ids) for ids in raw):
         raise damage.malformed(file, "its state ids are not lists of text")
     return tuple(tuple(ids) for ids in raw)

@@ -35,10 +35,10 @@ class LogBatch:
 
 
 def names(files: Iterable[str]) -> LogNames:
-    """What a folder's file names are; other files are passed over."""
-    found = list(files)
-    compacts = (name.removesuffix(COMPACT) for name in found if name.endswith(COMPACT))
-    return LogNames(frozenset(logs.batch_ids(found)), frozenset(logs.batch_ids(compacts)))
+    """The batches that a log folder's file names stand for; other files are ignored."""
+    file_names = list(files)
+    compacts = (name.removesuffix(COMPACT) for name in file_names if name.endswith(COMPACT))
+    return LogNames(frozenset(logs.batch_ids(file_names)), frozenset(logs.batch_ids(compacts)))
 
 
 def name(batch: int, compact: bool) -> str:
@@ -57,14 +57,14 @@ def read_batch(storage: Storage, folder: str, batch: int, compact: bool) -> LogB
     return LogBatch(batch, compact, tuple(line for line in file.lines if line))
 
 
-def chain(found: LogNames, batch: int, folder: str) -> tuple[tuple[int, bool], ...]:
+def chain(log_names: LogNames, batch: int, folder: str) -> tuple[tuple[int, bool], ...]:
     """The files that hold every entry up to `batch`, oldest first: the newest compact one and the singles after it.
 
     Raises Corrupt where one is missing.
     """
-    base = max((compact for compact in found.compacts if compact <= batch), default=-1)
+    base = max((compact for compact in log_names.compacts if compact <= batch), default=-1)
     singles = range(base + 1, batch + 1)
-    gap = next((one for one in reversed(singles) if one not in found.singles), None)
+    gap = next((single for single in reversed(singles) if single not in log_names.singles), None)
     if gap is not None:
         raise damage.missing(paths.join(folder, str(gap)), f"the log up to {batch} needs it")
     return (*(((base, True),) if base >= 0 else ()), *((single, False) for single in singles))

@@ -1,4 +1,4 @@
-"""The first bytes of a file that Spark's CompressionCodec wrote, told apart by their magic; pyarrow has the codecs themselves."""
+"""Reads files that Spark's CompressionCodec wrote. Their first bytes tell the codec; pyarrow has the codecs themselves."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check(path: str, data: bytes) -> None:
 
 
 def _through(path: str, data: bytes, position: int, next_block: Any, *, marked: bool) -> None:
-    """Block after block to the end, which is an empty block where the codec has a mark for it."""
+    """Decompresses all blocks; where the codec marks the end, an empty block is the last."""
     while position < len(data):
         block, position = next_block(path, data, position)
         if marked and not block and position == len(data):
@@ -75,13 +75,13 @@ def _zstd_through(path: str, data: bytes) -> None:
 
 
 def _gathered(path: str, data: bytes, size: int, position: int, next_block: Any) -> bytes:
-    found = b""
-    while len(found) < size:
+    content = b""
+    while len(content) < size:
         block, position = next_block(path, data, position)
         if not block:
             raise Truncated
-        found += block
-    return found[:size]
+        content += block
+    return content[:size]
 
 
 def _lz4_block(path: str, data: bytes, position: int) -> tuple[bytes, int]:
@@ -134,9 +134,9 @@ def _zstd(path: str, data: bytes, size: int) -> bytes:
 
     try:
         with pyarrow.CompressedInputStream(pyarrow.BufferReader(data), "zstd") as stream:
-            found = bytes(stream.read(size))
+            content = bytes(stream.read(size))
     except (OSError, ValueError) as error:
         raise damage.malformed(path, "its zstd stream is broken") from error
-    if len(found) < size:
+    if len(content) < size:
         raise Truncated
-    return found
+    return content

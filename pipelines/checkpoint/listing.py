@@ -31,10 +31,10 @@ class Listing:
 
     def require(self, path: str, why: str) -> Entry:
         """The entry at `path`; raises Corrupt (missing) with `why` it is needed."""
-        found = self.get(path)
-        if found is None:
+        entry = self.get(path)
+        if entry is None:
             raise damage.missing(path, why)
-        return found
+        return entry
 
     def below(self, folder: str) -> Iterator[Entry]:
         """Every file in `folder`, at any depth."""
@@ -64,11 +64,11 @@ def listed(storage: Storage, folder: str = "") -> Listing:
 
 
 def _children(folders: Mapping[str, object]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
+    children: dict[str, set[str]] = defaultdict(set)
     for folder in folders:
         inner = folder
         while inner:
             outer = paths.parent(inner)
-            found[outer].add(paths.name(inner))
+            children[outer].add(paths.name(inner))
             inner = outer
-    return {folder: frozenset(names) for folder, names in found.items()}
+    return {folder: frozenset(names) for folder, names in children.items()}

@@ -17,7 +17,7 @@ MAX_INTEGER = 2**63 - 1
 
 @dataclass(frozen=True)
 class LogFile:
-    """One log file taken apart; `path` is kept for what may be said about its lines."""
+    """One log file taken apart; `path` is kept for errors about its lines."""
 
     path: str
     version: int
@@ -72,14 +72,14 @@ def field(path: str, raw: Mapping[str, Any], key: str, kind: type[T], default: T
 
 def text_map(path: str, raw: Mapping[str, Any], key: str) -> dict[str, str]:
     """`raw[key]` as text by text; raises Corrupt."""
-    found: dict[str, Any] = field(path, raw, key, dict, {})
-    if not all(isinstance(value, str) for value in found.values()):
+    texts: dict[str, Any] = field(path, raw, key, dict, {})
+    if not all(isinstance(value, str) for value in texts.values()):
         raise damage.malformed(path, f"{key!r} holds values that are not text")
-    return found
+    return texts
 
 
 def batch_ids(names: Iterable[str]) -> list[int]:
-    """The batch ids among a log folder's file names, ascending; what is no log entry is passed over."""
+    """The batch ids among a log folder's file names, ascending; other files are ignored."""
     return sorted(int(name) for name in names if is_number(name))
 
 

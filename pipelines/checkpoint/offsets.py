@@ -59,10 +59,10 @@ def _offset(line: str) -> str | None:
 
 def _by_name(file: str, lines: list[str]) -> dict[str, str | None]:
     """`name:offset` a line; names hold no colon."""
-    found: dict[str, str | None] = {}
+    offset_by_name: dict[str, str | None] = {}
     for line in lines:
         name, colon, offset = line.partition(":")
         if not colon or not name:
             raise damage.malformed(file, f"{line[:40]!r} names no source")
-        found[name] = _offset(offset)
-    return found
+        offset_by_name[name] = _offset(offset)
+    return offset_by_name

@@ -88,14 +88,14 @@ def read_one(storage: Storage, listing: Listing, operator: int, batch: int) -> O
     path = metadata_path(listing, operator, batch)
     if path is None:
         return _from_folders(listing, operator)
-    found = parse(path, storage.read(path))
-    if found.id != operator:
-        raise damage.malformed(path, f"it describes operator {found.id}")
-    return found
+    parsed = parse(path, storage.read(path))
+    if parsed.id != operator:
+        raise damage.malformed(path, f"it describes operator {parsed.id}")
+    return parsed
 
 
 def _from_folders(listing: Listing, operator: int) -> Operator:
-    """Checkpoints begun before Spark 3.5 have no operator metadata: their folders say as much."""
+    """The operator as its folders show it: checkpoints begun before Spark 3.5 have no operator metadata."""
     partitions = logs.batch_ids(listing.subfolders(folder(operator)))
     if not partitions or partitions != list(range(len(partitions))):
         raise damage.missing(f"{folder(operator)}/{METADATA}/metadata", "the operator has no complete set of partitions either")
@@ -106,8 +106,8 @@ def _from_folders(listing: Listing, operator: int) -> Operator:
 def at(operator: Operator, listing: Listing, entry: Offsets, commit: Commit) -> Operator:
     """`operator` with the partitions it had at the batch of `entry` and `commit`; raises Corrupt where the commit leaves it out.
 
-    The commit log counts them in format 2. In format 1 the pinned conf does, which rescaling changes, but for the operators that
-    have one partition whatever the conf says (global aggregation, limit): only the folder 0 is there.
+    In format 2 their number is in the commit log. In format 1 it is the pinned conf, which rescaling changes, except for operators
+    that always have one partition (global aggregation, limit): only the folder 0 is there.
     """
     if commit.state_unique_ids:
         ids = commit.state_unique_ids.get(operator.id, ())

@@ -1,4 +1,4 @@
-"""Files of a checkpoint that say where it lies, and what they say once it lies elsewhere."""
+"""Files of a checkpoint that contain its absolute path, and their content for another path."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ class RetainedBatch:
 def retained(storage: Storage) -> tuple[RetainedBatch, ...]:
     """The batches that can be restored, ascending, judged by log entries and by the names of the state files.
 
-    A batch whose own log entries are damaged or were purged meanwhile is none of them; what else can be wrong with one (a broken
-    snapshot, say) `closure` finds. Raises NotFound where there is no checkpoint, Corrupt or Unsupported where no batch can be told.
+    A batch whose own log entries are damaged or were purged meanwhile is left out; other damage (a broken snapshot, say) is found by
+    `closure`. Raises NotFound where there is no checkpoint, Corrupt or Unsupported where no batch can be told.
     """
     metadata.read(storage)
     committed = logs.batch_ids(listed(storage, commits.FOLDER).files(commits.FOLDER))
@@ -42,14 +42,14 @@ def retained(storage: Storage) -> tuple[RetainedBatch, ...]:
     candidates = [batch for batch in committed if _has_logs(listing, batch)]
     if not candidates:
         return ()
-    found = operators.read(storage, listing, candidates[-1])
-    stores = _stores(listing, found)
+    stateful_operators = operators.read(storage, listing, candidates[-1])
+    stores = _stores(listing, stateful_operators)
     with ThreadPoolExecutor(READERS) as pool:
         entries = [entry for entry in pool.map(lambda batch: _entries(storage, batch), candidates) if entry is not None]
     return tuple(
         RetainedBatch(entry.batch, entry.batch_timestamp_ms, entry.batch_watermark_ms)
         for entry, commit in entries
-        if all(_has_state(stores, operator, listing, entry, commit) for operator in found)
+        if all(_has_state(stores, operator, listing, entry, commit) for operator in stateful_operators)
     )
 
 
@@ -65,10 +65,10 @@ def _has_logs(listing: Listing, batch: int) -> bool:
     return listing.get(offsets.path(batch)) is not None and has_previous(listing, batch)
 
 
-def _stores(listing: Listing, found: tuple[Operator, ...]) -> dict[str, _Store]:
+def _stores(listing: Listing, stateful_operators: tuple[Operator, ...]) -> dict[str, _Store]:
     """Every store of every partition that there is, by its folder."""
     stores: dict[str, _Store] = {}
-    for operator in found:
+    for operator in stateful_operators:
         for partition in logs.batch_ids(listing.subfolders(operators.folder(operator.id))):
             for store in operator.stores:
                 folder = operators.store_folder(operator.id, partition, store)
@@ -92,7 +92,7 @@ def _has_version(store: _Store | None, operator: int, partition: int, commit: Co
     if store is None or version not in store.whole:
         return False
     ids = partition_ids(commit, operator, partition) or {""}
-    return any((version, one) in store.named for one in ids)
+    return any((version, unique_id) in store.named for unique_id in ids)
 
 
 def _entries(storage: Storage, batch: int) -> tuple[Offsets, Commit] | None:

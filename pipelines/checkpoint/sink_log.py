@@ -33,20 +33,20 @@ class SinkLog:
 
 
 def read(storage: Storage, batch: int, folder: str = "") -> SinkLog:
-    """The log in `folder` of `storage` up to `batch`, of which it has an entry like of every batch; raises Corrupt where it has not.
+    """The log in `folder` of `storage` up to `batch`; raises Corrupt where an entry of a batch is missing.
 
-    The compact file before the last is read too where it is there: from the distance of the two Spark takes the interval.
+    The compact file before the last is read too where it is there: Spark takes the interval from the distance of the two.
     """
-    found = names(storage, folder)
-    if found.newest is None:
+    log_names = names(storage, folder)
+    if log_names.newest is None:
         return SinkLog(())
-    if min(found.singles | found.compacts) > batch:
-        raise _compacted_away(found, batch)
-    needed = list(compact_log.chain(found, batch, folder))
-    before = sorted(compact for compact in found.compacts if compact < needed[0][0])
+    if min(log_names.singles | log_names.compacts) > batch:
+        raise _compacted_away(log_names, batch)
+    needed = list(compact_log.chain(log_names, batch, folder))
+    before = sorted(compact for compact in log_names.compacts if compact < needed[0][0])
     if needed[0][1] and before:
         needed.insert(0, (before[-1], True))
-    return SinkLog(tuple(compact_log.read_batch(storage, folder, one, compact) for one, compact in needed))
+    return SinkLog(tuple(compact_log.read_batch(storage, folder, batch_id, compact) for batch_id, compact in needed))
 
 
 def whole(storage: Storage, folder: str = "") -> SinkLog:
@@ -56,24 +56,24 @@ def whole(storage: Storage, folder: str = "") -> SinkLog:
 
 
 def names(storage: Storage, folder: str = "") -> LogNames:
-    """What batches the log in `folder` has files of."""
+    """The batches that the log in `folder` has files of."""
     return compact_log.names(_files_in(storage, folder))
 
 
-def holds(found: LogNames, batch: int) -> bool:
-    """Whether the log can be cut back to `batch`: judged by names, as Spark deletes what is older than a compact file.
+def holds(log_names: LogNames, batch: int) -> bool:
+    """Whether the log can be cut back to `batch`, judged by names: Spark deletes files that are older than a compact file.
 
-    What a compact file holds of earlier batches cannot be told apart again: its entries name no batch.
+    Entries of a compact file name no batch, so those of earlier batches cannot be told apart.
     """
-    if found.newest is None:
+    if log_names.newest is None:
         return True
-    base = max((compact for compact in found.compacts if compact <= batch), default=-1)
-    return all(one in found.singles for one in range(base + 1, batch + 1))
+    base = max((compact for compact in log_names.compacts if compact <= batch), default=-1)
+    return all(single in log_names.singles for single in range(base + 1, batch + 1))
 
 
-def _compacted_away(found: LogNames, batch: int) -> Corrupt:
-    first = min(found.singles | found.compacts)
-    return damage.missing(f"{FOLDER}/{batch}", f"the log begins with batch {first}: only batches from it on can still be had")
+def _compacted_away(log_names: LogNames, batch: int) -> Corrupt:
+    first = min(log_names.singles | log_names.compacts)
+    return damage.missing(f"{FOLDER}/{batch}", f"the log begins with batch {first}: only that batch and later ones can be restored")
 
 
 def _files_in(storage: Storage, folder: str) -> list[str]:
@@ -82,7 +82,7 @@ def _files_in(storage: Storage, folder: str) -> list[str]:
 
 def live_files(log: SinkLog, batch: int) -> tuple[SinkFile, ...]:
     """The data files that a reader sees after `batch`, in the order written: those added and not deleted since."""
-    entries = [_entry(one, line) for one in _since_last_compact(log, batch) for line in one.lines]
+    entries = [_entry(log_batch, line) for log_batch in _since_last_compact(log, batch) for line in log_batch.lines]
     deleted = {entry.path for entry in entries if entry.action == DELETE}
     return tuple(entry for entry in entries if entry.path not in deleted)
 
@@ -97,13 +97,15 @@ def cut(log: SinkLog, batch: int) -> Mapping[str, bytes]:
     """The log's files if it had ended at `batch`: file name -> bytes; raises Corrupt where `log` begins only after it."""
     if log.batches and log.batches[0].id > batch:
         raise damage.missing(f"{FOLDER}/{batch}", "the log as read begins after it")
-    kept: dict[str, Sequence[str]] = {compact_log.name(one.id, one.compact): one.lines for one in log.batches if one.id <= batch}
+    kept: dict[str, Sequence[str]] = {
+        compact_log.name(log_batch.id, log_batch.compact): log_batch.lines for log_batch in log.batches if log_batch.id <= batch
+    }
     return compact_log.files(kept)
 
 
 def _since_last_compact(log: SinkLog, batch: int) -> list[LogBatch]:
-    up_to = [one for one in log.batches if one.id <= batch]
-    last = max((index for index, one in enumerate(up_to) if one.compact), default=0)
+    up_to = [log_batch for log_batch in log.batches if log_batch.id <= batch]
+    last = max((index for index, log_batch in enumerate(up_to) if log_batch.compact), default=0)
     return up_to[last:]
 
 

@@ -40,21 +40,21 @@ def offset_of(offset: str | None) -> int | None:
         return None
 
 
-def read(storage: Storage, folder: str, found: LogNames, offset: int) -> SourceLog:
+def read(storage: Storage, folder: str, log_names: LogNames, offset: int) -> SourceLog:
     """The log in `folder` up to `offset`; raises Corrupt where it is broken or incomplete.
 
     A later compact file will do where those up to `offset` were deleted: every entry says which batch it is of.
     """
-    later = min((compact for compact in found.compacts if compact > offset), default=None)
+    later = min((compact for compact in log_names.compacts if compact > offset), default=None)
     try:
-        needed = compact_log.chain(found, offset, folder)
+        needed = compact_log.chain(log_names, offset, folder)
     except Corrupt:
         if later is None:
             raise
         needed = ((later, True),)
     batches = [compact_log.read_batch(storage, folder, batch, compact) for batch, compact in needed]
     entries = tuple(entry for batch in batches for entry in _entries(folder, batch) if entry.batch <= offset)
-    return SourceLog(entries, compact_log.interval(found.compacts, offset))
+    return SourceLog(entries, compact_log.interval(log_names.compacts, offset))
 
 
 def _entries(folder: str, batch: LogBatch) -> list[SourceFile]:

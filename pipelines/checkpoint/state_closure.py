@@ -10,7 +10,7 @@ from pipelines.checkpoint import damage, operators
 from pipelines.checkpoint.commits import Commit, path
 from pipelines.checkpoint.listing import Listing
 from pipelines.checkpoint.operators import Operator
-from pipelines.checkpoint.state_chain import Wanted, chain, lineage_chain
+from pipelines.checkpoint.state_chain import StoreVersion, chain, lineage_chain
 from pipelines.checkpoint.state_files import Kind, LineageItem, StateFile, immutables, lineage, parse_all
 from pipelines.storage import copying, paths
 from pipelines.storage.errors import typed_errors
@@ -23,11 +23,11 @@ HEAD_BYTES = 256 * 1024
 """How much of a changelog is read: its lineage header, of a hundred bytes a version, is far shorter."""
 
 
-def wanted_versions(listing: Listing, found: Sequence[Operator], commit: Commit) -> list[Wanted]:
+def restarted_versions(listing: Listing, stateful_operators: Sequence[Operator], commit: Commit) -> list[StoreVersion]:
     """What a restart after `commit` loads: version batch + 1 of every store of every partition, by its id in format 2."""
     return [
-        Wanted(folder, commit.batch + 1, _unique_id(listing, folder, ids, commit) if ids else "")
-        for operator in found
+        StoreVersion(folder, commit.batch + 1, _unique_id(listing, folder, ids, commit) if ids else "")
+        for operator in stateful_operators
         for partition in range(operator.partitions)
         for ids in (partition_ids(commit, operator.id, partition),)
         for folder in (operators.store_folder(operator.id, partition, store) for store in operator.stores)
@@ -41,16 +41,16 @@ def partition_ids(commit: Commit, operator: int, partition: int) -> frozenset[st
 
 
 def _unique_id(listing: Listing, folder: str, ids: frozenset[str], commit: Commit) -> str:
-    """Which of the partition's `ids` is of the store in `folder`: the commit log has them in Spark's order, the files by name."""
+    """The one of the partition's `ids` that is of the store in `folder`: the commit log has them in Spark's order, the files by name."""
     here = ids & {file.unique_id for file in parse_all(listing.files(folder).values()) if file.version == commit.batch + 1}
     if len(here) != 1:
         raise damage.missing(f"{folder}/{commit.batch + 1}_*", f"{path(commit.batch)} names a version of this store that is not there")
     return next(iter(here))
 
 
-def state_files(storage: Storage, listing: Listing, wanted: Sequence[Wanted]) -> Iterator[Entry]:
-    """Every file of every wanted version, with checksums; raises Corrupt where one is missing, has another size or cannot be read."""
-    chains = _chains(storage, listing, wanted)
+def state_files(storage: Storage, listing: Listing, store_versions: Sequence[StoreVersion]) -> Iterator[Entry]:
+    """Every file of the given versions, with checksums; raises Corrupt where one is missing, has another size or cannot be read."""
+    chains = _chains(storage, listing, store_versions)
     whole = [file for files in chains for file in files if file.kind is Kind.ZIP]
     named = _parallel(lambda file: _named_by(storage, listing, file), whole)
     for files in chains:
@@ -65,21 +65,21 @@ def _parallel(work: Callable[[A], B], items: Sequence[A]) -> list[B]:
         return list(pool.map(work, items))
 
 
-def _chains(storage: Storage, listing: Listing, wanted: Sequence[Wanted]) -> list[tuple[StateFile, ...]]:
-    """Format 1 is told by names alone; in format 2 a file of each store is read, some at a time."""
-    if any(one.unique_id for one in wanted):
-        return _parallel(lambda one: _chain(storage, listing, one), wanted)
-    return [_chain(storage, listing, one) for one in wanted]
+def _chains(storage: Storage, listing: Listing, store_versions: Sequence[StoreVersion]) -> list[tuple[StateFile, ...]]:
+    """The files of each version, oldest first. Format 1 needs only names; format 2 reads a file of each store, some at a time."""
+    if any(store_version.unique_id for store_version in store_versions):
+        return _parallel(lambda store_version: _chain(storage, listing, store_version), store_versions)
+    return [_chain(storage, listing, store_version) for store_version in store_versions]
 
 
-def _chain(storage: Storage, listing: Listing, wanted: Wanted) -> tuple[StateFile, ...]:
-    files = parse_all(listing.files(wanted.folder).values())
-    if not wanted.unique_id:
-        return chain(wanted, files)
-    name = f"{wanted.folder}/{wanted.version}_{wanted.unique_id}"
+def _chain(storage: Storage, listing: Listing, store_version: StoreVersion) -> tuple[StateFile, ...]:
+    files = parse_all(listing.files(store_version.folder).values())
+    if not store_version.unique_id:
+        return chain(store_version, files)
+    name = f"{store_version.folder}/{store_version.version}_{store_version.unique_id}"
     if listing.get(f"{name}.zip"):
-        return lineage_chain(wanted, files, ())
-    return lineage_chain(wanted, files, lineage_of(storage, f"{name}.changelog"))
+        return lineage_chain(store_version, files, ())
+    return lineage_chain(store_version, files, lineage_of(storage, f"{name}.changelog"))
 
 
 def lineage_of(storage: Storage, changelog: str) -> tuple[LineageItem, ...]:
@@ -91,9 +91,9 @@ def lineage_of(storage: Storage, changelog: str) -> tuple[LineageItem, ...]:
 def _named_by(storage: Storage, listing: Listing, snapshot: StateFile) -> list[Entry]:
     zip_path = snapshot.entry.path
     entries: list[Entry] = []
-    for one in immutables(zip_path, storage.read(zip_path)):
-        found = list(listing.with_companions(f"{paths.parent(zip_path)}/{one.path}", f"{zip_path} names it"))
-        if found[0].bytes != one.bytes:
-            raise damage.malformed(found[0].path, f"it has {found[0].bytes} bytes, {zip_path} says {one.bytes}")
-        entries.extend(found)
+    for immutable in immutables(zip_path, storage.read(zip_path)):
+        files = list(listing.with_companions(f"{paths.parent(zip_path)}/{immutable.path}", f"{zip_path} names it"))
+        if files[0].bytes != immutable.bytes:
+            raise damage.malformed(files[0].path, f"it has {files[0].bytes} bytes, {zip_path} says {immutable.bytes}")
+        entries.extend(files)
     return entries

@@ -86,8 +86,8 @@ def immutables(path: str, data: bytes) -> tuple[Immutable, ...]:
     ssts: list[Any] = logs.field(path, raw, "sstFiles", list, [])
     wals: list[Any] = logs.field(path, raw, "logFiles", list, [])
     return (
-        *(_immutable(path, "SSTs", "dfsSstFileName", one) for one in ssts),
-        *(_immutable(path, "logs", "dfsLogFileName", one) for one in wals),
+        *(_immutable(path, "SSTs", "dfsSstFileName", sst) for sst in ssts),
+        *(_immutable(path, "logs", "dfsLogFileName", wal) for wal in wals),
     )
 
 
@@ -139,5 +139,5 @@ def _items(path: str, text: str) -> tuple[LineageItem, ...]:
     raw: list[Any] = logs.field(path, logs.json_object(path, f'{{"lineage":{text}}}'), "lineage", list)
     if not all(isinstance(item, Mapping) for item in raw):
         raise damage.malformed(path, "its lineage names no versions")
-    items = [LineageItem(logs.field(path, one, "version", int), logs.field(path, one, "checkpointUniqueId", str)) for one in raw]
+    items = [LineageItem(logs.field(path, item, "version", int), logs.field(path, item, "checkpointUniqueId", str)) for item in raw]
     return tuple(sorted(items, key=lambda item: item.version))

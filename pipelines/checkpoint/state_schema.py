@@ -32,8 +32,8 @@ def path(paths: Iterable[str], operator: int, store: str) -> str | None:
     if single in known:
         return single
     folder = f"{operators.folder(operator)}/{FOLDER}/{store}/"
-    entries = [one for one in known if one.startswith(folder) and logs.is_number(_name(one).partition("_")[0])]
-    return max(entries, key=lambda one: (int(_name(one).partition("_")[0]), one), default=None)
+    entries = [candidate for candidate in known if candidate.startswith(folder) and logs.is_number(_name(candidate).partition("_")[0])]
+    return max(entries, key=lambda candidate: (int(_name(candidate).partition("_")[0]), candidate), default=None)
 
 
 def _name(path: str) -> str:
@@ -101,15 +101,15 @@ def ddl(struct: dict[str, Any]) -> str:
     return ", ".join(f"{field.get('name')} {_type(field.get('type'))}" for field in struct.get("fields", ()))
 
 
-def _type(said: Any) -> str:
-    if not isinstance(said, dict):
-        return str(said)
-    match said.get("type"):
+def _type(data_type: Any) -> str:
+    if not isinstance(data_type, dict):
+        return str(data_type)
+    match data_type.get("type"):
         case "struct":
-            return f"struct<{ddl(said)}>"
+            return f"struct<{ddl(data_type)}>"
         case "array":
-            return f"array<{_type(said.get('elementType'))}>"
+            return f"array<{_type(data_type.get('elementType'))}>"
         case "map":
-            return f"map<{_type(said.get('keyType'))}, {_type(said.get('valueType'))}>"
+            return f"map<{_type(data_type.get('keyType'))}, {_type(data_type.get('valueType'))}>"
         case _:
-            return json.dumps(said)
+            return json.dumps(data_type)

@@ -22,9 +22,11 @@ class Variable:
 def parse(path: str, data: bytes) -> tuple[Variable, ...]:
     """The variables that the operator metadata `data` names, none for other operators; raises Corrupt, Unsupported."""
     raw = logs.json_object(path, "\n".join(logs.parse(path, data, operators.NEWEST).lines))
-    said = logs.field(path, raw, "operatorPropertiesJson", str, "")
-    found: list[Any] = logs.field(path, logs.json_object(path, said), "stateVariables", list, []) if said else []
-    return tuple(_variable(path, one) for one in found if isinstance(one, dict) and one.get("stateVariableType") in KINDS)
+    properties = logs.field(path, raw, "operatorPropertiesJson", str, "")
+    variables: list[Any] = logs.field(path, logs.json_object(path, properties), "stateVariables", list, []) if properties else []
+    return tuple(
+        _variable(path, variable) for variable in variables if isinstance(variable, dict) and variable.get("stateVariableType") in KINDS
+    )
 
 
 def _variable(path: str, raw: dict[str, Any]) -> Variable:

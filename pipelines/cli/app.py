@@ -1,4 +1,4 @@
-"""The command line: `python -m pipelines VERB`. Modules of verbs by noun; this one only puts them together."""
+"""The command line: `python -m pipelines COMMAND`. This module only puts the commands together."""
 
 from __future__ import annotations
 
@@ -7,26 +7,7 @@ from typing import Annotated
 import typer
 
 from pipelines import __version__
-from pipelines.cli import (
-    about,
-    attachments,
-    decisions,
-    differences,
-    disposals,
-    experiments,
-    exports,
-    forks,
-    jobs,
-    operations,
-    operators,
-    runs,
-    savepoints,
-    states,
-    system,
-    verifications,
-    versions,
-)
-from pipelines.cli import annotations as annotated
+from pipelines.cli import additions, commands
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES
 
 MEANINGS = {
@@ -52,8 +33,8 @@ def _epilog() -> str:
     return f"\b\nExit codes:\n  0  done\n{lines}\n  130  interrupted: what was under way was cancelled, and what it made removed"
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
         print(f"tidemark {__version__}")
         raise typer.Exit()
 
@@ -77,28 +58,18 @@ def tidemark(
     """Holds the options of the program itself."""
 
 
-MODULES = (
-    runs,
-    attachments,
-    jobs,
-    operators,
-    savepoints,
-    states,
-    annotated,
-    verifications,
-    disposals,
-    exports,
-    forks,
-    experiments,
-    decisions,
-    versions,
-    differences,
-    operations,
-    about,
-    system,
-)
-for _module in MODULES:
-    _module.register(app)
+def _add_commands() -> None:
+    """Adds every command; one of two words to the group that its first word names."""
+    groups = {"": app}
+    for words, function in commands.every():
+        first, _, name = words.rpartition(" ")
+        if first not in groups:
+            groups[first] = typer.Typer(help=additions.GROUPS.get(first, ""), no_args_is_help=True, rich_markup_mode=None)
+            app.add_typer(groups[first], name=first)
+        groups[first].command(name)(function)
+
+
+_add_commands()
 
 
 def main() -> None:

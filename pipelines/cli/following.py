@@ -1,25 +1,24 @@
-"""An operation followed to its end. Who leaves before (Ctrl-C, a closed terminal, `kill`) cancels it."""
+"""Begins a change and follows it to its end. Ctrl-C, a closed terminal or `kill` cancels it."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import typer
 
 from pipelines.cli import output, progress
 from pipelines.cli.session import POLL_SECONDS, Here
-from pipelines.domain.errors import GROUPS, Conflict, TidemarkError
-from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.errors import Conflict
+from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
+from pipelines.verbs.verb import Begun, Change, answer_type
 
-T = TypeVar("T")
+A = TypeVar("A")
 FIRST_LOOK_SECONDS = 0.01
-AT_ONCE_SECONDS = 0.3
-"""What answers within is not looked at: most of what is asked for does."""
 Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 LEAVING: dict[signal.Signals, Handler] = {
     signal.SIGINT: signal.default_int_handler,
@@ -29,59 +28,40 @@ LEAVING: dict[signal.Signals, Handler] = {
 """Signals that ask this process to end, with what they do by themselves."""
 
 
-class BegunThenFailed(TidemarkError):
-    """What was asked for was begun, and then it failed."""
+def done(here: Here, change: Change[A, Any], *, timeout: float | None = None) -> A:
+    """Begins a change and returns its answer; raises what `begin` and `answer` raise. Progress is shown while it runs.
 
-
-def followed(here: Here, begin: Callable[[], Operation]) -> Operation:
-    """The operation that `begin` begins, once it is done, its progress shown; raises what `begin` and `sound` raise.
-
-    Ctrl-C, from before it begins, cancels it, waits until what it made is removed, and ends the command with exit code 130
-    (128 + the signal's number). What was done before that could be asked for is done.
+    Ctrl-C, from before it begins, cancels its operation, waits until what it made is removed, and ends the command with exit code 130
+    (128 + the signal's number). What was done before that could be asked for is done. With a `timeout` (seconds) it is waited for so long
+    (Unavailable after that) and not cancelled: an operation that cannot be cancelled goes on.
     """
-    with _Leaving.heard() as leaving, progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
-        ended = _waited(here, begin(), show, leaving)
+    with _Leaving.heard(change, timeout) as leaving, progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
+        begun = here.face.begin(change)
+        if begun.operation is None:
+            here.session.tick()
+            return here.face.answer(begun)
+        ended = _waited_for(here, begun.operation, show, timeout) if timeout is not None else _waited(here, begun.operation, show, leaving)
     if ended.state is OperationState.RUNNING:
         _cancel(here, ended)
         ended = _waited(here, ended, lambda amount: None)
         if ended.state is OperationState.CANCELLED:
             raise _left(leaving, ended.kind)
-    return sound(ended)
+    return _answer(here, begun, ended)
 
 
-def answered(here: Here, call: Callable[[], T], works_as: Callable[[Operation], bool]) -> T:
-    """What `call` answers. Where that takes longer it works as new operations that `works_as` knows, one after the other: each is shown,
-    and cancelled, as `followed` does it."""
-    known = {one.id for one in here.face.operations(running=True)}
-    cancelled: dict[str, str] = {}
-    with _Leaving.heard() as leaving, progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
-        answer = ThreadPoolExecutor(1).submit(call)
-        wait([answer], timeout=AT_ONCE_SECONDS)
-        while not answer.done():
-            begun = next((one for one in here.face.operations(running=True) if one.id not in known and works_as(one)), None)
-            show(begun.amount if begun else None)
-            if begun and leaving.number and begun.id not in cancelled:
-                _cancel(here, begun)
-                cancelled[begun.id] = begun.kind
-            here.session.sleep(POLL_SECONDS)
-            here.session.tick()
-    error = answer.exception()
-    if cancelled and isinstance(error, Conflict) and error.code == "operation.cancelled":
-        raise _left(leaving, list(cancelled.values())[-1])
-    return answer.result()
-
-
-def sound(ended: Operation) -> Operation:
-    """An ended operation that was done; else its error, in its own group (BegunThenFailed where it says none), or Conflict if cancelled."""
-    if ended.state is OperationState.FAILED:
-        raise GROUPS.get(ended.error_group, BegunThenFailed)(ended.error_code, ended.error_message, ended.error_hint)
+def _answer(here: Here, begun: Begun[A], ended: Operation) -> A:
+    """The answer of a change that works as an operation."""
     if ended.state is OperationState.CANCELLED:
         raise Conflict("operation.cancelled", f"the {ended.kind} was cancelled by somebody else", "Begin it again.")
-    return ended
+    if answer_type(type(begun.change)) is Operation:
+        return sound(ended)  # type: ignore[return-value]
+    answer = here.face.answer(begun)
+    here.session.tick()
+    return answer
 
 
 class _Leaving:
-    """The signal that asked this process to end, 0 before. It interrupts no call: whoever waits looks at it. A second one does as ever."""
+    """The signal that ends this process, 0 before. It interrupts no call, the waiting loop reads it; a second signal acts as usual."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -89,9 +69,11 @@ class _Leaving:
 
     @classmethod
     @contextmanager
-    def heard(cls) -> Iterator[_Leaving]:
-        """Listens for the length of the block; what is ignored (`nohup`) stays so."""
+    def heard(cls, change: Change[Any, Any], timeout: float | None) -> Iterator[_Leaving]:
+        """Handles the signals during the block, where the change can be cancelled; ignored ones (`nohup`) stay ignored."""
         leaving = cls()
+        if timeout is not None or not change.kinds:
+            leaving._taken = []
         for number in leaving._taken:
             signal.signal(number, leaving._heard)
         try:
@@ -109,27 +91,45 @@ class _Leaving:
 
 
 def _waited(here: Here, operation: Operation, show: progress.Show, leaving: _Leaving | None = None) -> Operation:
-    """The operation when it has ended, or when somebody leaves; looked at more and more seldom, for many take no time."""
+    """Polls the operation until it has ended or a signal arrived, at growing intervals: many end at once."""
     pause = FIRST_LOOK_SECONDS
-    while (seen := here.face.operation(operation.id)).state is OperationState.RUNNING and not (leaving and leaving.number):
-        show(seen.amount)
+    while (current := here.face.ask(ShowOperation(operation.id))).state is OperationState.RUNNING and not (leaving and leaving.number):
+        show(current.amount)
         here.session.sleep(pause)
         here.session.tick()
         pause = min(POLL_SECONDS, pause * 2)
-    return seen
+    return current
+
+
+def _waited_for(here: Here, operation: Operation, show: progress.Show, timeout: float) -> Operation:
+    """Polls the operation until it has ended, and shows its progress or that of the savepoint it waits for. Unavailable after `timeout`."""
+    output.tell(f"waiting for the {operation.kind} of {operation.job}")
+    here.session.tick()
+
+    def ended() -> Operation | None:
+        current = here.face.ask(ShowOperation(operation.id))
+        if current.state is not OperationState.RUNNING:
+            return current
+        beside = [
+            other.amount for other in here.face.ask(ListOperations(running=True)) if other.job == current.job and other.id != current.id
+        ]
+        show(current.amount or next(filter(None, beside), None))
+        return None
+
+    return here.session.until(ended, timeout, f"the {operation.kind} of {operation.job}")
 
 
 def _cancel(here: Here, operation: Operation) -> None:
-    """Asks it to end; Conflict (`operation.not_cancellable`) where it cannot be called back."""
+    """Cancels the operation; Conflict (`operation.not_cancellable`) where it cannot be cancelled."""
     output.tell(f"cancelling the {operation.kind}; what it made is being removed")
     try:
-        here.face.cancel(operation.id)
+        here.face.begin(CancelOperation(operation.id))
     except Conflict as error:
         if error.code != "operation.ended":
             raise
 
 
 def _left(leaving: _Leaving, kind: str) -> typer.Exit:
-    """The exit of somebody who left, and whose operation was cancelled."""
+    """The exit after a signal, once the operation was cancelled."""
     output.tell(f"the {kind} was cancelled")
     return typer.Exit(128 + leaving.number)

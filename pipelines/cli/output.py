@@ -1,4 +1,4 @@
-"""What commands print: data on stdout (JSON, or tables aligned for people), narration and errors on stderr."""
+"""Output of commands: data on stdout (JSON, or tables aligned for people), narration and errors on stderr."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Table:
 
 def details(pairs: Iterable[tuple[str, str]]) -> str:
     """`name   value` lines, aligned."""
-    known = list(pairs)
-    width = max((len(name) for name, _ in known), default=0)
-    return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in known)
+    lines = list(pairs)
+    width = max((len(name) for name, _ in lines), default=0)
+    return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in lines)
 
 
 def print_human(shown: str | Table) -> None:
@@ -75,7 +75,7 @@ def with_fields(value: Any, **more: Any) -> dict[str, Any]:
 
 
 def tell(text: str) -> None:
-    """Narration."""
+    """Prints a line of narration on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -1,69 +1,37 @@
-"""How far an operation is, on stderr: a bar on a terminal, now and then a line elsewhere, nothing with `--json`."""
+"""Progress of an operation on stderr: a bar on a terminal, now and then a line elsewhere, nothing with `--json`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 
-from pipelines.cli import formats, output
+from pipelines.cli import output
 from pipelines.domain.operations import Amount
+from pipelines.words import pace
+from pipelines.words.pace import Sample
 
 Show = Callable[[Amount | None], None]
 """Takes how far it is now; None while nobody knows."""
 LINE_EVERY_MS = 5_000
-RATE_AFTER_MS = 500
-"""Before that a rate says nothing yet."""
-
-
-@dataclass(frozen=True)
-class Pace:
-    """A step as it was first seen: what was done of it by then, and when (epoch ms)."""
-
-    first: Amount
-    since_ms: int
-
-    def is_of(self, now: Amount) -> bool:
-        """Whether `now` is of the same step: one that is behind its beginning is the same of another operation."""
-        return (now.step, now.total) == (self.first.step, self.first.total) and now.done >= self.first.done
-
-    def left_ms(self, now: Amount, now_ms: int) -> float | None:
-        """How long the rest takes at this pace; None where nobody knows."""
-        a_second = self.a_second(now, now_ms)
-        return max(0, now.total - now.done) / a_second * 1000 if a_second and now.total else None
-
-    def a_second(self, now: Amount, now_ms: int) -> float | None:
-        """Units a second since the step was first seen; None while that says nothing yet."""
-        took_ms, done = now_ms - self.since_ms, now.done - self.first.done
-        return done * 1000 / took_ms if took_ms >= RATE_AFTER_MS and done > 0 else None
 
 
 class Course:
-    """The course of an operation: puts each amount beside what is known of its step."""
+    """The course of an operation: keeps the earlier amounts of its step beside each new one."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
-        self._pace: Pace | None = None
+        self._samples: tuple[Sample, ...] = ()
 
-    def said(self, amount: Amount) -> str:
-        """`1.2 GB of 3.4 GB, 120.0 MB/s, 18.3 s left`."""
-        now_ms = self._now_ms()
-        if self._pace is None or not self._pace.is_of(amount):
-            self._pace = Pace(amount, now_ms)
-        done = formats.quantity(amount.done, amount.unit)
-        parts = [f"{done} of {formats.quantity(amount.total, amount.unit)}" if amount.total else done]
-        a_second, left_ms = self._pace.a_second(amount, now_ms), self._pace.left_ms(amount, now_ms)
-        if a_second is not None:
-            parts.append(f"{formats.quantity(a_second, amount.unit)}/s")
-        if left_ms is not None:
-            parts.append(f"{formats.duration(left_ms)} left")
-        return ", ".join(parts)
+    def words(self, amount: Amount) -> str:
+        """`1.2 GB of 3.4 GB, 120 MB/s, 18 s left`."""
+        self._samples = pace.sampled(self._samples, amount, self._now_ms())
+        return ", ".join([pace.how_much(amount), *pace.how_fast(amount, self._samples)])
 
 
 @contextmanager
 def shown(now_ms: Callable[[], int], *, as_json: bool) -> Iterator[Show]:
-    """What to call with each amount that is seen, for as long as the operation goes."""
+    """Yields the function to call with each amount while the operation runs."""
     if as_json:
         yield lambda amount: None
     elif sys.stderr.isatty():
@@ -74,14 +42,14 @@ def shown(now_ms: Callable[[], int], *, as_json: bool) -> Iterator[Show]:
 
 
 def _lines(course: Course, now_ms: Callable[[], int]) -> Show:
-    """A line every few seconds: a short operation says nothing but its end."""
+    """Prints a line every few seconds; a short operation prints none."""
     last_ms = now_ms()
 
     def show(amount: Amount | None) -> None:
         nonlocal last_ms
         if amount is None:
             return
-        text = f"{amount.step}: {course.said(amount)}"
+        text = f"{amount.step}: {course.words(amount)}"
         if now_ms() - last_ms >= LINE_EVERY_MS:
             last_ms = now_ms()
             output.tell(text)
@@ -91,13 +59,13 @@ def _lines(course: Course, now_ms: Callable[[], int]) -> Show:
 
 @contextmanager
 def _bar(course: Course) -> Iterator[Show]:
-    """A bar that is there once something is known, and gone when the operation has ended."""
+    """Draws a bar once an amount is known, and removes it when the operation has ended."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
     progress = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
-    task = progress.add_task("", total=None, said="")
+    task = progress.add_task("", total=None, words="")
     with ExitStack() as shown:
 
         def show(amount: Amount | None) -> None:
@@ -106,6 +74,6 @@ def _bar(course: Course) -> Iterator[Show]:
             if not progress.live.is_started:
                 shown.enter_context(progress)
             total = amount.total or None
-            progress.update(task, description=amount.step, completed=amount.done, total=total, said=course.said(amount))
+            progress.update(task, description=amount.step, completed=amount.done, total=total, words=course.words(amount))
 
         yield show

@@ -15,29 +15,29 @@ START_TOLERANCE_SECONDS = 2.0
 
 def running_server(layout: Layout) -> str | None:
     """URL of the server that serves this workspace: its process lives and it answers for this very path. None if there is none."""
-    said = _server_file(layout.server_file)
-    if said is None or not _lives(said["pid"], said["started"]):
+    document = _server_file(layout.server_file)
+    if document is None or not _lives(document["pid"], document["started"]):
         return None
-    url = str(said["url"]).rstrip("/")
+    url = str(document["url"]).rstrip("/")
     return url if _serves(url, layout.root) else None
 
 
 def _server_file(path: Path) -> dict[str, Any] | None:
     try:
-        said = json.loads(path.read_bytes())
+        document = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return None
-    return said if isinstance(said, dict) and {"url", "pid", "started"} <= said.keys() else None
+    return document if isinstance(document, dict) and {"url", "pid", "started"} <= document.keys() else None
 
 
 def _lives(pid: int, started: float) -> bool:
     import psutil
 
     try:
-        seen: float = psutil.Process(pid).create_time()
+        created: float = psutil.Process(pid).create_time()
     except psutil.NoSuchProcess:
         return False
-    return abs(seen - started) <= START_TOLERANCE_SECONDS
+    return abs(created - started) <= START_TOLERANCE_SECONDS
 
 
 def _serves(url: str, workspace: Path) -> bool:
@@ -45,7 +45,7 @@ def _serves(url: str, workspace: Path) -> bool:
 
     try:
         answer = httpx.get(f"{url}/api/v1/ping", timeout=PING_SECONDS, trust_env=False)
-        said = answer.json()
+        body = answer.json()
     except (httpx.HTTPError, ValueError):
         return False
-    return answer.is_success and said.get("name") == "tidemark" and said.get("workspace") in ("", str(workspace))
+    return answer.is_success and body.get("name") == "tidemark" and body.get("workspace") in ("", str(workspace))

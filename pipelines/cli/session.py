@@ -1,10 +1,10 @@
-"""One command's way into a workspace: over the server that runs, else by opening the workspace itself."""
+"""The workspace of a command: over a running server, else opened in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -16,7 +16,7 @@ from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavai
 from pipelines.domain.events import COMMAND, SUPERVISOR
 
 if TYPE_CHECKING:
-    from pipelines.workspace.face import Face
+    from pipelines.verbs.face import Face
 
 T = TypeVar("T")
 DEFAULT_WORKSPACE = Path(__file__).resolve().parents[2] / "data" / "workspace"
@@ -36,10 +36,10 @@ class Session:
     def now_ms(self) -> int:
         return round(self.now().timestamp() * 1000)
 
-    def until(self, found: Callable[[], T | None], seconds: float, what: str) -> T:
-        """What `found` answers once it is not None, ticking and polling; Unavailable after `seconds`."""
+    def until(self, look: Callable[[], T | None], seconds: float, what: str) -> T:
+        """Polls `look` until it returns a value, ticking; Unavailable after `seconds`."""
         end_ms = self.now_ms + seconds * 1000
-        while (answer := found()) is None:
+        while (answer := look()) is None:
             if self.now_ms >= end_ms:
                 raise Unavailable("wait.timeout", f"{what} took more than {seconds:.0f} s", "It goes on; see 'show' and 'events'.")
             self.sleep(POLL_SECONDS)
@@ -55,10 +55,11 @@ class Opener(Protocol):
 
 @dataclass(frozen=True)
 class Here:
-    """What a command works with: its session, and how it shows what it found."""
+    """The context of a command: its session, the typed parameters by name, and how it shows an answer."""
 
     session: Session
     as_json: bool
+    words: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def face(self) -> Face:
@@ -73,12 +74,14 @@ class Here:
 
 
 @contextmanager
-def opened(ctx: typer.Context, workspace: Path | None, as_json: bool, *, rebuilding: bool = False) -> Iterator[Here]:
+def opened(
+    ctx: typer.Context, workspace: Path | None, as_json: bool, words: Mapping[str, Any], *, rebuilding: bool = False
+) -> Iterator[Here]:
     """The workspace for the length of a command; an error inside is printed on stderr and ends it with its group's exit code."""
     opener: Opener = ctx.obj or open_session
     try:
         with opener((workspace or DEFAULT_WORKSPACE).expanduser().resolve(), rebuilding=rebuilding) as session:
-            yield Here(session, as_json)
+            yield Here(session, as_json, words)
     except TidemarkError as error:
         output.print_error(error, as_json=as_json)
         raise typer.Exit(STATUS_AND_EXIT_CODES[error.group][1]) from error
@@ -97,7 +100,7 @@ def open_session(path: Path, *, rebuilding: bool = False) -> Iterator[Session]:
 
 @contextmanager
 def _remote(url: str) -> Iterator[Session]:
-    from pipelines.cli.remote import RemoteFace
+    from pipelines.client.remote import RemoteFace
 
     face = RemoteFace(url)
     try:
@@ -108,7 +111,7 @@ def _remote(url: str) -> Iterator[Session]:
 
 @contextmanager
 def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
-    """The workspace in this process. The supervisor acts once before anything is asked: nobody else has looked at the drivers."""
+    """Opens the workspace in this process. The supervisor acts once first: no server has looked at the drivers."""
     from pipelines.supervisor.loop import Supervisor
     from pipelines.workspace.opening import open_workspace
 

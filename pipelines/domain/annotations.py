@@ -1,4 +1,4 @@
-"""What people say of a savepoint after it was taken: label, note, best before. Never of its content, which does not change."""
+"""Annotations of a savepoint: label, note and best-before date. The savepoint itself never changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.requests import AnnotateRequest
 from pipelines.domain.savepoints import Savepoint
 
 ANNOTATION_FORMAT = 1
@@ -32,28 +31,30 @@ class Annotation:
 
 
 def first(savepoint: SavepointId, label: str) -> Annotation:
-    """What stands for a savepoint that nobody has annotated: the label that it was taken with."""
+    """The annotation of a savepoint without `annotation.json`: the label that it was taken with."""
     return Annotation(ANNOTATION_FORMAT, savepoint, label, "", None, 0)
 
 
-def changed(before: Annotation, request: AnnotateRequest, now_ms: int) -> Annotation:
-    """`before` with what `request` gives; Invalid (`annotation.nothing`, `annotation.label`, `.note`, `.best_before`)."""
-    if request == AnnotateRequest():
+def changed(before: Annotation, label: str | None, note: str | None, best_before_ms: int | None, now_ms: int) -> Annotation:
+    """`before` with what is given, None leaving what is there.
+
+    Raises Invalid (`annotation.nothing`, `annotation.label`, `.note`, `.best_before`)."""
+    if label is None and note is None and best_before_ms is None:
         raise Invalid("annotation.nothing", "Nothing was given to change", "Give a label, a note or a best-before date.")
-    label = before.label if request.label is None else request.label.strip()
-    note = before.note if request.note is None else request.note.replace("\r\n", "\n").strip()
-    best_before_ms = before.best_before_ms if request.best_before_ms is None else request.best_before_ms or None
-    return checked(replace(before, label=label, note=note, best_before_ms=best_before_ms, changed_ms=now_ms))
+    line = before.label if label is None else label.strip()
+    text = before.note if note is None else note.replace("\r\n", "\n").strip()
+    until_ms = before.best_before_ms if best_before_ms is None else best_before_ms or None
+    return checked(replace(before, label=line, note=text, best_before_ms=until_ms, changed_ms=now_ms))
 
 
 def checked(annotation: Annotation) -> Annotation:
     """`annotation` itself; Invalid where a part of it is too long, or is no date."""
     if len(annotation.label) > MOST_LABEL or not annotation.label.isprintable():
-        said = f"A label is one line of at most {MOST_LABEL} characters; this one has {len(annotation.label):,}"
-        raise Invalid("annotation.label", said, "Put the rest into the note.")
+        message = f"A label is one line of at most {MOST_LABEL} characters; this one has {len(annotation.label):,}"
+        raise Invalid("annotation.label", message, "Put the rest into the note.")
     if len(annotation.note) > MOST_NOTE or "\0" in annotation.note:
-        said = f"A note is text of at most {MOST_NOTE:,} characters; this one has {len(annotation.note):,}"
-        raise Invalid("annotation.note", said, "Shorten it, or say where the rest is.")
+        message = f"A note is text of at most {MOST_NOTE:,} characters; this one has {len(annotation.note):,}"
+        raise Invalid("annotation.note", message, "Shorten it, or say where the rest is.")
     if annotation.best_before_ms is not None and not 0 < annotation.best_before_ms <= LATEST_MS:
         raise Invalid("annotation.best_before", "The best-before date is not between 1970 and 9999", "Give a date such as 2027-03-31.")
     return annotation

@@ -10,7 +10,7 @@ from pipelines.domain.savepoints import RestorePlan
 
 
 class Choice(enum.StrEnum):
-    """What became of a variant."""
+    """The outcome of a variant."""
 
     PROMOTED = "promoted"
     DROPPED = "dropped"
@@ -42,6 +42,27 @@ class Decision:
     """Taken when the parent (the variant, for a drop) was stopped for it; None where it was not running."""
 
 
+class Does(enum.StrEnum):
+    """What one step of a decision does."""
+
+    STOP = "stop"
+    RESUME = "resume"
+    UNMARK = "unmark"
+    """The mark of a drop goes."""
+    RECORD = "record"
+    """The experiment keeps the decision."""
+    LEAVE = "leave"
+    """Something is as it should be already, and stays so."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a plan: what is done, and in words."""
+
+    does: Does
+    words: str
+
+
 @dataclass(frozen=True)
 class PromotePlan:
     """What promoting a variant will do, step by step."""
@@ -58,7 +79,7 @@ class PromotePlan:
     stops: bool
     """Whether the parent runs and is stopped first, with a savepoint."""
     state: StateFrom
-    steps: tuple[str, ...]
+    steps: tuple[Step, ...]
     warnings: tuple[str, ...] = ()
     restore: RestorePlan | None = None
     """Of a promotion from the savepoint."""
@@ -74,7 +95,7 @@ class DropPlan:
     stops: bool
     savepoints: int
     """Savepoints of the variant, all of which stay."""
-    steps: tuple[str, ...]
+    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True)
@@ -85,6 +106,6 @@ class UndropPlan:
     experiment: ExperimentId
     resumes: bool
     """Whether it goes on where the drop ended it; one that did not run then, or was resumed since, is left as it is."""
-    steps: tuple[str, ...]
+    steps: tuple[Step, ...]
     run: RunId | None = None
     """The run that began; None in a dry run, and where none does."""

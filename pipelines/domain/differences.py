@@ -29,7 +29,7 @@ class Unit(enum.StrEnum):
 
 
 class Outcome(enum.StrEnum):
-    """How the two sides of an entry stand to each other."""
+    """How the two sides of an entry differ."""
 
     SAME = "same"
     CHANGED = "changed"
@@ -52,7 +52,7 @@ class CodeDifference:
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that both sides have, or one of them. `of` says of what it is (a query, a source, an operator)."""
+    """One compared value; a side may lack it. `of` names the query, source or operator that it is of."""
 
     of: str
     name: str
@@ -87,7 +87,7 @@ class Differences:
     sections: tuple[Section, ...]
 
     def section(self, name: str) -> Section:
-        return next(one for one in self.sections if one.name == name)
+        return next(section for section in self.sections if section.name == name)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Fact:
 
 
 def differences(a: Point, b: Point) -> Differences:
-    """Everything that both points know, side by side."""
+    """All values of both points, side by side."""
     return Differences(head(a), head(b), code_difference(a.version, b.version), (*_settings(a, b), *_checkpoints(a, b)))
 
 
@@ -129,17 +129,17 @@ def _checkpoints(a: Point, b: Point) -> Iterable[Section]:
 
 
 def entries(a: Sequence[Fact], b: Sequence[Fact]) -> tuple[Entry, ...]:
-    """Facts paired by what they are of and their names."""
+    """Facts paired by `of` and name."""
     in_a, in_b = ({(fact.of, fact.name): fact for fact in side} for side in (a, b))
     return tuple(_entry(in_a.get(key), in_b.get(key)) for key in dict.fromkeys([*in_a, *in_b]))
 
 
 def _entry(a: Fact | None, b: Fact | None) -> Entry:
-    one = a or b
-    assert one is not None
+    fact = a or b
+    assert fact is not None
     left, right = a.value if a else None, b.value if b else None
-    apart = right - left if isinstance(left, int) and isinstance(right, int) and one.unit is not Unit.TEXT else None
-    return Entry(one.of, one.name, _outcome(a, b), left, right, one.unit, apart)
+    apart = right - left if isinstance(left, int) and isinstance(right, int) and fact.unit is not Unit.TEXT else None
+    return Entry(fact.of, fact.name, _outcome(a, b), left, right, fact.unit, apart)
 
 
 def _outcome(a: Fact | None, b: Fact | None) -> Outcome:
@@ -180,9 +180,9 @@ def _progress(query: QueryPoint) -> list[Fact]:
 
 def _sources(query: QueryPoint) -> list[Fact]:
     return [
-        Fact(f"{query.image.query} · source {one.source}", name, value, Unit.COUNT if isinstance(value, int) else Unit.TEXT)
-        for one in query.image.offsets
-        for name, value in positions(one.offset).items()
+        Fact(f"{query.image.query} · source {offset.source}", name, value, Unit.COUNT if isinstance(value, int) else Unit.TEXT)
+        for offset in query.image.offsets
+        for name, value in positions(offset.offset).items()
     ]
 
 
@@ -195,7 +195,9 @@ def _state(query: QueryPoint) -> list[Fact]:
 def _operator(query: str, operator: StateOperator) -> list[Fact]:
     of = f"{query} · operator {operator.id}"
     schemas = [
-        Fact(of, f"{what} of {one.name}", text) for one in operator.stores for what, text in (("key", one.key), ("value", one.value))
+        Fact(of, f"{part} of {store.name}", text)
+        for store in operator.stores
+        for part, text in (("key", store.key), ("value", store.value))
     ]
     return [
         Fact(of, "operator", operator.name or None),

@@ -10,7 +10,7 @@ from pipelines.domain.savepoints import DisposePlan
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why one of them is not disposed of; the parts of an error."""
+    """Why a savepoint is not disposed of; the parts of an error."""
 
     group: str
     code: str
@@ -19,13 +19,13 @@ class Refusal:
 
     @property
     def error(self) -> TidemarkError:
-        """It as the error that disposing of that savepoint alone raises."""
+        """The error that disposing of that savepoint alone raises."""
         return GROUPS.get(self.group, TidemarkError)(self.code, self.message, self.hint)
 
 
 @dataclass(frozen=True)
 class DisposeOutcome:
-    """One savepoint: its plan, or why not."""
+    """The outcome of one savepoint: its plan, or its refusal."""
 
     savepoint: str
     """Its id; what it was named by where it was not found."""
@@ -37,7 +37,7 @@ class DisposeOutcome:
 
 @dataclass(frozen=True)
 class Disposal:
-    """All of them, in the order they were named, each once. Totals are of those that are not refused."""
+    """The outcomes of all savepoints, in the order they were named, each once. Totals leave out refused ones."""
 
     outcomes: tuple[DisposeOutcome, ...]
     files: int
@@ -47,16 +47,16 @@ class Disposal:
 
     @property
     def plans(self) -> tuple[DisposePlan, ...]:
-        return tuple(one.plan for one in self.outcomes if one.plan is not None)
+        return tuple(outcome.plan for outcome in self.outcomes if outcome.plan is not None)
 
     @property
     def refused(self) -> tuple[DisposeOutcome, ...]:
-        return tuple(one for one in self.outcomes if one.refusal is not None)
+        return tuple(outcome for outcome in self.outcomes if outcome.refusal is not None)
 
 
 def disposal(outcomes: tuple[DisposeOutcome, ...], frees_bytes: int) -> Disposal:
     """The outcomes with their totals."""
-    plans = [one.plan for one in outcomes if one.plan is not None]
+    plans = [outcome.plan for outcome in outcomes if outcome.plan is not None]
     return Disposal(outcomes, sum(plan.files for plan in plans), sum(plan.bytes for plan in plans), frees_bytes)
 
 

@@ -92,6 +92,6 @@ STATUS_AND_EXIT_CODES: dict[str, tuple[int, int]] = {
 
 
 def from_json(body: dict[str, Any]) -> TidemarkError:
-    """The error that `as_json` described, as its own type again."""
-    said = body["error"]
-    return GROUPS.get(said["group"], TidemarkError)(said["code"], said["message"], said.get("hint", ""))
+    """The error that `as_json` described, in its own class."""
+    error = body["error"]
+    return GROUPS.get(error["group"], TidemarkError)(error["code"], error["message"], error.get("hint", ""))

@@ -1,9 +1,8 @@
-"""Events: which there are, who did what, and which of them somebody wants to see."""
+"""Events: their kinds, their actors, and the cursor that continues a list."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pipelines.domain.errors import Invalid
 
@@ -20,37 +19,19 @@ GROUPS = {"runs": ("run",), "savepoints": ("savepoint", "export"), "jobs": ("job
 FAILED, OTHER = "failures", "other"
 
 
-@dataclass(frozen=True)
-class EventFilter:
-    """Which events: each part that is given must fit.
-
-    `kind` is a whole kind (`run.failed`), its first word (`run`), or a group; `text` words that all occur in the event; the times, epoch
-    ms, both count in. `before` is the cursor of an event (`Event.cursor`): only those that are listed after it, the older ones.
-    """
-
-    job: str = ""
-    kind: str = ""
-    text: str = ""
-    actor: str = ""
-    from_ms: int | None = None
-    to_ms: int | None = None
-    before: str = ""
-
-
-EVERY = EventFilter()
-
-
 def place_of(cursor: str) -> tuple[int, str]:
-    """An event's time, epoch ms, and the hash of its content; Invalid (`events.cursor`) for what is no cursor."""
-    found = _CURSOR.fullmatch(cursor)
-    if not found:
-        raise Invalid("events.cursor", f"{cursor!r} is no place among the events", "Give what the list before it said, or leave it out.")
-    return int(found[1]), found[2]
+    """An event's time, epoch ms, and the hash of its content; Invalid (`events.cursor`) for a malformed cursor."""
+    match = _CURSOR.fullmatch(cursor)
+    if not match:
+        raise Invalid(
+            "events.cursor", f"{cursor!r} is not the cursor of an event", "Give the cursor that the previous list ended with, or none."
+        )
+    return int(match[1]), match[2]
 
 
-def actor_of(said: str | None) -> str:
-    """Who a REST call says it is by; Invalid (`actor.invalid`) for what does not fit in a line."""
-    actor = (said or "").strip() or REST
+def actor_of(header: str | None) -> str:
+    """The actor of a REST call, from its header; Invalid (`actor.invalid`) for a text that does not fit in a line."""
+    actor = (header or "").strip() or REST
     if len(actor) > _LONGEST_ACTOR or not actor.isprintable():
         raise Invalid(
             "actor.invalid", f"{ACTOR_HEADER} is at most {_LONGEST_ACTOR} printable characters", "Give a name: alice, nightly-ci."

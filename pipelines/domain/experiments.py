@@ -26,6 +26,15 @@ class Experiment:
     decisions: tuple[Decision, ...] = ()
     """What was decided about its variants, oldest first."""
 
+    def decided(self, job: str) -> Decision | None:
+        """What was decided about `job`, None where nothing was."""
+        return next((decision for decision in self.decisions if decision.job == job), None)
+
+
+def decision_of(experiments: Sequence[Experiment], job: str) -> tuple[Experiment, Decision] | None:
+    """The experiment that decided about `job`, and what; None where none did."""
+    return next(((experiment, decision) for experiment in experiments if (decision := experiment.decided(job))), None)
+
 
 @dataclass(frozen=True)
 class Series:
@@ -176,17 +185,17 @@ class Health:
     lag_line: tuple[float | None, ...] = ()
     storage_line: tuple[float | None, ...] = ()
 
-    def as_of(self, known: Sequence[JobSummary]) -> Health:
+    def as_of(self, jobs: Sequence[JobSummary]) -> Health:
         """The figures that come from the jobs' summaries, as those are; savepoints and lines stay."""
-        current = [one for one in known if one.state is not None and one.state.current]
-        slowest = max((one for one in current if one.batch_ms_p99 is not None), key=lambda one: one.batch_ms_p99 or 0.0, default=None)
-        latest = max((one for one in current if one.lag_ms is not None), key=lambda one: one.lag_ms or 0.0, default=None)
+        current = [job for job in jobs if job.state is not None and job.state.current]
+        slowest = max((job for job in current if job.batch_ms_p99 is not None), key=lambda job: job.batch_ms_p99 or 0.0, default=None)
+        latest = max((job for job in current if job.lag_ms is not None), key=lambda job: job.lag_ms or 0.0, default=None)
         return replace(
             self,
-            jobs=len(known),
-            running=sum(one.state in (RunState.RUNNING, RunState.STOPPING) for one in known),
-            failed=sum(one.state is RunState.FAILED for one in known),
-            input_rate=sum(one.input_rate or 0.0 for one in current),
+            jobs=len(jobs),
+            running=sum(job.state in (RunState.RUNNING, RunState.STOPPING) for job in jobs),
+            failed=sum(job.state is RunState.FAILED for job in jobs),
+            input_rate=sum(job.input_rate or 0.0 for job in current),
             worst_batch_ms_p99=slowest.batch_ms_p99 if slowest else None,
             worst_batch_job=slowest.job.name if slowest else "",
             worst_lag_ms=latest.lag_ms if latest else None,

@@ -53,20 +53,22 @@ class Interval:
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
-def words(found: Interval) -> str:
+def words(interval: Interval) -> str:
     """`B is 12 % slower, between 5 and 19 %`, or why no difference can be told."""
-    if not found.batches or found.a is None or found.b is None:
+    if not interval.batches or interval.a is None or interval.b is None:
         return "Not known of both at the same event time yet"
-    if found.share is None or found.low is None or found.high is None:
-        batches = f"{found.batches} batch{'' if found.batches == 1 else 'es'}"
-        return f"No difference can be told yet: {batches}" if found.batches < LEAST_BATCHES else "No difference can be told: A has 0"
-    if found.low == found.high == 0:
+    if interval.share is None or interval.low is None or interval.high is None:
+        batches = f"{interval.batches} batch{'' if interval.batches == 1 else 'es'}"
+        return f"No difference can be told yet: {batches}" if interval.batches < LEAST_BATCHES else "No difference can be told: A has 0"
+    if interval.low == interval.high == 0:
         return "The same"
-    if not found.told:
-        return f"No difference can be told: between {_signed(found.low)} and {_signed(found.high)}, {found.batches} batches"
-    more, less = SAID[found.measure]
-    near, far = sorted((abs(found.low), abs(found.high)))
-    return f"{(more if found.share > 0 else less).format(_percent(abs(found.share)))}, between {_percent(near)[:-2]} and {_percent(far)}"
+    if not interval.told:
+        return f"No difference can be told: between {_signed(interval.low)} and {_signed(interval.high)}, {interval.batches} batches"
+    more, less = SAID[interval.measure]
+    near, far = sorted((abs(interval.low), abs(interval.high)))
+    return (
+        f"{(more if interval.share > 0 else less).format(_percent(abs(interval.share)))}, between {_percent(near)[:-2]} and {_percent(far)}"
+    )
 
 
 def _percent(share: float) -> str:

@@ -31,7 +31,7 @@ class Job:
 
 @dataclass(frozen=True)
 class StopWanted:
-    """A stop that somebody asked for. `at_once` is a cancel: no batch boundary, no savepoint."""
+    """A requested stop. `at_once` is a cancel: no batch boundary, no savepoint."""
 
     at_once: bool
     savepoint: bool
@@ -41,7 +41,7 @@ class StopWanted:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What should be (`jobs/<name>/wanted.json`, replaced whole): which run, and whether it should end."""
+    """The wanted state of a job (`jobs/<name>/wanted.json`, replaced whole): which run, and whether it should end."""
 
     run: RunId | None
     stop: StopWanted | None = None
@@ -112,7 +112,7 @@ class QuerySeen:
 
 @dataclass(frozen=True)
 class JobDetail:
-    """All of one job's page but its series."""
+    """One job with its queries and runs, as its page shows it."""
 
     summary: JobSummary
     queries: tuple[QuerySeen, ...]
@@ -135,7 +135,7 @@ class Event:
 
     @property
     def cursor(self) -> str:
-        """Its place among all events, for `EventFilter.before`: its time, and eight hex digits of the MD5 of its content."""
+        """Its place among all events, for `ListEvents.before`: its time, and eight hex digits of the MD5 of its content."""
         content = "\x1f".join((self.kind, self.job or "", self.subject, self.message))
         return f"{self.at_ms}-{hashlib.md5(content.encode(), usedforsecurity=False).hexdigest()[:8]}"
 

@@ -1,4 +1,4 @@
-"""Where a source stands, read out of Spark's JSON: a place in a log, a number, or one number a partition."""
+"""Positions of a source, read from Spark's offset JSON: a place in a log, a number, or one number a partition."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def positions(offset: str) -> dict[str, str | int]:
     if read is None:
         return {"offset": NOTHING}
     if isinstance(read, dict) and read:
-        return {name: value for key, one in read.items() for name, value in _member(key, one).items()}
+        return {name: value for key, inner in read.items() for name, value in _member(key, inner).items()}
     return {"offset": _plain(read)}
 
 
 def _member(key: str, value: Any) -> Mapping[str, str | int]:
     if key == "logOffset":
         return {"entry of the file log": _plain(value)}
-    if isinstance(value, dict) and value and all(isinstance(one, int) for one in value.values()):
-        return {f"{key}, partition {name}": one for name, one in sorted(value.items(), key=lambda pair: _place(pair[0]))}
+    if isinstance(value, dict) and value and all(isinstance(place, int) for place in value.values()):
+        return {f"{key}, partition {name}": place for name, place in sorted(value.items(), key=lambda pair: _place(pair[0]))}
     return {key: _plain(value)}
 
 

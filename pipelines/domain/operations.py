@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from pipelines.domain.errors import GROUPS, Conflict, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 
 
@@ -57,3 +58,16 @@ class Operation:
     amount: Amount | None = None
     """How far the present step is; None for an operation without steps (a stop)."""
     can_cancel: bool = False
+
+
+class BegunThenFailed(TidemarkError):
+    """A change was begun, and failed afterwards."""
+
+
+def sound(ended: Operation) -> Operation:
+    """Returns an ended operation that succeeded; raises its error (BegunThenFailed where it has none), or Conflict if it was cancelled."""
+    if ended.state is OperationState.FAILED:
+        raise GROUPS.get(ended.error_group, BegunThenFailed)(ended.error_code, ended.error_message, ended.error_hint)
+    if ended.state is OperationState.CANCELLED:
+        raise Conflict("operation.cancelled", f"the {ended.kind} was cancelled", "Begin it again.")
+    return ended

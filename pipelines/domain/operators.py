@@ -1,4 +1,4 @@
-"""What Spark's progress says of a batch's stateful operators, and of what its sources have not read yet.
+"""Stateful operators and source backlogs of a batch, read from Spark's progress event.
 
 The field names in the JSON are Spark's `StateOperatorProgress` and `SourceProgress`.
 """
@@ -105,7 +105,7 @@ class QueryOperators:
 
 def read_operators(raw: Mapping[str, Any]) -> tuple[OperatorProgress, ...]:
     """The stateful operators of a progress event, in Spark's order."""
-    return tuple(_operator(one) for one in raw.get("stateOperators") or ())
+    return tuple(_operator(operator) for operator in raw.get("stateOperators") or ())
 
 
 def _operator(raw: Mapping[str, Any]) -> OperatorProgress:
@@ -147,7 +147,7 @@ def read_sources(raw: Sequence[Mapping[str, Any]], backlog: Sequence[Backlog]) -
             end=_text(source.get("endOffset")),
             latest=_text(source.get("latestOffset")),
             rows=source.get("numInputRows"),
-            backlog=tuple(one for one in backlog if one.source == at),
+            backlog=tuple(part for part in backlog if part.source == at),
         )
         for at, source in enumerate(raw)
     )
@@ -157,12 +157,12 @@ def _backlog(source: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
     """Files and bytes where the source says them; else what lies between the offset that was read and the newest there is."""
     metrics = source.get("metrics") or {}
     outstanding = [(metrics.get(name), unit) for name, unit in (("numFilesOutstanding", "files"), ("numBytesOutstanding", "bytes"))]
-    said = [(int(value), unit) for value, unit in outstanding if value is not None]
-    yield from said or _behind(source)
+    amounts = [(int(value), unit) for value, unit in outstanding if value is not None]
+    yield from amounts or _behind(source)
 
 
 def _behind(source: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """`{"topic":{"0":N}}` counts rows, a rate source's number seconds of its rate, another's number something of its own."""
+    """What lies between the two: rows for offsets like `{"topic":{"0":N}}` and of a rate source; `offsets` for any other number."""
     end, latest = _parsed(source.get("endOffset")), _parsed(source.get("latestOffset"))
     if type(end) is int and type(latest) is int:
         rate = _RATE.search(str(source.get("description", "")))
@@ -186,7 +186,7 @@ def _partitioned(offset: Any) -> bool:
 
 
 def _parsed(offset: Any) -> Any:
-    """Spark writes an offset as JSON, or as text that holds it."""
+    """The offset as a value: Spark writes it as JSON, or as text that holds JSON."""
     try:
         return json.loads(offset) if isinstance(offset, str) else offset
     except ValueError:

@@ -94,7 +94,7 @@ class _Graph:
         self._known: dict[tuple[int, ...], int] = {}
 
     def tops(self, info: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """The node itself, or what a wrapper wraps."""
+        """The node itself, or the children of a wrapper."""
         if not _WRAPPERS.match(info["nodeName"]):
             yield info
             return
@@ -120,14 +120,14 @@ def _node(at: int, info: Mapping[str, Any], values: Mapping[int, float]) -> Plan
     return PlanNode(at, info["nodeName"].strip(), detail[:DETAIL_CHARS], int(state[1]) if state else None, metrics)
 
 
-def _metrics(said: Sequence[Mapping[str, Any]], values: Mapping[int, float]) -> tuple[Metric, ...]:
-    """By name. Of two of one name (a stateful operator has rows given on by itself, and by Python) the one that counted."""
-    found: dict[str, Metric] = {}
-    for one in said:
-        if one["accumulatorId"] in values:
-            metric = _metric(one["name"], one["metricType"], values[one["accumulatorId"]])
-            found[metric.name] = max(metric, found.get(metric.name, metric), key=lambda known: known.value)
-    return tuple(sorted(found.values(), key=lambda metric: metric.name))
+def _metrics(raw_metrics: Sequence[Mapping[str, Any]], values: Mapping[int, float]) -> tuple[Metric, ...]:
+    """The metrics by name. Of two with the same name (output rows of a stateful operator and of its Python) the greater counts."""
+    metrics: dict[str, Metric] = {}
+    for raw in raw_metrics:
+        if raw["accumulatorId"] in values:
+            metric = _metric(raw["name"], raw["metricType"], values[raw["accumulatorId"]])
+            metrics[metric.name] = max(metric, metrics.get(metric.name, metric), key=lambda candidate: candidate.value)
+    return tuple(sorted(metrics.values(), key=lambda metric: metric.name))
 
 
 def _metric(name: str, kind: str, value: float) -> Metric:
@@ -140,8 +140,8 @@ def _metric(name: str, kind: str, value: float) -> Metric:
 
 
 def main_metrics(node: PlanNode) -> tuple[Metric, ...]:
-    """What a node is shown with: the rows that it gave on and, of a stateful one, the rows that it keeps."""
-    known = {metric.name: metric for metric in node.metrics}
-    given = next((known[name] for name in (OUTPUT_ROWS, SHUFFLED_ROWS) if name in known), None)
-    kept = known.get(STATE_ROWS)
-    return tuple(metric for metric in (given, kept) if metric is not None)
+    """The metrics shown on a node: its output rows and, of a stateful node, its state rows."""
+    by_name = {metric.name: metric for metric in node.metrics}
+    rows_out = next((by_name[name] for name in (OUTPUT_ROWS, SHUFFLED_ROWS) if name in by_name), None)
+    state_rows = by_name.get(STATE_ROWS)
+    return tuple(metric for metric in (rows_out, state_rows) if metric is not None)

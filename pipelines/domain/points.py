@@ -11,7 +11,7 @@ from pipelines.domain.versions import Version
 
 
 class PointKind(enum.StrEnum):
-    """What names a point: a savepoint, a job or run (its present checkpoint), or a version (no checkpoint)."""
+    """The kind of a point: a savepoint, a job or run (its present checkpoint), or a version (no checkpoint)."""
 
     SAVEPOINT = "savepoint"
     JOB = "job"
@@ -84,7 +84,7 @@ class PointHead:
 
 
 def head(point: Point) -> PointHead:
-    """The point without what it holds."""
+    """The point without its queries."""
     batch = point.queries[0].image.batch if point.queries else None
     version = point.version
     return PointHead(point.named, point.kind, point.job, point.run, version.id, version.script, batch, point.at_ms, point.label, point.note)

@@ -75,9 +75,9 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         event_min_ms=_event(events, "min"),
         event_avg_ms=_event(events, "avg"),
         event_max_ms=_event(events, "max"),
-        late_rows=sum(one.late_rows for one in operators),
-        state_rows=sum(one.rows for one in operators) if operators else None,
-        state_bytes=sum(one.memory_bytes for one in operators) if operators else None,
+        late_rows=sum(operator.late_rows for operator in operators),
+        state_rows=sum(operator.rows for operator in operators) if operators else None,
+        state_bytes=sum(operator.memory_bytes for operator in operators) if operators else None,
         output_rows=int(written) if int(written) >= 0 else None,
         operators=operators,
         backlog=read_backlog(raw),
@@ -90,10 +90,10 @@ def epoch_ms(iso: str) -> int:
 
 
 def _event(events: Mapping[str, str], name: str) -> int | None:
-    said = events.get(name)
-    if said is None:
+    text = events.get(name)
+    if text is None:
         return None
-    at = epoch_ms(said)
+    at = epoch_ms(text)
     return at if at > 0 else None
 
 

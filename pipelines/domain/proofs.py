@@ -1,4 +1,4 @@
-"""What the job said of its state at a batch, beside what was read of it: the rows that a proof expects."""
+"""State rows of a batch as the job counted them, beside those that a proof read."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ def state_counts(
     Operators stand in the event in the order of their ids: both are given in the order of the executed plan
     (ProgressReporter.extractStateOperatorMetrics, IncrementalExecution.statefulOperatorId).
     """
-    said = _said(image, event)
+    job_counts = _said(image, event)
     return tuple(
-        StateCount(image.query, one.id, one.name, rows[one.id], _expected(image, said, one.id, rows, conf)) for one in image.operators
+        StateCount(image.query, operator.id, operator.name, rows[operator.id], _expected(image, job_counts, operator.id, rows, conf))
+        for operator in image.operators
     )
 
 
 def damages(counts: tuple[StateCount, ...]) -> tuple[Damage, ...]:
-    """One for each operator whose rows are not those that the job counted."""
+    """A damage for each operator whose rows differ from the job's count."""
     return tuple(
         Damage(
-            f"queries/{one.query}/checkpoint/state/{one.operator}",
+            f"queries/{count.query}/checkpoint/state/{count.operator}",
             "state",
-            f"has {one.rows} rows ({one.name or 'operator'} {one.operator}); the job counted {one.expected} at that batch",
+            f"has {count.rows} rows ({count.name or 'operator'} {count.operator}); the job counted {count.expected} at that batch",
         )
-        for one in counts
-        if one.differs
+        for count in counts
+        if count.differs
     )
 
 
@@ -47,17 +48,21 @@ def told_rows(image: QueryImage, event: Mapping[str, Any] | None, conf: Mapping[
 def _said(image: QueryImage, event: Mapping[str, Any] | None) -> Mapping[int, int]:
     """Operator id -> `numRowsTotal`; empty where the event is none of these operators."""
     metrics = list((event or {}).get("stateOperators") or ())
-    operators = sorted(image.operators, key=lambda one: one.id)
+    operators = sorted(image.operators, key=lambda operator: operator.id)
     if len(metrics) != len(operators):
         return {}
-    names = [(one.name, metric.get("operatorName", one.name)) for one, metric in zip(operators, metrics, strict=True)]
-    if any(mine and mine != theirs for mine, theirs in names):
+    names = [(operator.name, metric.get("operatorName", operator.name)) for operator, metric in zip(operators, metrics, strict=True)]
+    if any(expected and expected != reported for expected, reported in names):
         return {}
-    return {one.id: int(metric["numRowsTotal"]) for one, metric in zip(operators, metrics, strict=True)}
+    return {operator.id: int(metric["numRowsTotal"]) for operator, metric in zip(operators, metrics, strict=True)}
 
 
-def _expected(image: QueryImage, said: Mapping[int, int], operator: int, rows: Mapping[int, int], conf: Mapping[str, str]) -> int | None:
-    """RocksDB that is told not to count says 0 of every operator; a script may tell it so where no conf of the version shows it."""
-    if image.provider == "rocksdb" and (conf.get(TRACKING, "").lower() == "false" or (said.get(operator) == 0 and rows[operator] > 0)):
+def _expected(
+    image: QueryImage, job_counts: Mapping[int, int], operator: int, rows: Mapping[int, int], conf: Mapping[str, str]
+) -> int | None:
+    """The job's count of an operator; None where RocksDB does not count rows: it then reports 0, and a script may set that itself."""
+    if image.provider == "rocksdb" and (
+        conf.get(TRACKING, "").lower() == "false" or (job_counts.get(operator) == 0 and rows[operator] > 0)
+    ):
         return None
-    return said.get(operator)
+    return job_counts.get(operator)

@@ -1,4 +1,4 @@
-"""What a rehearsal leaves behind: a file for each query whose batch it ran, beside the batch's rows."""
+"""The files of a rehearsal: one for each query whose batch it ran, beside the batch's rows."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MANIFEST_FORMAT = 1
 
 
 class Reason(enum.StrEnum):
-    """Why it was taken."""
+    """Why a savepoint was taken."""
 
     MANUAL = "manual"
     STOP = "stop"
@@ -88,7 +88,7 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Savepoint:
-    """What lists and pages show of a savepoint."""
+    """A savepoint as lists and pages show it."""
 
     id: SavepointId
     job: JobName
@@ -168,6 +168,8 @@ class TakePlan:
     bytes: int
     new_bytes: int
     how: str
+    to: str = ""
+    """The URL that it goes to; empty for the workspace."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,12 @@ class RestorePlan:
     how: str
     sinks: tuple[SinkPlan, ...] = ()
     warnings: tuple[str, ...] = ()
+    run: RunId | None = None
+    """The run that begins on it."""
+    version: VersionId | None = None
+    """What that run executes."""
+    saves: tuple[str, ...] = ()
+    """Labels of the savepoints that are taken first, so that nothing is lost."""
 
 
 @dataclass(frozen=True)
@@ -220,3 +228,4 @@ class ExportPlan:
     bytes: int
     how: str
     disposes: bool
+    job: JobName

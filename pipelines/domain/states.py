@@ -1,10 +1,10 @@
-"""What a job remembers: the tables of a savepoint's state, the readings of them that are kept, the questions put to a reading."""
+"""State: the tables of a savepoint's state, their kept readings, and queries on a reading."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import QueryName, SavepointId, content_id
@@ -13,34 +13,17 @@ MOST_ROWS = 1_000_000
 """Rows of a reading unless somebody asks for more: what fits on any disk."""
 
 
-@dataclass(frozen=True)
-class StateRequest:
-    """Read one table of a savepoint's state with Spark, at most `limit` rows of it. What is empty or None is the only one there is."""
+class NamesTable(Protocol):
+    """Names one table of a savepoint's state; what is empty or None is the only one there is."""
 
-    query: str = ""
-    operator: int | None = None
-    store: str = ""
-    variable: str = ""
-    limit: int = MOST_ROWS
-
-
-@dataclass(frozen=True)
-class StateQuery:
-    """A question to a reading: its rows from `offset` on, those that hold `filter`, in the order of the column `sort`.
-
-    With `sql` instead: one SELECT over the view `state`, whose columns are `key`, `value` (structs) and `partition_id`.
-    """
-
-    query: str = ""
-    operator: int | None = None
-    store: str = ""
-    variable: str = ""
-    sort: str = ""
-    descending: bool = False
-    filter: str = ""
-    sql: str = ""
-    offset: int = 0
-    limit: int = 100
+    @property
+    def query(self) -> str: ...
+    @property
+    def operator(self) -> int | None: ...
+    @property
+    def store(self) -> str: ...
+    @property
+    def variable(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -124,38 +107,40 @@ class StateRows:
 
 
 def reading_id(savepoint: SavepointId, table: StateTable) -> str:
-    """The same table of the same savepoint has one reading."""
-    named = {"query": table.query, "operator": table.operator, "store": table.store, "variable": table.variable}
-    return content_id("st", {"savepoint": savepoint, **named})
+    """The id of the one reading of a table of a savepoint."""
+    fields = {"query": table.query, "operator": table.operator, "store": table.store, "variable": table.variable}
+    return content_id("st", {"savepoint": savepoint, **fields})
 
 
-def chosen(tables: Sequence[StateTable], asked: StateRequest | StateQuery) -> StateTable:
-    """The one table that `asked` means; what is only Spark's layout has to be named.
+def chosen(tables: Sequence[StateTable], request: NamesTable) -> StateTable:
+    """The one table that `request` names; what is only Spark's layout has to be named.
 
     NotFound (`state.not_found`) for none, Invalid (`state.several`) for more than one.
     """
-    fitting = [one for one in tables if _fits(one, asked)]
-    found = fitting if asked.store else [one for one in fitting if not one.internal]
+    fitting = [table for table in tables if _fits(table, request)]
+    candidates = fitting if request.store else [table for table in fitting if not table.internal]
     if not tables:
-        raise NotFound("state.none", "No query of this savepoint keeps state", "Aggregations, joins, deduplications and the like do.")
-    if not found:
+        raise NotFound("state.none", "No query of this savepoint keeps state", "Queries with aggregations, joins or deduplications do.")
+    if not candidates:
         raise NotFound("state.not_found", "The savepoint has no such state", f"It has {listed(tables)} (query / operator / store).")
-    if len(found) > 1:
+    if len(candidates) > 1:
         raise Invalid(
-            "state.several", f"The savepoint has {len(found)} tables of state that could be meant", f"Name one of {listed(found)}."
+            "state.several",
+            f"The savepoint has {len(candidates)} tables of state that could be meant",
+            f"Name one of {listed(candidates)}.",
         )
-    return found[0]
+    return candidates[0]
 
 
 def listed(tables: Sequence[StateTable]) -> str:
-    """Their titles."""
-    return ", ".join(one.title for one in tables)
+    """The titles of tables."""
+    return ", ".join(table.title for table in tables)
 
 
-def _fits(table: StateTable, asked: StateRequest | StateQuery) -> bool:
+def _fits(table: StateTable, request: NamesTable) -> bool:
     return (
-        asked.query in ("", table.query)
-        and asked.operator in (None, table.operator)
-        and asked.store in ("", table.store)
-        and asked.variable in ("", table.variable)
+        request.query in ("", table.query)
+        and request.operator in (None, table.operator)
+        and request.store in ("", table.store)
+        and request.variable in ("", table.variable)
     )

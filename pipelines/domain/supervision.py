@@ -1,4 +1,4 @@
-"""What a supervisor does about a run: what is wanted and what is seen in, actions out.
+"""Decides the supervisor's next action on a run from its wanted and its seen state.
 
 The order of a run's end is its correctness: its process ends, then what is left of its session is ended (a Spark that outlived its
 driver could still write to the checkpoint), then the exit is recorded, then the stop that was asked for is carried through.
@@ -118,7 +118,7 @@ def _gone(stop: StopWanted | None, seen: Seen, now_ms: int) -> Action | None:
 
 
 def _unsaid(stop: StopWanted | None, seen: Seen, now_ms: int) -> Exit:
-    """The exit of a driver that left no word: who or what ended it."""
+    """The exit of a driver that wrote none: who or what ended it."""
     code = seen.return_code
     if stop is not None and seen.terminated_ms is not None:
         return Exit("stopped", code, "", f"{'cancelled' if stop.at_once else 'ended'} by {_cause(code)}", now_ms)

@@ -101,25 +101,25 @@ class Verification:
     """The newest proof, of this verification or an earlier one."""
 
 
-def added(before: Verification | None, found: Verification) -> Verification:
-    """`found` with what it cannot know: damage that only a higher level sees is still there, and levels reached earlier stay reached."""
-    hidden = tuple(one for one in before.damages if SEEN_AT.get(one.kind) not in found.asked.covers) if before else ()
-    proof = found.proof or (before.proof if before else None)
-    if found.damages or hidden:
-        return replace(found, reached=None, damages=(*found.damages, *hidden), levels={}, proof=proof)
-    reached = dict.fromkeys(found.reached.covers, found.at_ms) if found.reached else {}
-    return replace(found, levels={**(levels_of(before) if before else {}), **reached, **found.levels}, proof=proof)
+def added(before: Verification | None, verification: Verification) -> Verification:
+    """Adds to `verification` what it cannot know: damage that only a higher level sees, and the levels that were reached earlier."""
+    hidden = tuple(damage for damage in before.damages if SEEN_AT.get(damage.kind) not in verification.asked.covers) if before else ()
+    proof = verification.proof or (before.proof if before else None)
+    if verification.damages or hidden:
+        return replace(verification, reached=None, damages=(*verification.damages, *hidden), levels={}, proof=proof)
+    reached = dict.fromkeys(verification.reached.covers, verification.at_ms) if verification.reached else {}
+    return replace(verification, levels={**(levels_of(before) if before else {}), **reached, **verification.levels}, proof=proof)
 
 
 def kept(before: Verification | None, answer: Verification) -> Verification:
-    """What is remembered after `answer` (made by `added`): a lower level reached later does not hide a higher one reached before."""
+    """The verification to record after `answer` (of `added`): a lower level reached later does not hide a higher one reached before."""
     if before is None or before.reached is None or answer.reached is None or before.reached in answer.reached.covers:
         return answer
     return replace(before, levels=answer.levels, proof=answer.proof)
 
 
-def levels_of(found: Verification) -> Mapping[Trust, int]:
+def levels_of(verification: Verification) -> Mapping[Trust, int]:
     """Each level with its time; of a verification that was recorded before levels were, those that it reached."""
-    if found.damages or found.reached is None:
+    if verification.damages or verification.reached is None:
         return {}
-    return found.levels or dict.fromkeys(found.reached.covers, found.at_ms)
+    return verification.levels or dict.fromkeys(verification.reached.covers, verification.at_ms)

@@ -44,11 +44,11 @@ def version(
 
 
 def options(args: Sequence[str]) -> dict[str, str]:
-    """Options with their values (`--out {output}`, `--fast`); what stands alone has none. A name that comes again gets its place."""
-    said: dict[str, str] = {}
+    """Options with their values (`--out {output}`, `--fast`); an option alone has an empty one. A repeated name gets a number."""
+    values: dict[str, str] = {}
     rest = list(args)
     while rest:
-        one = rest.pop(0)
-        value = rest.pop(0) if one.startswith("-") and rest and not rest[0].startswith("-") else ""
-        said[one if one not in said else f"{one} ({len(said) + 1})"] = value
-    return said
+        name = rest.pop(0)
+        value = rest.pop(0) if name.startswith("-") and rest and not rest[0].startswith("-") else ""
+        values[name if name not in values else f"{name} ({len(values) + 1})"] = value
+    return values

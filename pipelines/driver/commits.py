@@ -1,4 +1,4 @@
-"""Takes a commit back that Spark wrote for a batch whose state nobody computed.
+"""Removes a commit that Spark wrote for a batch whose state was not computed.
 
 A foreachBatch that returns early (a writer that has the batch already, a `show()`) leaves state stores out. Spark notices that after
 it has written `commits/N`, and fails the query (`STATE_STORE_COMMIT_VALIDATION_FAILED`). Started again it would go on after N, with
@@ -20,12 +20,12 @@ _BATCH = re.compile(r"validation failed for batch ([0-9]+)")
 
 def take_back(records: Records, query: str, checkpoint: Path, failure: Failure) -> None:
     """Removes the commit of the batch that `failure` says is not valid, if it is the newest; the batch is then done again."""
-    found = _BATCH.search(failure.message) if failure.error_class == NOT_VALID else None
+    match = _BATCH.search(failure.message) if failure.error_class == NOT_VALID else None
     log = checkpoint / "commits"
-    if found is None or newest(log) != int(found[1]):
+    if match is None or newest(log) != int(match[1]):
         return
-    entry = log / found[1]
+    entry = log / match[1]
     checksum(entry).unlink(missing_ok=True)
     entry.unlink()
-    message = f"Spark had committed batch {found[1]} before it saw that its state was not computed: the commit was taken back."
+    message = f"Spark had committed batch {match[1]} before it saw that its state was not computed: the commit was taken back."
     records.event("commit.taken_back", message, query)

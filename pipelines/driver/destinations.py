@@ -21,14 +21,14 @@ class Destination:
     table: str = ""
 
 
-def of(spark: Any, asked: Asked, default_fs: str) -> Destination:
-    """As far as it can be told before the start: Spark makes a table that there is not yet, and its catalog then says where."""
-    if asked.table:
-        return _table(spark, asked, default_fs)
-    sink = asked.format or str(spark.conf.get("spark.sql.sources.default"))
+def of(spark: Any, request: Asked, default_fs: str) -> Destination:
+    """The destination of a query before it starts. A missing table is created by Spark, whose catalog then has its place."""
+    if request.table:
+        return _table(spark, request, default_fs)
+    sink = request.format or str(spark.conf.get("spark.sql.sources.default"))
     if sink.lower() in TABLE_FORMATS:
-        return Destination(sink, table=asked.path)
-    return Destination(sink, _directory(sink, asked.path, default_fs))
+        return Destination(sink, table=request.path)
+    return Destination(sink, _directory(sink, request.path, default_fs))
 
 
 def require_place(destination: Destination, query: str) -> None:
@@ -41,14 +41,14 @@ def require_place(destination: Destination, query: str) -> None:
         )
 
 
-def _table(spark: Any, asked: Asked, default_fs: str) -> Destination:
-    if not spark.catalog.tableExists(asked.table):
-        sink = asked.format or str(spark.conf.get("spark.sql.sources.default"))
-        return Destination(sink, _directory(sink, asked.path, default_fs), asked.table)
-    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {asked.table}").collect()
-    said = {row["col_name"]: row["data_type"] for row in rows}
-    sink = said.get("Provider", "table").lower()
-    return Destination(sink, _directory(sink, said.get("Location", ""), default_fs), asked.table)
+def _table(spark: Any, request: Asked, default_fs: str) -> Destination:
+    if not spark.catalog.tableExists(request.table):
+        sink = request.format or str(spark.conf.get("spark.sql.sources.default"))
+        return Destination(sink, _directory(sink, request.path, default_fs), request.table)
+    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {request.table}").collect()
+    properties = {row["col_name"]: row["data_type"] for row in rows}
+    sink = properties.get("Provider", "table").lower()
+    return Destination(sink, _directory(sink, properties.get("Location", ""), default_fs), request.table)
 
 
 def _directory(sink: str, path: str, default_fs: str) -> str:

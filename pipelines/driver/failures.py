@@ -1,4 +1,4 @@
-"""Why a run failed, in one word and a few lines; the whole traceback is in driver.log."""
+"""The error class and message of a failed run; the whole traceback is in driver.log."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def of_exception(error: BaseException, script: str) -> Failure:
     throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     if throwable is not None:
         return of_throwable(throwable)
-    found = _classes(str(error))
-    return Failure(found[-1][0] if found else type(error).__name__, shorten(f"{_place(error, script)}{error}"))
+    classes = _classes(str(error))
+    return Failure(classes[-1][0] if classes else type(error).__name__, shorten(f"{_place(error, script)}{error}"))
 
 
 def of_throwable(throwable: Any) -> Failure:
@@ -60,8 +60,8 @@ def of_throwable(throwable: Any) -> Failure:
     chain = _chain(throwable)
     for cause in reversed(chain):
         message = cause.getMessage() or ""
-        if found := _classes(message):
-            name, at = found[-1]
+        if classes := _classes(message):
+            name, at = classes[-1]
             return Failure(name, shorten(message[at:]))
     deepest = chain[-1]
     if _NO_STATE_IDS.search(deepest.getMessage() or ""):

@@ -22,7 +22,7 @@ _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOS
 
 @dataclass(frozen=True)
 class History:
-    """Where the entries of a carried log point, and where they shall: both local directories."""
+    """The directory that the entries of a carried log name, and the one that they shall name: both local."""
 
     root: Path
     sink: Path

@@ -1,4 +1,4 @@
-"""File sources that take their files away: with `cleanSource`, what was read is archived or deleted, and no second reader finds it."""
+"""Warns of file sources with `cleanSource`: files that were read are archived or deleted, and no second reader finds them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLEANS = {"archive", "delete"}
 
 
 def warn(records: Records, query: str, frame: Any) -> None:
-    """An event for each directory that `frame` (a streaming DataFrame) reads and cleans, for a run that begins from a savepoint."""
+    """Writes an event for each directory that `frame` (a streaming DataFrame) reads and cleans, for a run that begins from a savepoint."""
     for path, how in cleaned(frame):
         message = (
             f"Its source takes files away from {path} once it has read them (cleanSource={how}): those read after the savepoint may be "
@@ -35,10 +35,10 @@ def cleaned(frame: Any) -> Iterator[tuple[str, str]]:
 
 
 def _options(scala_map: Any) -> dict[str, str]:
-    """By name in lower case: Spark does not distinguish."""
+    """The options by name in lower case: Spark ignores case."""
     keys = scala_map.keysIterator()
-    found = {}
+    options = {}
     while keys.hasNext():
         key = keys.next()
-        found[key.lower()] = scala_map.apply(key)
-    return found
+        options[key.lower()] = scala_map.apply(key)
+    return options

@@ -1,4 +1,4 @@
-"""Notes what a script asks of `DataStreamWriter`, and hands every start over to the driver.
+"""Records the settings of `DataStreamWriter`, and hands every start over to the driver.
 
 PySpark keeps these facts in the JVM, in private fields; so the Python methods that set them are wrapped. Classic mode only.
 """
@@ -14,7 +14,7 @@ _NOTES = "_tidemark_asked"
 
 @dataclass
 class Asked:
-    """What a script asked for one query, before it starts."""
+    """The settings of a query before it starts."""
 
     name: str = ""
     format: str = ""
@@ -38,7 +38,7 @@ Start = Callable[[Any, Asked, Launch], Any]
 
 
 def asked(writer: Any) -> Asked:
-    """The notes on this writer."""
+    """The recorded settings of this writer."""
     notes: Asked = writer.__dict__.setdefault(_NOTES, Asked())
     return notes
 
@@ -55,9 +55,9 @@ def _noting(writer_class: Any) -> None:
     def after(name: str, note: Callable[..., None]) -> None:
         original = getattr(writer_class, name)
 
-        def wrapped(self: Any, *args: Any, **named: Any) -> Any:
-            answer = original(self, *args, **named)
-            note(asked(self), *args, **named)
+        def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+            answer = original(self, *args, **kwargs)
+            note(asked(self), *args, **kwargs)
             return answer
 
         setattr(writer_class, name, wrapped)
@@ -84,24 +84,24 @@ def _note_options(notes: Asked, **options: object) -> None:
 def _starting(writer_class: Any, start: Start) -> None:
     start_there, to_table_there = writer_class.start, writer_class.toTable
 
-    def started(self: Any, path: Any = None, format: Any = None, outputMode: Any = None, partitionBy: Any = None, **named: Any) -> Any:
-        _apply(self, format, outputMode, named)
+    def started(self: Any, path: Any = None, format: Any = None, outputMode: Any = None, partitionBy: Any = None, **kwargs: Any) -> Any:
+        _apply(self, format, outputMode, kwargs)
         if path is not None:
             asked(self).options["path"] = str(path)
         return start(self, asked(self), lambda: start_there(self, path, outputMode=outputMode, partitionBy=partitionBy))
 
-    def to_table(self: Any, tableName: str, format: Any = None, outputMode: Any = None, partitionBy: Any = None, **named: Any) -> Any:
-        _apply(self, format, outputMode, named)
+    def to_table(self: Any, tableName: str, format: Any = None, outputMode: Any = None, partitionBy: Any = None, **kwargs: Any) -> Any:
+        _apply(self, format, outputMode, kwargs)
         asked(self).table = tableName
         return start(self, asked(self), lambda: to_table_there(self, tableName, outputMode=outputMode, partitionBy=partitionBy))
 
     writer_class.start, writer_class.toTable = started, to_table
 
 
-def _apply(writer: Any, format: Any, output_mode: Any, named: dict[str, Any]) -> None:
+def _apply(writer: Any, format: Any, output_mode: Any, kwargs: dict[str, Any]) -> None:
     """The keyword arguments of a start (`queryName`, the rest options), said through the setters, which note them."""
-    name = named.pop("queryName", None)
-    writer.options(**named)
+    name = kwargs.pop("queryName", None)
+    writer.options(**kwargs)
     if format is not None:
         writer.format(format)
     if output_mode is not None:

@@ -113,7 +113,7 @@ def _try(channel: Any, query: str, deadline: float) -> Any:
 
 
 def _keep(jvm: Any, path: Path, lock: Any) -> None:
-    """Ties the lock to the JVM's own properties: an unreachable one would be closed by the garbage collector, and py4j lets go of its
+    """Stores the lock in the JVM's system properties: an unreachable one would be closed by the garbage collector, and py4j lets go of its
     references when the driver dies before its JVM does."""
     jvm.java.lang.System.getProperties().put(f"tidemark.lease.{path}", lock)
 
@@ -130,7 +130,7 @@ def leased(query: str, lock: Path) -> Conflict:
 
 
 def _holder(path: Path) -> Holder | None:
-    """None where nobody had the time to say it."""
+    """The holder of the lease; None where it had no time to write its name."""
     try:
         return Holder(**json.loads(path.read_text()))
     except (FileNotFoundError, ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Writes each query's progress down, and hears of a query that fails while the script waits for another one."""
+"""Records each query's progress, and notices a query that fails while the script waits for another."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ EVERY_S = 15.0
 
 @dataclass(frozen=True)
 class Ended:
-    """A batch that a progress event told of."""
+    """A batch that has ended, from its progress event."""
 
     run_id: str
     batch: int
@@ -39,7 +39,7 @@ class Watched:
 
 
 class Plans:
-    """Hears of batches from the listener, which only puts a note into a queue; reads the JVM in a thread that nobody waits for."""
+    """Writes plans in a thread of its own: the listener only queues ended batches, and nothing waits for the JVM to be read."""
 
     def __init__(self, records: Records, seconds: Callable[[], float] = time.monotonic) -> None:
         self._records = records
@@ -67,7 +67,7 @@ class Plans:
         self._notes.put(ended)
 
     def finish(self) -> None:
-        """The last plans, when no batch runs any more; none is written after it."""
+        """Writes the last plans, when no batch runs any more; none is written afterwards."""
         with self._lock:
             self._over = True
             for watched in self._watched.values():
@@ -79,12 +79,12 @@ class Plans:
         while not self._over:
             ended = self._notes.get()
             with self._lock:
-                watched = next((one for one in self._watched.values() if one.run_id == ended.run_id), None)
+                watched = next((candidate for candidate in self._watched.values() if candidate.run_id == ended.run_id), None)
                 if watched is not None and not self._over:
                     self._safely(watched, ended)
 
     def _safely(self, watched: Watched, ended: Ended) -> None:
-        """Whatever Spark's internals or the disk answer, the job goes on; it is said once."""
+        """Writes a plan and keeps the job running whatever Spark or the disk raises; a failure is logged once."""
         try:
             self._look(watched, ended)
         except Exception as error:  # noqa: BLE001  any failure, as said
@@ -129,8 +129,8 @@ def _info(execution: Any) -> Mapping[str, Any]:
     spark = SparkContext._jvm.org.apache.spark
     info = spark.sql.execution.SparkPlanInfo.fromSparkPlan(execution.executedPlan())
     event = spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate(0, "", info)
-    told: Mapping[str, Any] = json.loads(spark.util.JsonProtocol.sparkEventToJsonString(event))["sparkPlanInfo"]
-    return told
+    plan_info: Mapping[str, Any] = json.loads(spark.util.JsonProtocol.sparkEventToJsonString(event))["sparkPlanInfo"]
+    return plan_info
 
 
 def _values(info: Mapping[str, Any]) -> Mapping[int, float]:
@@ -138,5 +138,5 @@ def _values(info: Mapping[str, Any]) -> Mapping[int, float]:
     from pyspark import SparkContext
 
     context = SparkContext._jvm.org.apache.spark.util.AccumulatorContext
-    found = ((one, context.get(one)) for one in accumulators(info))
-    return {one: float(held.get().value()) for one, held in found if held.isDefined()}
+    references = ((accumulator, context.get(accumulator)) for accumulator in accumulators(info))
+    return {accumulator: float(reference.get().value()) for accumulator, reference in references if reference.isDefined()}

@@ -49,14 +49,14 @@ class Queries:
         self._closed.set()
 
     def ended(self) -> None:
-        """All have ended, and what they said has been heard."""
+        """Writes the last plans, after all queries have ended and their progress was received."""
         self._plans.finish()
 
     def all_started(self) -> None:
-        """The script has ended: what it was expected to start and did not is told."""
+        """Reports expected queries that never started, once the script has ended."""
         self._expected.all_started()
 
-    def start(self, writer: Any, asked: Asked, launch: Launch) -> Any:
+    def start(self, writer: Any, request: Asked, launch: Launch) -> Any:
         """What `DataStreamWriter.start` does in this process; raises TidemarkError where it must not start.
 
         1. Name it. 2. Give it its checkpoint. 3. Take that checkpoint's lease. 4. Get its file sink and its file sources ready.
@@ -64,15 +64,15 @@ class Queries:
         """
         self._refuse_when_closed()
         spark = writer._spark
-        name = self._name(writer, asked)
+        name = self._name(writer, request)
         self._expected.refuse(name)
-        checkpoint = self._checkpoint(writer, asked, spark, name)
+        checkpoint = self._checkpoint(writer, request, spark, name)
         self._leases.take(name, sinks.local_path(self._spec.checkpoints, _default_fs(spark)))
         if self._spec.from_savepoint:
             inputs.warn(self._records, name, writer._df)
         if self._rehearsal is not None:
-            launch = self._rehearsal.instead(writer, asked, name, checkpoint)
-        writes_to = self._destination(asked, spark, name, checkpoint)
+            launch = self._rehearsal.instead(writer, request, name, checkpoint)
+        writes_to = self._destination(request, spark, name, checkpoint)
         if live := sinks.local_path(checkpoint, _default_fs(spark)):
             sources.mend(self._records, name, live)
         self._listening.attach(spark)
@@ -84,8 +84,8 @@ class Queries:
             self._rehearsal.begun(self._started[-1])
         else:
             self._plans.watch(name, query)
-        made = destinations.of(spark, asked, _default_fs(spark)) if asked.table and self._rehearsal is None else writes_to
-        self._record(query, spark, name, checkpoint, made)
+        destination = destinations.of(spark, request, _default_fs(spark)) if request.table and self._rehearsal is None else writes_to
+        self._record(query, spark, name, checkpoint, destination)
         return query
 
     def _refuse_when_closed(self) -> None:
@@ -93,43 +93,43 @@ class Queries:
             say("the run is stopping: no further query starts")
             raise SystemExit(0)
 
-    def _name(self, writer: Any, asked: Asked) -> QueryName:
+    def _name(self, writer: Any, request: Asked) -> QueryName:
         """The script's name for it, else `query-<order of start>`; Spark is told the same, so its progress carries it."""
-        name = query_name(asked.name or f"query-{len(self.started)}")
-        for other in self.started:
-            if other.name == name and other.query.isActive:
+        name = query_name(request.name or f"query-{len(self.started)}")
+        for running in self.started:
+            if running.name == name and running.query.isActive:
                 message = f"Two active queries would both be called {name}."
                 raise Conflict("query.name", message, "Give each its own queryName: it names its checkpoint.")
-        if name != asked.name and not (asked.format == "memory" and not asked.name):
+        if name != request.name and not (request.format == "memory" and not request.name):
             writer.queryName(name)
-            say(f"query {asked.name or '(unnamed)'} is called {name}")
+            say(f"query {request.name or '(unnamed)'} is called {name}")
         return name
 
-    def _checkpoint(self, writer: Any, asked: Asked, spark: Any, name: QueryName) -> str:
-        wanted = asked.checkpoint or spark.conf.get(CHECKPOINT_CONF, None) or ""
+    def _checkpoint(self, writer: Any, request: Asked, spark: Any, name: QueryName) -> str:
+        location = request.checkpoint or spark.conf.get(CHECKPOINT_CONF, None) or ""
         checkpoint = f"{self._spec.checkpoints.rstrip('/')}/{name}"
-        if wanted and wanted.rstrip("/") != checkpoint:
-            self._records.event("checkpoint.replaced", f"The script's checkpoint location {wanted} was replaced by {checkpoint}.", name)
+        if location and location.rstrip("/") != checkpoint:
+            self._records.event("checkpoint.replaced", f"The script's checkpoint location {location} was replaced by {checkpoint}.", name)
         writer.option("checkpointLocation", checkpoint)
         return checkpoint
 
-    def _destination(self, asked: Asked, spark: Any, name: QueryName, checkpoint: str) -> Destination:
-        """Where it will write, with a file sink got ready. A rehearsal writes nowhere that anybody knows."""
+    def _destination(self, request: Asked, spark: Any, name: QueryName, checkpoint: str) -> Destination:
+        """The destination of the query, with its file sink prepared. A rehearsal writes to a scratch output."""
         if self._rehearsal is not None:
             return Destination("rehearsal")
         default_fs = _default_fs(spark)
-        found = destinations.of(spark, asked, default_fs)
+        destination = destinations.of(spark, request, default_fs)
         if name in self._spec.sink_logs:
-            destinations.require_place(found, name)
-        if found.path:
-            sinks.prepare(self._spec, self._records, name, found.path, checkpoint, default_fs)
-        return found
+            destinations.require_place(destination, name)
+        if destination.path:
+            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, default_fs)
+        return destination
 
     def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination) -> None:
         ui_url = spark.sparkContext.uiWebUrl or ""
         at_ms = self._records.now_ms()
-        said = QueryStarted(name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table)
-        self._records.query(said)
+        start = QueryStarted(name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table)
+        self._records.query(start)
 
 
 def _default_fs(spark: Any) -> str:

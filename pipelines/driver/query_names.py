@@ -14,7 +14,7 @@ QUIET_S = 60.0
 
 
 class ExpectedQueries:
-    """Refuses a query that nobody expects, and tells of an expected one that never started."""
+    """Refuses unexpected queries, and reports expected ones that never started."""
 
     def __init__(self, spec: RunSpec, records: Records, quiet_s: float = QUIET_S) -> None:
         self._expected = frozenset(query_name(name) for name in spec.expected)
@@ -46,7 +46,7 @@ class ExpectedQueries:
                 self._timer.start()
 
     def all_started(self) -> None:
-        """No further query is to come: an event for each whose state lies unused, once."""
+        """Writes an event for each query whose state is unused, once no further query will start."""
         with self._lock:
             self._cancel()
             left, self._missing = sorted(self._missing), set()

@@ -1,4 +1,4 @@
-"""What a driver leaves behind in its run folder: appended lines, and last the exit."""
+"""The records of a driver in its run folder: appended lines, and last the exit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Records:
         say(f"{kind}: {message}")
 
     def plan(self, plan: QueryPlan) -> None:
-        """In place of the query's plan before."""
+        """Replaces the query's plan."""
         (self._folder / PLANS_FOLDER).mkdir(exist_ok=True)
         self._replace(self._folder / PLANS_FOLDER / f"{plan.query}.json", _line(plan.as_json()))
 

@@ -65,18 +65,18 @@ class Rehearsal:
         for writer in (DataFrameWriter, DataFrameWriterV2):
             _refuse_writes(writer)
 
-    def instead(self, writer: Any, asked: Asked, name: str, checkpoint: str) -> Launch:
+    def instead(self, writer: Any, request: Asked, name: str, checkpoint: str) -> Launch:
         """The start of the same query with our sink: a writer of its own, so that nothing of the script's sink is left in it."""
-        ours = writer._df.writeStream.queryName(name).option("checkpointLocation", checkpoint)
-        if asked.output_mode:
-            ours = ours.outputMode(asked.output_mode)
-        ours = ours.foreachBatch(lambda frame, batch: self._write(name, frame, batch))
+        scratch_writer = writer._df.writeStream.queryName(name).option("checkpointLocation", checkpoint)
+        if request.output_mode:
+            scratch_writer = scratch_writer.outputMode(request.output_mode)
+        scratch_writer = scratch_writer.foreachBatch(lambda frame, batch: self._write(name, frame, batch))
         self._written[name], self._begun[name] = threading.Event(), threading.Event()
         say(f"rehearsal: query {name} writes to {self._folder / name}, not to its own sink")
-        return lambda: self._start(ours)
+        return lambda: self._start(scratch_writer)
 
     def begun(self, running: Running) -> None:
-        """The query has started: from now on it has its patience for a first batch."""
+        """Notes that the query has started: its patience for a first batch begins."""
         self._queries[running.name] = running.query
         self._begun[running.name].set()
         thread = threading.Thread(target=self._see_to, args=(running,), name=f"rehearsal of {running.name}", daemon=True)
@@ -84,7 +84,7 @@ class Rehearsal:
         thread.start()
 
     def settle(self) -> None:
-        """The script is over: what is in a batch ends it, nothing else is waited for."""
+        """Ends the queries after the script: batches that run are finished, nothing else is waited for."""
         self._ending.set()
         for thread in self._threads:
             thread.join()
@@ -104,7 +104,7 @@ class Rehearsal:
         begin_no_trigger(self._queries[name])  # 3
 
     def _say(self, name: str, written: RehearsedBatch) -> None:
-        """The first batch counts."""
+        """Records the first batch of a query."""
         path = self._folder / batch_file(name)
         if not path.exists():
             aside = path.with_name(f".{path.name}.tmp")
@@ -152,11 +152,11 @@ def storable(frame: Any) -> Any:
 
 
 def _before(some_class: Any, method: str, first: Callable[[], None]) -> None:
-    there = getattr(some_class, method)
+    original = getattr(some_class, method)
 
     def after(self: Any) -> Any:
         first()
-        return there(self)
+        return original(self)
 
     setattr(some_class, method, after)
 
@@ -181,7 +181,7 @@ def _refuse_writes(writer_class: Any) -> None:
     name = writer_class.__name__
 
     def refused(method: str) -> Any:
-        def refuse(self: Any, *args: Any, **named: Any) -> Any:
+        def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
             raise Conflict(
                 BATCH_WRITE,
                 f"The script writes a table itself, with {name}.{method}.",

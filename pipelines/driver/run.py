@@ -71,7 +71,7 @@ class Conductor:
         self._stop.script_over()
         if self._rehearsal is not None:
             self._rehearsal.settle()
-        stop_at_boundary([one for one in self._queries.started if one.query.isActive], grace_s())
+        stop_at_boundary([running for running in self._queries.started if running.query.isActive], grace_s())
         drain()
         self._queries.ended()
         ending = self._ending(error)
@@ -79,14 +79,14 @@ class Conductor:
         return ending
 
     def _script(self) -> BaseException | None:
-        """The script, then its queries: what ends it early is returned, not raised."""
+        """Runs the script, then waits for its queries; an exception is returned, not raised."""
         try:
             runpy.run_path(self._spec.script, run_name="__main__")
             self._wait()
-        except SystemExit as left:
-            if left.code in (None, 0):
+        except SystemExit as ended:
+            if ended.code in (None, 0):
                 return self._waiting_was_cut_short()
-            return left
+            return ended
         except BaseException as error:  # noqa: BLE001  a script may raise anything; it is reported as the run's failure
             traceback.print_exc()
             return error
@@ -104,17 +104,17 @@ class Conductor:
         return None
 
     def _wait(self) -> None:
-        """A job is its queries: a script that ends while they run leaves them running."""
+        """Waits for the queries: a script that ends while they run leaves them running."""
         self._queries.all_started()
-        active = [one for one in self._queries.started if one.query.isActive]
+        active = [running for running in self._queries.started if running.query.isActive]
         if active:
-            say(f"the script has ended, its queries go on: {', '.join(one.name for one in active)}")
-        for one in active:
-            one.query.awaitTermination()
+            say(f"the script has ended, its queries go on: {', '.join(running.name for running in active)}")
+        for running in active:
+            running.query.awaitTermination()
 
     def _ending(self, error: BaseException | None) -> Exit:
-        """A failed query is the run's failure, whatever the script made of it."""
-        failed = [(one.name, failure) for one in self._queries.started if (failure := failures.of_query(one.query))]
+        """The exit of the run: a failed query is the run's failure, even if the script handled it."""
+        failed = [(running.name, failure) for running in self._queries.started if (failure := failures.of_query(running.query))]
         for name, failure in failed:
             commits.take_back(self._records, name, Path(self._spec.checkpoints, name), failure)
         if failed:
@@ -136,7 +136,7 @@ def _failed(failure: Failure, records: Records) -> Exit:
 
 
 def _stop_spark() -> None:
-    """The checkpoint is nobody's any more when `exit.json` appears."""
+    """Stops Spark, so that no process writes to the checkpoint once `exit.json` appears."""
     from pyspark import SparkContext
 
     if SparkContext._active_spark_context is not None:

@@ -10,7 +10,7 @@ from pipelines.domain.ids import QueryName
 
 @dataclass(frozen=True)
 class Running:
-    """A query that started here; it may have ended since."""
+    """A query that was started in this process; it may have ended."""
 
     name: QueryName
     query: Any

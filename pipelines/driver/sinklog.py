@@ -16,7 +16,7 @@ _BATCH_FILE = re.compile(r"(\d+)(?:\.compact)?")
 
 
 class Carry(enum.Enum):
-    """What to do with the log that a savepoint brings."""
+    """What to do with the sink log of a savepoint."""
 
     NOTHING = "nothing"
     PUT = "put"
@@ -41,11 +41,11 @@ class CheckpointFacts:
 
 def batch_files(folder: Path) -> dict[int, list[Path]]:
     """Batch -> its files in a log folder (the entry, and its compacted form); other names are not the log's."""
-    found: dict[int, list[Path]] = {}
+    files: dict[int, list[Path]] = {}
     for path in folder.iterdir() if folder.is_dir() else ():
         if match := _BATCH_FILE.fullmatch(path.name):
-            found.setdefault(int(match[1]), []).append(path)
-    return found
+            files.setdefault(int(match[1]), []).append(path)
+    return files
 
 
 def newest(folder: Path) -> int:

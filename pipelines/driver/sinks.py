@@ -27,14 +27,14 @@ def local_path(text: str, default_fs: str = "file:///") -> Path | None:
     return None
 
 
-def refuse_taken(query: str, path: str, taken: Iterable[str]) -> None:
+def refuse_taken(query: str, path: str, paths: Iterable[str]) -> None:
     """Raises Conflict where another job's file sink writes: sharing one drops rows without an error."""
-    for other in taken:
-        mine, theirs = _comparable(path), _comparable(other)
-        if mine == theirs or mine.startswith(theirs + "/"):
+    for taken in paths:
+        own, other = _comparable(path), _comparable(taken)
+        if own == other or own.startswith(other + "/"):
             raise Conflict(
                 "sink.taken",
-                f"Query {query} would write to {path}, where another job's file sink already writes ({other}).",
+                f"Query {query} would write to {path}, where another job's file sink already writes ({taken}).",
                 "Give the output directory as {output} in the job's arguments: it becomes the job's own directory.",
             )
 
@@ -111,8 +111,8 @@ def mend(records: Records, query: str, sink: Path, checkpoint: Path) -> None:
 
 def _root(source: Path) -> Path | None:
     """The directory with the files that the log names; None for a log that names none."""
-    said = source / ROOT_FILE
-    return local_path(said.read_text()) if said.exists() else None
+    file = source / ROOT_FILE
+    return local_path(file.read_text()) if file.exists() else None
 
 
 def _history_gone(query: str, missing: int, root: Path) -> Conflict:

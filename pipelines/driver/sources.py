@@ -35,8 +35,8 @@ def planned_ends(checkpoint: Path, planned: int) -> Mapping[str, int]:
     if planned < 0:
         return {}
     version, _, *offsets = (checkpoint / "offsets" / str(planned)).read_text().splitlines()
-    found = (line.partition(":")[::2] for line in offsets) if version != "v1" else enumerate(offsets)
-    ends = {str(source): _end(checkpoint / "sources" / str(source), offset) for source, offset in found}
+    pairs = (line.partition(":")[::2] for line in offsets) if version != "v1" else enumerate(offsets)
+    ends = {str(source): _end(checkpoint / "sources" / str(source), offset) for source, offset in pairs}
     return {source: end for source, end in ends.items() if end is not None}
 
 
@@ -49,7 +49,7 @@ def _end(log: Path, offset: str) -> int | None:
 
 
 def _first_end(log: Path) -> int | None:
-    """Before any batch of the source is planned only its log's content says that it is a file source's."""
+    """The end of a source without a planned batch: only its log's content shows that it is a file source."""
     first = next((path for paths in batch_files(log).values() for path in paths), None)
     return NOTHING if first is not None and _notes_files(first) else None
 

@@ -87,7 +87,7 @@ class Stop:
         signal.signal(signal.SIGUSR1, self._leave)
 
     def script_over(self) -> None:
-        """The script needs no more interrupting. Whoever stops its queries is waited for."""
+        """Ends the interruption of the script, and waits for a stop in progress."""
         with self._lock:
             self._script_over.set()
         if self._thread is not None:

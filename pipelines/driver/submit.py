@@ -1,4 +1,4 @@
-"""What spark-submit would be told: the launcher reads it from the environment when the script's session starts the JVM."""
+"""The arguments of spark-submit: the launcher reads them from the environment when the script's session starts the JVM."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def prepare_workers(environment: MutableMapping[str, str]) -> None:
 
 
 def enter(spec: RunSpec) -> None:
-    """`sys.argv` and `sys.path` as `spark-submit script args` gives them."""
+    """Sets `sys.argv` and `sys.path` as `spark-submit script args` does."""
     sys.argv = [spec.script, *spec.args]
     sys.path[0] = os.path.dirname(os.path.abspath(spec.script))

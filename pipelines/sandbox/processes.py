@@ -1,4 +1,4 @@
-"""One-off processes: run to their end while somebody watches, and ended with all that they started whenever that is not to be waited for.
+"""One-off processes: run to their end under a watch, or ended early with all that they started.
 
 Whatever such a process starts inherits a mark in its environment (the folder that it works in), so that nothing of it is missed: Spark's
 Python workers leave their parent's process group, and a JVM outlives its Python for a moment.
@@ -47,13 +47,13 @@ def run(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: s
 def end(folder: Path) -> None:
     """SIGKILL to every process that belongs to `folder` or a folder in it; returns when they are gone."""
     deadline = time.monotonic() + END_S
-    while found := list(_marked(folder)):
-        for process in found:
+    while remaining := list(_marked(folder)):
+        for process in remaining:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         if time.monotonic() > deadline:
             raise Unavailable(
-                "sandbox.stuck", f"Process {found[0].pid} does not end", "End it by hand: it waits for a disk or the network."
+                "sandbox.stuck", f"Process {remaining[0].pid} does not end", "End it by hand: it waits for a disk or the network."
             )
         time.sleep(POLL_S)
 
@@ -87,14 +87,14 @@ def _started(command: Sequence[str], folder: Path, environ: Mapping[str, str], l
 
 
 def _late(command: Sequence[str], timeout_s: float, log: Path) -> Unavailable:
-    said = f"{command[-1]} did not end within {timeout_s:g} s and was ended. Its last words:\n{tail(log)}"
+    message = f"{command[-1]} did not end within {timeout_s:g} s and was ended. Its last words:\n{tail(log)}"
     return Unavailable(
-        "sandbox.timeout", said, "Give it more time with TIDEMARK_SANDBOX_TIMEOUT_S, or more resources with the job's confs."
+        "sandbox.timeout", message, "Give it more time with TIDEMARK_SANDBOX_TIMEOUT_S, or more resources with the job's confs."
     )
 
 
 def _marked(folder: Path) -> Iterator[psutil.Process]:
-    """Living processes whose mark is `folder` or below it. Another user's process says nothing of its environment: it is not ours."""
+    """Living processes whose mark is `folder` or below it. A process of another user, whose environment cannot be read, is not ours."""
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             mark = process.environ().get(MARK, "")

@@ -22,14 +22,14 @@ PARTITION = "partition_id"
 SIDES = ("left", "right")
 LOOK_S = 0.2
 MICROS = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-"""Spark's default is INT96, which does not say whether it is a moment or a time on a wall."""
+"""Spark's default is INT96, which does not say whether a value is a moment or a local time."""
 
 
 def read(spark: Any, task: ReadTask, folder: Path) -> ReadRows:
-    """The rows go to `rows` in `folder`. Raises what Spark raises."""
+    """Writes the rows to `rows` in `folder`; raises what Spark raises."""
     frame = storable(_frame(spark, task))
     with _followed(spark, folder, "counting rows"):
-        counted = {int(one): int(rows) for one, rows in frame.groupBy(PARTITION).count().collect()}
+        counted = {int(partition): int(rows) for partition, rows in frame.groupBy(PARTITION).count().collect()}
     total = sum(counted.values())
     kept = frame if total <= task.limit else frame.limit(task.limit)
     with _followed(spark, folder, "reading rows"):
@@ -38,7 +38,7 @@ def read(spark: Any, task: ReadTask, folder: Path) -> ReadRows:
 
 
 def _frame(spark: Any, task: ReadTask) -> Any:
-    """Spark's reader takes the confs that the offset log pins from there, but the checkpoint format from the session."""
+    """The table. Spark's reader takes pinned confs from the offset log, but the checkpoint format from the session."""
     store, reading = task.store, spark.newSession()
     reading.conf.set(FORMAT_CONF, str(store.state_format))
     reading.conf.set(*MICROS)
@@ -53,14 +53,14 @@ def _frame(spark: Any, task: ReadTask) -> Any:
 
 
 def storable(frame: Any) -> Any:
-    """`frame` without what is of the type void; the structs that are left keep their names."""
+    """`frame` without columns and fields of the type void; structs keep their names."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import NullType, StructType
 
     kept = []
     for field in frame.schema.fields:
         if isinstance(field.dataType, StructType):
-            inside = [one.name for one in field.dataType.fields if not isinstance(one.dataType, NullType)]
+            inside = [inner.name for inner in field.dataType.fields if not isinstance(inner.dataType, NullType)]
             parts = [F.col(field.name).getField(name).alias(name) for name in inside]
             kept += [F.struct(*parts).alias(field.name)] if parts else []
         elif not isinstance(field.dataType, NullType):
@@ -76,8 +76,8 @@ def _followed(spark: Any, folder: Path, step: str) -> Iterator[None]:
     def look() -> None:
         tracker = spark.sparkContext.statusTracker()
         while True:
-            stages = [info for one in tracker.getActiveStageIds() if (info := tracker.getStageInfo(one)) is not None]
-            _say(folder, Far(step, sum(one.numCompletedTasks for one in stages), sum(one.numTasks for one in stages)))
+            stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
+            _say(folder, Far(step, sum(info.numCompletedTasks for info in stages), sum(info.numTasks for info in stages)))
             if over.wait(LOOK_S):
                 return
 

@@ -1,4 +1,4 @@
-"""What is asked of the sandbox about one table of state, and what it answers: plain data, as JSON between two interpreters.
+"""Requests to the sandbox to read one table of state, and its answers: plain data, as JSON between two interpreters.
 
 The folder of a task: `reading.json` (a `ReadTask`) is there before the start; the process replaces `far.json` (a `Far`) as it goes, leaves
 the rows as Parquet in `rows/`, and writes `result.json` (a `ReadRows`) or `error.json` (a `Refusal`) as its last act.
@@ -68,4 +68,4 @@ class ReadRows:
     @staticmethod
     def from_json(raw: Mapping[str, object]) -> ReadRows:
         counted: Mapping[str, int] = raw["partitions"]  # type: ignore[assignment]
-        return ReadRows(str(raw["spark_version"]), {int(one): rows for one, rows in counted.items()}, int(str(raw["rows"])))
+        return ReadRows(str(raw["spark_version"]), {int(partition): rows for partition, rows in counted.items()}, int(str(raw["rows"])))

@@ -1,4 +1,4 @@
-"""Asks a sandbox about state: how many rows its stores have, or what the rows of one are. Starts it, follows it, ends it."""
+"""Counts the rows of state stores, or reads those of one, in a sandbox: starts it, follows it, ends it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Counted:
 
 
 def count(folder: Path, task: CountTask, python: str, watch: Callable[[int], None]) -> Counted:
-    """Counts in the empty `folder` with the interpreter `python` (empty: this one); `watch` is told how many stores are done.
+    """Counts rows in the empty `folder` with the interpreter `python` (empty: this one); `watch` is told how many stores are done.
 
     What `watch` raises ends the process. Raises Unavailable (`sandbox.failed`, `sandbox.timeout`, `sandbox.start`, `java.not_found`).
     """
@@ -41,7 +41,7 @@ def count(folder: Path, task: CountTask, python: str, watch: Callable[[int], Non
 
 
 def read(folder: Path, task: ReadTask, python: str, watch: Callable[[Far], None]) -> ReadRows:
-    """Reads in the empty `folder` with the interpreter `python`, where `rows` is what was read; `watch` is told how far it is.
+    """Reads rows into `rows` of the empty `folder` with the interpreter `python`; `watch` is told how far it is.
 
     What `watch` raises ends the process. Raises Corrupt (`state.damaged`), Unsupported (`state.unreadable`), and what `count` raises.
     """
@@ -58,15 +58,15 @@ def read(folder: Path, task: ReadTask, python: str, watch: Callable[[Far], None]
 
 
 def _unread(folder: Path, task: ReadTask) -> TidemarkError:
-    """Of the state where Spark says that it is about state, else of the sandbox."""
+    """The error of a failed read: of the state where Spark says that it is about state, else of the sandbox."""
     path = folder / ERROR_FILE
-    said = json.loads(path.read_text()) if path.is_file() else {}
-    if "damaged" not in said:
+    failure = json.loads(path.read_text()) if path.is_file() else {}
+    if "damaged" not in failure:
         return _failed(folder)
-    message = f"Store {task.store.store} of operator {task.store.operator} cannot be read: {said['error_class']}: {said['message']}"
-    if said["damaged"]:
+    message = f"Store {task.store.store} of operator {task.store.operator} cannot be read: {failure['error_class']}: {failure['message']}"
+    if failure["damaged"]:
         return Corrupt("state.damaged", message, "Prove the savepoint: that says what of it is damaged. Another savepoint may be sound.")
-    return Unsupported("state.unreadable", message, "This Spark reads no such state: try with the Spark that the job runs on.")
+    return Unsupported("state.unreadable", message, "This Spark cannot read this state: try the Spark that the job runs on.")
 
 
 def timeout_s() -> float:
@@ -75,8 +75,8 @@ def timeout_s() -> float:
 
 
 def _failed(folder: Path) -> Unavailable:
-    """The sandbox's own failure says nothing about the state."""
+    """The error of a sandbox that failed itself, which says nothing about the state."""
     path = folder / ERROR_FILE
-    said = json.loads(path.read_text()) if path.is_file() else {"error_class": "", "message": processes.tail(folder / LOG_FILE)}
-    message = f"The sandbox's Spark failed: {said['error_class']}: {said['message']}"
+    failure = json.loads(path.read_text()) if path.is_file() else {"error_class": "", "message": processes.tail(folder / LOG_FILE)}
+    message = f"The sandbox's Spark failed: {failure['error_class']}: {failure['message']}"
     return Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then try again.")

@@ -34,7 +34,7 @@ BROKEN = (tarfile.TarError, EOFError, ValueError, OverflowError, UnicodeError, K
 
 @dataclass(frozen=True)
 class Head:
-    """What an exported savepoint begins with: its manifest and its seal, each also as the bytes that were exported."""
+    """The head of an exported savepoint: its manifest and its seal, each also as the bytes that were exported."""
 
     manifest: Manifest
     seal: Seal
@@ -51,7 +51,7 @@ class Head:
 
 
 def head(manifest_data: bytes, seal_data: bytes, savepoint: SavepointId | None) -> Head:
-    """Both documents, read and compared; Corrupt where the seal is not of this manifest, Unsupported for newer formats."""
+    """Decodes and compares manifest and seal; Corrupt where the seal is not of this manifest, Unsupported for newer formats."""
     manifest = manifests.decode(manifest_data, savepoint)
     seal = checksums.decode(seal_data, manifest.id)
     if hashlib.sha256(manifest_data).hexdigest() != seal.files.get(layout.MANIFEST):
@@ -118,7 +118,7 @@ class Checked:
         return data
 
     def check(self, path: str) -> None:
-        """Corrupt where what was read is not what was sealed. Call it at the end."""
+        """Raises Corrupt where the checksum of the bytes read is not the sealed one. Called at the end of the stream."""
         if self._stream.read(1):
             raise damaged(path, "is longer than it should be")
         if self._checksum and self._digest.hexdigest() != self._checksum:
@@ -139,7 +139,7 @@ class Packed:
         self._stream.allow(self.head.bytes + len(self.head.manifest.files) * OVERHEAD_BYTES + 2 * (DOCUMENT_BYTES + OVERHEAD_BYTES))
 
     def files(self, advance: Advance) -> Iterator[tuple[str, int, Checked]]:
-        """Path in the savepoint, size and content of each other file. The content is checked when the next one is asked for.
+        """Yields path in the savepoint, size and content of each file after the head. A content is checked when the next one is requested.
 
         Raises Corrupt at the first thing that is not as the manifest and the seal say, at the latest at the end.
         """
@@ -154,8 +154,8 @@ class Packed:
             else:
                 expected = missing.pop(path, -1)
             self._refuse(info, path, expected)
-            told = advance if path in sizes else unwatched
-            content = Checked(self._content(info), self.head.seal.files.get(path, ""), told)
+            progress = advance if path in sizes else unwatched
+            content = Checked(self._content(info), self.head.seal.files.get(path, ""), progress)
             yield path, info.size, content
             with _typed():
                 content.check(path)
@@ -208,14 +208,14 @@ class Packed:
         return self._content(info).read()
 
     def _ended(self) -> None:
-        """Behind the last file is nothing but filling, and the compressed stream ends where it should."""
+        """Raises Corrupt where anything but padding follows the last file, or the compressed stream is cut off."""
         while rest := self._stream.read(PIECE_BYTES):
             if rest.strip(b"\0"):
                 raise damaged("The archive", "goes on after its end")
 
 
 class _Typed:
-    """A member's content; what tarfile finds wrong with it is Corrupt."""
+    """A member's content; errors of tarfile become Corrupt."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -41,8 +41,8 @@ BatchChoice = Newest | OfBatch | AtTime | ByEventTime
 
 
 def point(batch: int | None, at_ms: int | None, event_ms: int | None = None) -> BatchChoice:
-    """The point that a request names; Invalid where it names two."""
-    if sum(given is not None for given in (batch, at_ms, event_ms)) > 1:
+    """The batch choice of a request; Invalid where it names more than one point."""
+    if sum(value is not None for value in (batch, at_ms, event_ms)) > 1:
         raise Invalid(
             "savepoint.two_points",
             "More than one of a batch, a time and an event time was given",
@@ -55,19 +55,19 @@ def point(batch: int | None, at_ms: int | None, event_ms: int | None = None) -> 
     return Newest() if event_ms is None else ByEventTime(event_ms)
 
 
-def check(job: JobName, wanted: BatchChoice, queries: int) -> None:
-    """Conflict for a job none of whose queries has started; Invalid where a batch number is meant for several: each numbers its own."""
+def check(job: JobName, choice: BatchChoice, queries: int) -> None:
+    """Raises Conflict for a job without a started query, Invalid for a batch number with several queries: each numbers its own."""
     if queries == 0:
         raise Conflict("savepoint.no_batch", f"{job} has not started a query yet: there is no state to save", "Wait for its first batch.")
-    if isinstance(wanted, OfBatch) and queries > 1:
+    if isinstance(choice, OfBatch) and queries > 1:
         raise Invalid(
             "savepoint.batch_of_several",
-            f"Batch {wanted.batch} of which query? The job has {queries}, and each numbers its own batches",
-            "Give a time instead: it means a batch of each query.",
+            f"Batch {choice.batch} is ambiguous: the job has {queries} queries, and each numbers its own batches",
+            "Give a time instead: it selects a batch of each query.",
         )
 
 
-def choose(query: QueryName, wanted: BatchChoice, retained: Sequence[RetainedBatch]) -> int:
+def choose(query: QueryName, choice: BatchChoice, retained: Sequence[RetainedBatch]) -> int:
     """The batch of `query` to take, `retained` being oldest first; Conflict before the first commit, NotFound for one not kept."""
     if not retained:
         raise Conflict(
@@ -75,7 +75,7 @@ def choose(query: QueryName, wanted: BatchChoice, retained: Sequence[RetainedBat
             f"Query {query} has not committed a batch yet: there is no state to save",
             "Wait for its first batch, then take the savepoint.",
         )
-    match wanted:
+    match choice:
         case OfBatch(batch):
             return _exactly(query, batch, retained)
         case AtTime(at_ms):
@@ -87,26 +87,26 @@ def choose(query: QueryName, wanted: BatchChoice, retained: Sequence[RetainedBat
 
 
 def _exactly(query: QueryName, batch: int, retained: Sequence[RetainedBatch]) -> int:
-    if any(one.batch == batch for one in retained):
+    if any(candidate.batch == batch for candidate in retained):
         return batch
     raise not_retained(query, f"batch {batch}", retained)
 
 
 def _until(query: QueryName, at_ms: int, retained: Sequence[RetainedBatch]) -> int:
-    until = [one.batch for one in retained if one.timestamp_ms <= at_ms]
+    until = [candidate.batch for candidate in retained if candidate.timestamp_ms <= at_ms]
     if until:
         return until[-1]
     raise not_retained(query, f"a batch committed by {_moment(at_ms)}", retained)
 
 
 def _below(query: QueryName, event_ms: int, retained: Sequence[RetainedBatch]) -> int:
-    if not any(one.watermark_ms for one in retained):
+    if not any(candidate.watermark_ms for candidate in retained):
         raise Invalid(
             "savepoint.no_watermark",
-            f"Query {query} has no watermark: its batches cannot be told by event time",
+            f"Query {query} has no watermark: its batches cannot be chosen by event time",
             "Give a batch or a time by the clock.",
         )
-    below = [one.batch for one in retained if one.watermark_ms <= event_ms]
+    below = [candidate.batch for candidate in retained if candidate.watermark_ms <= event_ms]
     if below:
         return below[-1]
     raise not_retained(query, f"a batch with a watermark up to {_moment(event_ms)}", retained)
@@ -120,11 +120,11 @@ def _moment(ms: int) -> str:
         return f"{ms} ms"
 
 
-def not_retained(query: QueryName, what: str, retained: Sequence[RetainedBatch]) -> NotFound:
+def not_retained(query: QueryName, point: str, retained: Sequence[RetainedBatch]) -> NotFound:
     """The error for a batch that Spark does not keep (any more)."""
-    kept = f"It keeps {retained[0].batch} to {retained[-1].batch}" if retained else "It keeps none"
+    range_text = f"It keeps {retained[0].batch} to {retained[-1].batch}" if retained else "It keeps none"
     return NotFound(
         "savepoint.not_retained",
-        f"Query {query} does not keep {what} (any more). {kept}",
+        f"Query {query} does not keep {point} (any more). {range_text}",
         "Choose a retained batch, or let Spark keep more with spark.sql.streaming.minBatchesToRetain.",
     )

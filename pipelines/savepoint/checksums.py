@@ -36,9 +36,9 @@ class Seal:
 
 def seal(library: Storage, savepoint: SavepointId, now_ms: int, advance: Advance = unwatched) -> Seal:
     """Computes and writes the checksums of a complete savepoint once; the seal that is there stays. Corrupt where a file is missing."""
-    found = read(library, savepoint)
-    if found is not None:
-        return found
+    existing = read(library, savepoint)
+    if existing is not None:
+        return existing
     manifest = manifests.load(library, savepoint)
     completeness.refuse(savepoint, completeness.damages(library, savepoint, manifest.files))
     files = sealed_files(manifest)
@@ -47,9 +47,9 @@ def seal(library: Storage, savepoint: SavepointId, now_ms: int, advance: Advance
     digests = checksums(library, savepoint, files, advance)
     if "" in digests.values():
         raise NotFound("savepoint.not_found", f"Savepoint {savepoint} was disposed of while it was sealed", "Nothing is left to seal.")
-    made = Seal(SEAL_FORMAT, savepoint, now_ms, digests)
-    manifests.write_beside(library, savepoint, layout.CHECKSUMS, documents.encode(made))
-    return made
+    new_seal = Seal(SEAL_FORMAT, savepoint, now_ms, digests)
+    manifests.write_beside(library, savepoint, layout.CHECKSUMS, documents.encode(new_seal))
+    return new_seal
 
 
 def read(library: Storage, savepoint: SavepointId) -> Seal | None:
@@ -64,20 +64,22 @@ def read(library: Storage, savepoint: SavepointId) -> Seal | None:
 def decode(data: bytes, savepoint: SavepointId) -> Seal:
     """The seal in `data`, which lies in the folder of `savepoint`; raises like `read`."""
     name = f"{layout.CHECKSUMS} of savepoint {savepoint}"
-    found = documents.decode(Seal, data, name)
-    if found.format > SEAL_FORMAT:
+    seal = documents.decode(Seal, data, name)
+    if seal.format > SEAL_FORMAT:
         raise Unsupported(
-            "savepoint.newer_format", f"{name} has format {found.format}, the newest known is {SEAL_FORMAT}", "Update Tidemark to read it."
+            "savepoint.newer_format", f"{name} has format {seal.format}, the newest known is {SEAL_FORMAT}", "Update Tidemark to read it."
         )
-    if found.savepoint != savepoint:
-        raise Corrupt("savepoint.seal", f"{name} is that of {found.savepoint}", "Delete it; the next verify seals the savepoint anew.")
-    return found
+    if seal.savepoint != savepoint:
+        raise Corrupt(
+            "savepoint.seal", f"{name} belongs to savepoint {seal.savepoint}", "Delete it; the next verify seals the savepoint anew."
+        )
+    return seal
 
 
 def sealed_files(manifest: Manifest, seal: Seal | None = None) -> list[str]:
-    """What a seal of the savepoint must cover, and what `seal` covers beside that."""
-    wanted = [*(file.path for file in manifest.files), layout.MANIFEST]
-    return wanted + ([layout.PROGRESS] if seal is not None and layout.PROGRESS in seal.files else [])
+    """Paths that a seal of the savepoint must cover, and `progress.json` where `seal` covers it."""
+    paths = [*(file.path for file in manifest.files), layout.MANIFEST]
+    return paths + ([layout.PROGRESS] if seal is not None and layout.PROGRESS in seal.files else [])
 
 
 def checksums(library: Storage, savepoint: SavepointId, files: Iterable[str], advance: Advance = unwatched) -> dict[str, str]:
@@ -86,15 +88,15 @@ def checksums(library: Storage, savepoint: SavepointId, files: Iterable[str], ad
     `advance` is told the bytes of each piece of the files that a manifest names: in sum the savepoint's size.
     Many files at once: hashing and reading leave the interpreter's lock, so the disk or the processors set the speed.
     """
-    wanted = list(files)
+    paths = list(files)
     halt = parallel.Halt()
     watched = halt.watched(advance)
 
     def digest(path: str) -> str:
         return _sha256(library, layout.inside(savepoint, path), unwatched if path in BESIDE else watched)
 
-    digests = parallel.each(digest, wanted, THREADS, halt)
-    return dict(zip(wanted, digests, strict=True))
+    digests = parallel.each(digest, paths, THREADS, halt)
+    return dict(zip(paths, digests, strict=True))
 
 
 def _sha256(storage: Storage, path: str, advance: Advance) -> str:

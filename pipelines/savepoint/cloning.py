@@ -1,4 +1,4 @@
-"""Clones of files as a watch is told of them: bytes where they are copied; links cost per file, and are one step."""
+"""Clones files and reports progress to a watch: in bytes where they are copied; links cost per file, and are one step."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LINKING, COPYING, SETTLING = "linking", "copying", "writing to disk"
 
 
 def copied_bytes(source: Storage, target: Storage, files: Iterable[StoredFile]) -> int:
-    """How many of the bytes of `files` will be copied, as far as can be said before."""
+    """Bytes of `files` that will be copied rather than linked, as expected before the clone."""
     return 0 if folders.expected_how(source, target) in FREE else sum(file.bytes for file in files)
 
 
 def begin(watch: Watch, copied: int) -> None:
-    """The step of cloning begins, of which so many bytes will be copied."""
+    """Reports the step of cloning, with the bytes that will be copied."""
     watch.step(COPYING if copied else LINKING, copied)
 
 

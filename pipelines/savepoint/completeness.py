@@ -14,10 +14,10 @@ from pipelines.storage.protocol import Storage
 
 
 def damages(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> list[Damage]:
-    """What is missing of `files`, or has another size."""
-    there = {path: size for path, size, _ in library.list(savepoint)}
-    found = ((file, there.get(f"{savepoint}/{file.path}")) for file in files)
-    return [_damage(file, size) for file, size in found if size != file.bytes]
+    """The damages of `files`: missing, or of another size."""
+    sizes = {path: size for path, size, _ in library.list(savepoint)}
+    pairs = ((file, sizes.get(f"{savepoint}/{file.path}")) for file in files)
+    return [_damage(file, size) for file, size in pairs if size != file.bytes]
 
 
 def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> None:
@@ -27,17 +27,16 @@ def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile
 
 
 def settle(library: Storage, folder: str, files: Sequence[StoredFile], put: Iterable[str]) -> None:
-    """What is about to be published in `folder`: its names and what was `put` (paths in it) are on disk, and meanwhile everything is
-    looked at: raises what `require` raises."""
+    """Flushes the names in `folder` and the files `put` there to disk, and meanwhile checks all files: raises what `require` raises."""
     names = [f"{folder}/{file.path}" for file in files]
     flushed = partial(folders.flush, library, names, [paths.join(folder, path) for path in put])
     complete = partial(require, library, SavepointId(folder), files)
     parallel.each(lambda step: step(), (flushed, complete), 2)
 
 
-def refuse(savepoint: SavepointId, found: Iterable[Damage]) -> None:
+def refuse(savepoint: SavepointId, damages: Iterable[Damage]) -> None:
     """Raises Corrupt for the first of the damages found in a published savepoint."""
-    for damage in found:
+    for damage in damages:
         raise Corrupt(
             "savepoint.damaged",
             f"Savepoint {savepoint}: {damage.path}: {damage.message}",

@@ -43,20 +43,20 @@ class QueryContents:
     parts: tuple[Part, ...]
 
 
-def gather(job: JobSource, wanted: BatchChoice) -> tuple[QueryContents, ...]:
-    """Every query of `job` at the wanted point; raises what `choosing` and the checkpoint's reader raise."""
-    batch_choice.check(job.job, wanted, len(job.queries))
-    return tuple(_query(place, wanted) for place in job.queries)
+def gather(job: JobSource, choice: BatchChoice) -> tuple[QueryContents, ...]:
+    """The contents of every query of `job` at its chosen batch; raises what `batch_choice` and the checkpoint's reader raise."""
+    batch_choice.check(job.job, choice, len(job.queries))
+    return tuple(_query(place, choice) for place in job.queries)
 
 
 def retained_batches(place: QueryLocation) -> tuple[RetainedBatch, ...]:
     """The batches of one query that a savepoint can be taken of now, oldest first: its sink's log must reach back to them too."""
-    found = retained(open_storage(place.checkpoint))
-    kept = sink_log.names(open_storage(place.sink_path), sink_log.FOLDER) if _has_log(place) else None
+    batches = retained(open_storage(place.checkpoint))
+    log_names = sink_log.names(open_storage(place.sink_path), sink_log.FOLDER) if _has_log(place) else None
     return tuple(
-        RetainedBatch(place.query, one.batch, one.timestamp_ms, one.watermark_ms)
-        for one in found
-        if kept is None or sink_log.holds(kept, one.batch)
+        RetainedBatch(place.query, batch.batch, batch.timestamp_ms, batch.watermark_ms)
+        for batch in batches
+        if log_names is None or sink_log.holds(log_names, batch.batch)
     )
 
 
@@ -64,53 +64,53 @@ def _has_log(place: QueryLocation) -> bool:
     return place.sink.lower() in sinks.FILE_SINKS and bool(place.sink_path)
 
 
-def _query(place: QueryLocation, wanted: BatchChoice) -> QueryContents:
+def _query(place: QueryLocation, choice: BatchChoice) -> QueryContents:
     storage = open_storage(place.checkpoint)
-    closure = closures.closure(storage, _batch(storage, place, wanted))
+    closure = closures.closure(storage, _batch(storage, place, choice))
     parts = [_part(storage, closure.clone, closure.write, layout.checkpoint(place.query), "")]
     if _has_log(place):
         parts.append(_sink_part(open_storage(place.sink_path), closure.batch, layout.sink_log(place.query)))
     return QueryContents(_image(place, closure, parts), tuple(parts))
 
 
-def _batch(storage: Storage, place: QueryLocation, wanted: BatchChoice) -> int:
-    """Only a point in the past needs the list of what is retained, which costs more to make."""
-    return batch_choice.choose(place.query, wanted, _candidates(storage, place, wanted))
+def _batch(storage: Storage, place: QueryLocation, choice: BatchChoice) -> int:
+    """The batch to take. Only a point in the past needs the list of retained batches, which costs more."""
+    return batch_choice.choose(place.query, choice, _candidates(storage, place, choice))
 
 
-def _candidates(storage: Storage, place: QueryLocation, wanted: BatchChoice) -> tuple[RetainedBatch, ...]:
-    if isinstance(wanted, Newest):
+def _candidates(storage: Storage, place: QueryLocation, choice: BatchChoice) -> tuple[RetainedBatch, ...]:
+    if isinstance(choice, Newest):
         newest = closures.newest_committed(storage)
         return () if newest is None else (RetainedBatch(place.query, newest, 0, 0),)
-    return _by_commit_time(storage, place) if isinstance(wanted, AtTime) else retained_batches(place)
+    return _by_commit_time(storage, place) if isinstance(choice, AtTime) else retained_batches(place)
 
 
 def _by_commit_time(storage: Storage, place: QueryLocation) -> tuple[RetainedBatch, ...]:
-    """What is retained, each batch with the time it was committed instead of planned."""
+    """The retained batches, each with the time of its commit instead of its plan."""
     committed = {entry.path: entry.modified_ms for entry in storage.list(commits.FOLDER)}
-    kept = [one for one in retained_batches(place) if commits.path(one.batch) in committed]
-    return tuple(RetainedBatch(one.query, one.batch, committed[commits.path(one.batch)], one.watermark_ms) for one in kept)
+    batches = [batch for batch in retained_batches(place) if commits.path(batch.batch) in committed]
+    return tuple(RetainedBatch(batch.query, batch.batch, committed[commits.path(batch.batch)], batch.watermark_ms) for batch in batches)
 
 
 def _sink_part(output: Storage, batch: int, folder: str) -> Part:
     """The sink's log up to `batch`. Its files never change, so those that the cut keeps are cloned with their checksums."""
-    kept = sink_log.cut(sink_log.read(output, batch, sink_log.FOLDER), batch)
+    log_names = sink_log.cut(sink_log.read(output, batch, sink_log.FOLDER), batch)
     entries = {paths.name(entry.path): entry for entry in output.list(sink_log.FOLDER)}
-    for name in kept:
+    for name in log_names:
         if name not in entries:
             raise NotFound("storage.not_found", f"{sink_log.FOLDER}/{name} was deleted while it was read", "Try again.")
-    wanted = [name for kept_name in kept for name in (kept_name, f".{kept_name}.crc") if name in entries]
-    return _part(output, (entries[name] for name in wanted), {}, folder, sink_log.FOLDER)
+    names = [name for log_name in log_names for name in (log_name, f".{log_name}.crc") if name in entries]
+    return _part(output, (entries[name] for name in names), {}, folder, sink_log.FOLDER)
 
 
 def _part(source: Storage, clone: Iterable[Entry], write: Mapping[str, bytes], folder: str, base: str) -> Part:
     """Files below `base` of `source` that go into `folder` of a savepoint; the storage checks their paths when it clones them."""
     skipped = len(base) + 1 if base else 0
-    found = [(path, f"{folder}/{path[skipped:]}", size) for path, size, _ in clone]
+    files = [(path, f"{folder}/{path[skipped:]}", size) for path, size, _ in clone]
     return Part(
         source,
-        tuple(Clone(path, target) for path, target, _ in found),
-        tuple(StoredFile(target, size) for _, target, size in found),
+        tuple(Clone(path, target) for path, target, _ in files),
+        tuple(StoredFile(target, size) for _, target, size in files),
         {paths.join(folder, path): data for path, data in write.items()},
     )
 
@@ -126,7 +126,7 @@ def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> Que
         offsets=tuple(SourceOffset(source, offset or "null") for source, offset in closure.offsets.offsets.items()),
         provider=closure.provider.value,
         state_format=closure.format_version if closure.stateful else 0,
-        operators=tuple(Operator(one.id, one.name, one.partitions, one.stores) for one in closure.operators),
+        operators=tuple(Operator(operator.id, operator.name, operator.partitions, operator.stores) for operator in closure.operators),
         conf=dict(closure.conf),
         sink=place.sink,
         sink_path=place.sink_path,

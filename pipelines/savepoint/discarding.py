@@ -1,4 +1,4 @@
-"""Remove a savepoint's folder in the order that never shows a broken one."""
+"""Deletes a savepoint's folder, manifest first, so that no reader sees a broken savepoint."""
 
 from __future__ import annotations
 

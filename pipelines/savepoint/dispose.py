@@ -12,7 +12,7 @@ from pipelines.storage.protocol import Storage
 
 
 def plan(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> DisposePlan:
-    """What `dispose` would delete and free. A damaged savepoint can be disposed of too; NotFound where there is none."""
+    """The plan of `dispose`: what it deletes and frees. A damaged savepoint can be disposed of too; NotFound where there is none."""
     entries = list(library.list(savepoint))
     if not any(entry.path == layout.inside(savepoint, layout.MANIFEST) for entry in entries):
         manifests.load(library, savepoint)
@@ -44,7 +44,7 @@ def dispose(library: Storage, savepoint: SavepointId, now_ms: int, lives: proces
 
 
 def _mark(library: Storage, mark: str, now_ms: int) -> None:
-    """A full storage must let go of what it is full of. No lease fits on it either, and without a manifest nothing is made."""
+    """Marks the savepoint as being disposed of; on a full storage goes on without: no lease can be written there either."""
     try:
         library.write(mark, documents.encode(process_marks.this_process(now_ms, "dispose")))
     except Unavailable as error:
@@ -56,6 +56,6 @@ def in_use(savepoint: SavepointId, blockers: tuple[str, ...]) -> Conflict:
     """The refusal of a savepoint that something is made from."""
     return Conflict(
         "savepoint.in_use",
-        f"Savepoint {savepoint} is needed: {', '.join(blockers)} is made from it right now",
+        f"Savepoint {savepoint} is in use: {', '.join(blockers)} is being made from it",
         "Try again when that has started; what is made from a savepoint does not need it afterwards.",
     )

@@ -40,11 +40,11 @@ def target(at: Address, as_archive: bool | None, unique: str) -> Target:
 
 
 def plan(library: Storage, savepoint: SavepointId, to: Target, disposes: bool, open_at: Open = open_storage) -> ExportPlan:
-    """What `export` would do; raises what it would refuse."""
+    """The plan of `export`; raises what `export` raises before it writes."""
     parent = address(to.url, open_at).parent
     manifest = _refused(library, savepoint, parent, to)
     how = "archive" if to.archive else folders.expected_how(library, parent).value
-    return ExportPlan(savepoint, to.url, to.archive, len(manifest.files), _bytes(manifest), how, disposes)
+    return ExportPlan(savepoint, to.url, to.archive, len(manifest.files), _bytes(manifest), how, disposes, manifest.job)
 
 
 def export(
@@ -86,24 +86,26 @@ def check(parent: Storage, to: Target, manifest: Manifest, seal: Seal, watch: Wa
                 for _, _, content in packed.files(watch.advance):
                     while content.read(archive.PIECE_BYTES):
                         pass
-            found = packed.head.seal
+            sealed = packed.head.seal
         else:
-            found = _checked_folder(parent, to, manifest, seal, watch)
+            sealed = _checked_folder(parent, to, manifest, seal, watch)
     except (Corrupt, NotFound) as error:
         raise _damaged(to, error.message) from error
-    if found != seal:
+    if sealed != seal:
         raise _damaged(to, "it is another savepoint's")
 
 
-def clean(left: Target, open_at: Open = open_storage) -> None:
-    """Removes what an export to `left` that died halfway left there; one that was published stays."""
-    _remove(address(left.url, open_at).parent, left)
+def clean(to: Target, open_at: Open = open_storage) -> None:
+    """Removes the rest of an interrupted export to `to`; a published one stays."""
+    _remove(address(to.url, open_at).parent, to)
 
 
 def _refused(library: Storage, savepoint: SavepointId, parent: Storage, to: Target) -> Manifest:
     manifest = manifests.load(library, savepoint)
-    found = manifests.last_verification(library, savepoint)
-    completeness.refuse(savepoint, [*completeness.damages(library, savepoint, manifest.files), *(found.damages if found else ())])
+    verification = manifests.last_verification(library, savepoint)
+    completeness.refuse(
+        savepoint, [*completeness.damages(library, savepoint, manifest.files), *(verification.damages if verification else ())]
+    )
     if folders.taken(parent, to.name):
         raise AlreadyExists("export.exists", f"There is something at {to.url} already", "Name a place that does not exist yet.")
     return manifest
@@ -162,30 +164,30 @@ def _whole(parent: Storage, inside: str, files: list[StoredFile]) -> None:
         raise Unavailable(
             "export.incomplete",
             f"{damage.path} did not arrive whole: {damage.message}",
-            "Look at the storage that it was exported to, then export again.",
+            "Check the storage that it was exported to, then export again.",
         )
 
 
 def _checked_folder(parent: Storage, to: Target, manifest: Manifest, seal: Seal, watch: Watch) -> Seal:
-    there = SavepointId(to.name)
+    exported = SavepointId(to.name)
     manifest_data, seal_data = (parent.read(paths.join(to.name, name)) for name in (layout.MANIFEST, layout.CHECKSUMS))
     head = archive.head(manifest_data, seal_data, manifest.id)
     files = checksums.sealed_files(manifest, seal)
-    now = checksums.checksums(parent, there, files, watch.advance)
+    digests = checksums.checksums(parent, exported, files, watch.advance)
     for path in files:
-        if now[path] != seal.files[path]:
+        if digests[path] != seal.files[path]:
             raise archive.damaged(path, "is not what it was when it was sealed")
     return head.seal
 
 
 def _withdraw(parent: Storage, to: Target) -> None:
-    """Removes what this very export has published: a copy that nobody may rely on."""
+    """Removes the copy that this export has published, because it is damaged."""
     parent.delete([to.name if to.archive else paths.join(to.name, layout.MANIFEST)])
     folders.remove(parent, to.name)
 
 
 def _remove(parent: Storage, to: Target) -> None:
-    """What is not published at `to`: all of the staging folder, or a folder that got no manifest."""
+    """Removes unpublished files at `to`: the staging folder, or a folder without a manifest."""
     if to.staging:
         folders.remove(parent, to.staging)
     elif not to.archive and not folders.taken(parent, paths.join(to.name, layout.MANIFEST)):

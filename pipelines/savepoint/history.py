@@ -37,7 +37,7 @@ class History:
 
 @dataclass(frozen=True)
 class _Named:
-    """One live file of the log, as the log says it."""
+    """One live file of the log: path and size as the log has them."""
 
     path: str
     bytes: int
@@ -56,21 +56,21 @@ def find(library: Storage, manifest: Manifest, image: QueryImage, parent_output:
     None where neither is a folder of this machine: files elsewhere cannot be linked.
     """
     log = sink_log.read(library, image.batch, _home(manifest, image))
-    named = [_Named(file.path, file.bytes) for file in sink_log.live_files(log, image.batch)]
-    here = below_output(image.sink_path, manifest.job)
-    candidates = [*([_child(parent_output, here)] if here is not None and parent_output else []), image.sink_path]
+    log_files = [_Named(file.path, file.bytes) for file in sink_log.live_files(log, image.batch)]
+    below = below_output(image.sink_path, manifest.job)
+    candidates = [*([_child(parent_output, below)] if below is not None and parent_output else []), image.sink_path]
     roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root]
-    found = [_at(root, named, image.sink_path, manifest.job) for root in roots]
-    return min(found, key=lambda history: history.gone, default=None)
+    histories = [_at(root, log_files, image.sink_path, manifest.job) for root in roots]
+    return min(histories, key=lambda history: history.gone, default=None)
 
 
 def log_at(library: Storage, manifest: Manifest, image: QueryImage, root: str) -> dict[str, bytes]:
     """The savepoint's sink log with every entry naming its file below `root`, a local directory: file name -> bytes."""
-    made: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for name in log_names(manifest, image):
         lines = library.read(paths.join(_home(manifest, image), name)).decode().splitlines()
-        made[name] = "\n".join(_moved(line, root, image.sink_path, manifest.job) for line in lines).encode()
-    return made
+        files[name] = "\n".join(_moved(line, root, image.sink_path, manifest.job) for line in lines).encode()
+    return files
 
 
 def empty_log(names: Iterable[str], batch: int) -> Mapping[str, bytes]:
@@ -92,28 +92,28 @@ def _home(manifest: Manifest, image: QueryImage) -> str:
     return layout.inside(manifest.id, layout.sink_log(image.query))
 
 
-def _at(root: str, named: Iterable[_Named], sink_path: str, job: JobName) -> History:
-    there = {entry.path: entry.bytes for entry in open_storage(root).list()}
-    wanted = [(one, inner(one.path, sink_path, job)) for one in named]
-    gone = sum(place is None or there.get(place) != one.bytes for one, place in wanted)
-    moved = any(place is not None and plain(one.path) != _child(plain(root), place) for one, place in wanted)
-    return History(root, len(wanted), gone, moved)
+def _at(root: str, log_files: Iterable[_Named], sink_path: str, job: JobName) -> History:
+    sizes = {entry.path: entry.bytes for entry in open_storage(root).list()}
+    places = [(file, inner(file.path, sink_path, job)) for file in log_files]
+    gone = sum(place is None or sizes.get(place) != file.bytes for file, place in places)
+    moved = any(place is not None and plain(file.path) != _child(plain(root), place) for file, place in places)
+    return History(root, len(places), gone, moved)
 
 
 def inner(path: str, sink_path: str, job: JobName) -> str | None:
     """`path`, an entry's, relative to the sink's directory wherever the workspace was when Spark wrote it; None for one outside of it."""
-    mine, root = plain(path), plain(sink_path)
-    if mine.startswith(root + "/"):
-        return mine[len(root) + 1 :]
-    below, wanted = below_output(mine, job), below_output(root, job)
-    if below is None or wanted is None:
+    own, root = plain(path), plain(sink_path)
+    if own.startswith(root + "/"):
+        return own[len(root) + 1 :]
+    below, root_below = below_output(own, job), below_output(root, job)
+    if below is None or root_below is None:
         return None
-    head = f"{wanted}/" if wanted else ""
+    head = f"{root_below}/" if root_below else ""
     return below.removeprefix(head) if below.startswith(head) else None
 
 
 def below_output(path: str, job: JobName) -> str | None:
-    """What of `path` is below the output directory that a workspace gives `job`; None where it is in none."""
+    """`path` relative to the output directory that a workspace gives `job`; None where it is in none."""
     _, marker, after = f"{plain(path)}/".rpartition(f"/jobs/{job}/output/")
     return after.rstrip("/") if marker else None
 

@@ -31,7 +31,7 @@ def write(library: Storage, savepoint: SavepointId, at_ms: int, url: str) -> Non
 
 
 def read(library: Storage, savepoint: SavepointId) -> ImportRecord | None:
-    """None for a savepoint that was taken here; Corrupt, or Unsupported for a newer format."""
+    """Reads the record, None for a savepoint that was taken here; Corrupt, or Unsupported for a newer format."""
     try:
         data = library.read(layout.inside(savepoint, layout.IMPORTED))
     except NotFound:

@@ -71,7 +71,7 @@ def bring(
 
 @contextmanager
 def opened(at: Address) -> Iterator[Source]:
-    """What is at an address: a directory with a manifest, or an archive."""
+    """Opens the exported savepoint at an address: a directory with a manifest, or an archive."""
     if (manifest := _document(at, layout.MANIFEST)) is not None:
         yield Folder(at, manifest)
         return
@@ -176,7 +176,7 @@ def _all(content: archive.Checked) -> bytes:
 
 
 def _put_document(shelf: Storage, head: Head, name: str, data: bytes) -> None:
-    """What came along beside the files: kept if it is what it says, and the seal covers what proofs will rely on."""
+    """Keeps a document that came with the files if it is well-formed and, where proofs rely on it, covered by the seal."""
     savepoint = head.manifest.id
     if name == layout.PROGRESS:
         progress_file.decode(data, savepoint)
@@ -190,8 +190,8 @@ def _put_document(shelf: Storage, head: Head, name: str, data: bytes) -> None:
 
 
 def _record(shelf: Storage, head: Head, now_ms: int) -> None:
-    """What was just seen: every file there, every checksum equal. What was proved elsewhere was proved of these very bytes, and stays."""
-    seen = Verification(
+    """Records that the savepoint is intact: every checksum was compared. A proof made elsewhere is of the same bytes, and stays."""
+    verification = Verification(
         savepoint=head.manifest.id,
         asked=Trust.INTACT,
         reached=Trust.INTACT,
@@ -200,14 +200,14 @@ def _record(shelf: Storage, head: Head, now_ms: int) -> None:
         bytes=head.bytes,
         sealed_ms=head.seal.sealed_ms,
     )
-    _, data = verify.joined(shelf, seen)
+    _, data = verify.joined(shelf, verification)
     shelf.write(layout.inside(head.manifest.id, layout.VERIFIED), data)
 
 
 def _whole(shelf: Storage, savepoint: SavepointId, files: tuple[StoredFile, ...]) -> None:
     for damage in completeness.damages(shelf, savepoint, files):
-        said = f"{damage.path} did not arrive whole: {damage.message}"
-        raise Unavailable("import.incomplete", said, "Look at this disk, then import again.")
+        message = f"{damage.path} did not arrive whole: {damage.message}"
+        raise Unavailable("import.incomplete", message, "Check this disk, then import again.")
 
 
 def _document(at: Address, name: str) -> bytes | None:

@@ -43,9 +43,9 @@ def trusted(manifest: Manifest, name: str) -> Manifest:
     for image in manifest.queries:
         if query_name(image.query) != image.query:
             raise _refused(name, image.query)
-    for one in filter(None, (manifest.id, manifest.job, manifest.version.id, manifest.run)):
-        if query_name(one) != one:
-            raise _refused(name, one)
+    for part in filter(None, (manifest.id, manifest.job, manifest.version.id, manifest.run)):
+        if query_name(part) != part:
+            raise _refused(name, part)
     for path in [file.path for file in manifest.files]:
         if not _relative(path) or not (path.startswith("code/") or any(path.startswith(home) for home in homes)):
             raise _refused(name, path)

@@ -31,7 +31,7 @@ def lease(
 
 
 def held(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> tuple[str, ...]:
-    """What is made from `savepoint` right now; leases of processes that are gone do not count."""
+    """Targets that are being made from `savepoint` now; leases of dead processes do not count."""
     return tuple(mark.purpose for _, mark in _all(library, savepoint) if lives(mark, now_ms))
 
 
@@ -54,5 +54,5 @@ def _refuse_disposed(library: Storage, savepoint: SavepointId, now_ms: int, live
 
 
 def _name(target: str) -> str:
-    """One lease a target: two restores into the same place cannot be."""
+    """File name of the lease: one a target, since two restores into the same place cannot run."""
     return f"{hashlib.sha256(target.encode()).hexdigest()[:16]}.json"

@@ -40,22 +40,22 @@ class Cleaned:
 
 def shelf(library: Storage) -> Shelf:
     """All published savepoints; a folder without a manifest is none."""
-    found: list[Savepoint] = []
+    savepoints: list[Savepoint] = []
     unreadable: list[Unreadable] = []
     for savepoint in _folders(library):
         try:
-            found.append(load(library, savepoint))
+            savepoints.append(load(library, savepoint))
         except NotFound:
             continue
         except TidemarkError as error:
             unreadable.append(Unreadable(savepoint, error))
-    return Shelf(tuple(sorted(found, key=lambda one: (one.created_ms, one.id), reverse=True)), tuple(unreadable))
+    return Shelf(tuple(sorted(savepoints, key=lambda listed: (listed.created_ms, listed.id), reverse=True)), tuple(unreadable))
 
 
 def load(library: Storage, savepoint: SavepointId) -> Savepoint:
     """One savepoint, with what was written beside its manifest; raises NotFound, Corrupt, or Unsupported for a newer format."""
-    taken = manifests.summary(library, manifest(library, savepoint), manifests.last_verification(library, savepoint))
-    return annotated(import_records.as_imported(taken, import_records.read(library, savepoint)), annotating.read(library, savepoint))
+    summary = manifests.summary(library, manifest(library, savepoint), manifests.last_verification(library, savepoint))
+    return annotated(import_records.as_imported(summary, import_records.read(library, savepoint)), annotating.read(library, savepoint))
 
 
 def manifest(library: Storage, savepoint: SavepointId) -> Manifest:
@@ -92,7 +92,7 @@ def _folders(library: Storage) -> list[SavepointId]:
 
 
 def _published(library: Storage, savepoint: SavepointId) -> bool:
-    """Asked after the process mark was: publishing writes the manifest before that mark goes, so one of the two is always seen."""
+    """Whether a manifest is there. Call it after the process mark was read: publishing writes the manifest before it removes the mark."""
     try:
         library.read(layout.inside(savepoint, layout.MANIFEST))
     except NotFound:

@@ -28,14 +28,14 @@ def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
     refuse_newer(data, name, MANIFEST_FORMAT)
     manifest = layout.trusted(documents.decode(Manifest, data, name), name)
     if savepoint is not None and manifest.id != savepoint:
-        raise Corrupt("savepoint.id", f"{name} is that of {manifest.id}", "Give the folder its own name back.")
+        raise Corrupt("savepoint.id", f"{name} belongs to savepoint {manifest.id}", "Give the folder its own name back.")
     if not manifest.queries:
         raise Corrupt("savepoint.empty", f"{name} has no query", "Use another savepoint.")
     return manifest
 
 
-def summary(library: Storage, manifest: Manifest, found: Verification | None) -> Savepoint:
-    """What lists show: the manifest, where it is, and how far the savepoint was last `found` good."""
+def summary(library: Storage, manifest: Manifest, verification: Verification | None) -> Savepoint:
+    """The savepoint as lists show it: the manifest, where it is, and the level that its last `verification` reached."""
     return Savepoint(
         id=manifest.id,
         job=manifest.job,
@@ -51,10 +51,10 @@ def summary(library: Storage, manifest: Manifest, found: Verification | None) ->
         new_bytes=manifest.new_bytes,
         took_ms=manifest.took_ms,
         path=f"{library.url}/{manifest.id}",
-        trust=(found.reached if found else None) or Trust.COMPLETE,
-        verified_ms=found.at_ms if found else None,
-        damaged_files=len(found.damages) if found else 0,
-        levels=dict(found.levels) if found else {},
+        trust=(verification.reached if verification else None) or Trust.COMPLETE,
+        verified_ms=verification.at_ms if verification else None,
+        damaged_files=len(verification.damages) if verification else 0,
+        levels=dict(verification.levels) if verification else {},
     )
 
 
@@ -82,19 +82,19 @@ def write_beside(library: Storage, savepoint: SavepointId, name: str, data: byte
         raise NotFound("savepoint.not_found", f"Savepoint {savepoint} was disposed of while {name} was written", hint) from error
 
 
-def refuse_newer(data: bytes, name: str, known: int) -> None:
-    """Unsupported (`savepoint.newer_format`) for a document of a format above `known`.
+def refuse_newer(data: bytes, name: str, newest_known: int) -> None:
+    """Unsupported (`savepoint.newer_format`) for a document of a format above `newest_known`.
 
-    Told from damage before its fields are looked at: they may have changed.
+    Checked before the fields are read: they may have changed, and a newer format is no damage.
     """
     try:
         raw = json.loads(data)
     except ValueError:
         return
-    said = raw.get("format") if isinstance(raw, dict) else None
-    if isinstance(said, int) and said > known:
+    format_number = raw.get("format") if isinstance(raw, dict) else None
+    if isinstance(format_number, int) and format_number > newest_known:
         raise Unsupported(
             "savepoint.newer_format",
-            f"{name} has format {said}; this Tidemark reads up to {known}",
+            f"{name} has format {format_number}; this Tidemark reads up to {newest_known}",
             "Update Tidemark to read it.",
         )

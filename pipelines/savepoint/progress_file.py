@@ -1,4 +1,4 @@
-"""`progress.json` of a savepoint: what the job itself said of the saved batches, kept so that a proof elsewhere can compare with it."""
+"""`progress.json` of a savepoint: Spark's progress events of the saved batches, kept so that a proof elsewhere can compare with them."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def read(library: Storage, savepoint: SavepointId) -> Mapping[QueryName, dict[st
 def decode(data: bytes, savepoint: SavepointId) -> Said:
     """The document in `data`; raises Corrupt, or Unsupported for a newer format."""
     name = f"{layout.PROGRESS} of savepoint {savepoint}"
-    found = documents.decode(Said, data, name)
-    if found.format > PROGRESS_FORMAT:
-        said = f"{name} has format {found.format}, the newest known is {PROGRESS_FORMAT}"
-        raise Unsupported("savepoint.newer_format", said, "Update Tidemark to read it.")
-    return found
+    document = documents.decode(Said, data, name)
+    if document.format > PROGRESS_FORMAT:
+        message = f"{name} has format {document.format}, the newest known is {PROGRESS_FORMAT}"
+        raise Unsupported("savepoint.newer_format", message, "Update Tidemark to read it.")
+    return document
 
 
 def write(library: Storage, savepoint: SavepointId, events: Mapping[QueryName, dict[str, Any]]) -> None:
-    """Keeps `events`; written once, before the savepoint is sealed, so that the seal covers it. Nothing is written of no events."""
+    """Keeps `events`; written once, before the savepoint is sealed, so that the seal covers it. Without events nothing is written."""
     if events:
-        said = Said(PROGRESS_FORMAT, savepoint, events)
-        manifests.write_beside(library, savepoint, layout.PROGRESS, documents.encode(said))
+        document = Said(PROGRESS_FORMAT, savepoint, events)
+        manifests.write_beside(library, savepoint, layout.PROGRESS, documents.encode(document))

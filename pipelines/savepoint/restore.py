@@ -39,12 +39,12 @@ class Restored:
 
 
 def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: Open = open_storage) -> RestorePlan:
-    """What `restore` would do. A sink that it would refuse has the action `refuse` in the plan."""
+    """The plan of `restore`. A sink that it refuses has the action `refuse`."""
     manifest = manifests.load(library, savepoint)
     begun = targets.sinks_of(library, manifest, target)
     files = targets.files(library, manifest, target, begun)
     storage = open_target(_split(target.checkpoints)[0])
-    decided = tuple(one.decision.plan for one in begun)
+    decided = tuple(sink.decision.plan for sink in begun)
     cloned, written = sum(file.bytes for file in files.clones.values()), sum(map(len, files.written.values()))
     return RestorePlan(
         savepoint=savepoint,
@@ -83,7 +83,7 @@ def restore(
         manifest = manifests.load(library, savepoint)
         completeness.refuse(savepoint, _damages(library, manifest, target))
         begun = targets.sinks_of(library, manifest, target)
-        sinks.refuse(one.decision for one in begun)
+        sinks.refuse(sink.decision for sink in begun)
         return _make(library, manifest, target, begun, storage, name, now_ms, watch)
 
 
@@ -105,7 +105,7 @@ def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.l
 
 
 def _unmark(storage: Storage, now_ms: int, lives: process_marks.Lives) -> None:
-    """Takes the mark of a dead process out of what it had published."""
+    """Removes the mark of a dead process from the restore that it had published."""
     for name in folders.children(storage):
         mark = None if UNFINISHED in name else process_marks.read(storage, paths.join(name, layout.MAKING))
         if mark is not None and not lives(mark, now_ms):
@@ -158,11 +158,11 @@ def _make(
 
 
 def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, clones: Mapping[str, StoredFile], watch: Watch) -> int:
-    """Bytes that were copied because they could not be linked."""
+    """Clones the files; answers with the bytes that were copied because they could not be linked."""
     files = list(clones.values())
-    wanted = [Clone(layout.inside(manifest.id, file.path), paths.join(aside, path)) for path, file in clones.items()]
+    pairs = [Clone(layout.inside(manifest.id, file.path), paths.join(aside, path)) for path, file in clones.items()]
     cloning.begin(watch, cloning.copied_bytes(library, storage, files))
-    return cloning.added_bytes(files, cloning.clone(library, storage, wanted, files, watch))
+    return cloning.added_bytes(files, cloning.clone(library, storage, pairs, files, watch))
 
 
 def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], written: Mapping[str, bytes]) -> None:
@@ -172,13 +172,13 @@ def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], writt
 
 
 def _damages(library: Storage, manifest: Manifest, target: Target) -> Sequence[Damage]:
-    """What is wrong now with the sizes, and what the last verification found wrong within: a look is to find that out anew."""
-    found = None if isinstance(target, Scratch) else manifests.last_verification(library, manifest.id)
-    return [*completeness.damages(library, manifest.id, manifest.files), *(found.damages if found else ())]
+    """Damages of the sizes now, and those of the last verification; a scratch restore leaves out the latter, which it checks anew."""
+    verification = None if isinstance(target, Scratch) else manifests.last_verification(library, manifest.id)
+    return [*completeness.damages(library, manifest.id, manifest.files), *(verification.damages if verification else ())]
 
 
 def warnings(decided: Sequence[SinkPlan]) -> tuple[str, ...]:
-    """Those of the sinks' plans that somebody should read before going on."""
+    """Messages of the sinks' plans that somebody should read before going on."""
     return tuple(f"{sink.query}: {sink.message}" for sink in decided if _risky(sink))
 
 

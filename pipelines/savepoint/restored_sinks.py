@@ -37,9 +37,9 @@ def of_resume(manifest: Manifest) -> tuple[RestoredSink, ...]:
     return tuple(_as_it_was(manifest, image, sinks.for_resume(image), image.sink_path) for image in manifest.queries)
 
 
-def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, asked: Mapping[str, str]) -> tuple[RestoredSink, ...]:
-    """Sinks of the fork's own; Invalid (`fork.sink_choice`) for a choice that there is not."""
-    chosen = sinks.choices((image.query for image in manifest.queries), asked)
+def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: Mapping[str, str]) -> tuple[RestoredSink, ...]:
+    """Sinks of the fork's own; Invalid (`fork.sink_choice`) for an unknown choice."""
+    chosen = sinks.choices((image.query for image in manifest.queries), words)
     return tuple(_forked(library, manifest, image, arguments, chosen[image.query]) for image in manifest.queries)
 
 
@@ -56,15 +56,15 @@ def _forked(library: Storage, manifest: Manifest, image: QueryImage, arguments: 
 def _continued(library: Storage, manifest: Manifest, image: QueryImage, decision: Decision, parent_output: str) -> RestoredSink:
     if not history.log_names(manifest, image):
         return RestoredSink(image, _gone(image, "The savepoint holds no log of what the sink had written"))
-    found = history.find(library, manifest, image, parent_output)
-    if found is None:
+    past = history.find(library, manifest, image, parent_output)
+    if past is None:
         return RestoredSink(image, _gone(image, f"The parent wrote to {image.sink_path}, and files are linked within one machine only"))
-    if found.gone:
-        return RestoredSink(image, _lost(image, found))
-    if not found.moved:
-        return _as_it_was(manifest, image, decision, found.root)
-    moved = history.log_at(library, manifest, image, found.root)
-    return RestoredSink(image, decision, written={**moved, SINK_ROOT: found.root.encode()})
+    if past.gone:
+        return RestoredSink(image, _lost(image, past))
+    if not past.moved:
+        return _as_it_was(manifest, image, decision, past.root)
+    moved = history.log_at(library, manifest, image, past.root)
+    return RestoredSink(image, decision, written={**moved, SINK_ROOT: past.root.encode()})
 
 
 def _as_it_was(manifest: Manifest, image: QueryImage, decision: Decision, root: str) -> RestoredSink:
@@ -73,8 +73,8 @@ def _as_it_was(manifest: Manifest, image: QueryImage, decision: Decision, root: 
     return RestoredSink(image, decision, as_it_is=True, written={SINK_ROOT: root.encode()})
 
 
-def _lost(image: QueryImage, found: History) -> Decision:
-    return _gone(image, f"{found.gone} of the {found.files} files with the rows up to batch {image.batch} are not in {found.root} any more")
+def _lost(image: QueryImage, past: History) -> Decision:
+    return _gone(image, f"{past.gone} of the {past.files} files with the rows up to batch {image.batch} are not in {past.root} any more")
 
 
 def _gone(image: QueryImage, why: str) -> Decision:

@@ -1,4 +1,4 @@
-"""What a plan says of the sinks that keep nothing a savepoint could carry: Spark's format -> what to expect of it."""
+"""Messages of plans for sinks without a log that a savepoint could carry: Spark's format -> what to expect of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to a query's sink when it begins again from a savepoint: said before, and refused where rows would be lost or doubled."""
+"""Decides what happens to a query's sink after a restore; refuses where rows would be lost or doubled."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ class Arguments:
     output: str
 
 
-def choices(queries: Iterable[QueryName], asked: Mapping[str, str]) -> dict[QueryName, Choice]:
-    """The choice for every query; Invalid (`fork.sink_choice`) for a query that there is not, or another word."""
-    known = list(queries)
-    for query, word in asked.items():
-        if query != EVERY and query not in known:
-            raise _no_choice(f"The savepoint has no query {query!r}: it has {', '.join(known)}")
+def choices(queries: Iterable[QueryName], words: Mapping[str, str]) -> dict[QueryName, Choice]:
+    """The choice for every query; Invalid (`fork.sink_choice`) for an unknown query or an unknown word."""
+    names = list(queries)
+    for query, word in words.items():
+        if query != EVERY and query not in names:
+            raise _no_choice(f"The savepoint has no query {query!r}: it has {', '.join(names)}")
         if word not in list(Choice):
             raise _no_choice(f"{word!r} is not what a sink can do ({query})")
-    return {query: Choice(asked.get(query, asked.get(EVERY, Choice.CONTINUE))) for query in known}
+    return {query: Choice(words.get(query, words.get(EVERY, Choice.CONTINUE))) for query in names}
 
 
 def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CONTINUE) -> Decision:
@@ -67,17 +67,17 @@ def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CO
 def for_resume(image: QueryImage) -> Decision:
     """The decision for a resume: the same query goes on, so its sink goes back to the savepoint's batch where it can."""
     if image.sink.lower() in FILE_SINKS:
-        said = (
+        message = (
             f"The sink's log in {image.sink_path} goes back to batch {image.batch}; later batches are done again, and the files "
             "that they had written are no longer part of the output."
         )
-        return Decision(plan(image, "cut", said))
+        return Decision(plan(image, "cut", message))
     if image.sink.lower() in TABLE_SINKS:
-        said = (
+        message = (
             f"{image.sink} remembers (query id, batch id) and skips the batches after the savepoint that it has already: "
             "restore the table to the same moment, or fork instead."
         )
-        return Decision(plan(image, "none", said))
+        return Decision(plan(image, "none", message))
     return Decision(plan(image, "none", EVERY_SINK_TO_RESUME.get(image.sink, UNKNOWN_TO_RESUME)))
 
 
@@ -110,13 +110,13 @@ def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> De
             _table_hint() if image.sink_table else f"Give the output directory as {OUTPUT} in the arguments: it becomes the fork's own.",
         )
     if choice is Choice.FRESH:
-        said = f"The fork's output begins empty: it will hold what the fork writes after batch {image.batch}, nothing of its parent's."
-        return Decision(plan(image, "fresh", said))
-    said = (
+        message = f"The fork's output begins empty: it will hold what the fork writes after batch {image.batch}, nothing of its parent's."
+        return Decision(plan(image, "fresh", message))
+    message = (
         f"The fork's output continues the parent's: the files with the rows up to batch {image.batch} are linked into its own "
         "directory, where its new rows go."
     )
-    return Decision(plan(image, "continue", said))
+    return Decision(plan(image, "continue", message))
 
 
 def _forked_table(image: QueryImage, arguments: Arguments) -> Decision:
@@ -128,11 +128,11 @@ def _forked_table(image: QueryImage, arguments: Arguments) -> Decision:
             "the table takes the fork's rows as another query's, so every row after the savepoint would be there twice.",
             _table_hint(),
         )
-    said = (
+    message = (
         f"The fork has a new query id, so {image.sink} takes its writes as another query's: give it a table of its own, "
         "or its rows are added to the parent's. A table of its own begins without the history."
     )
-    return Decision(plan(image, "none", said))
+    return Decision(plan(image, "none", message))
 
 
 def _table_hint() -> str:
@@ -149,8 +149,8 @@ def _moves(image: QueryImage, arguments: Arguments) -> bool:
         return False
     if _named(image, arguments.parent):
         return True
-    given, given_before = (any(OUTPUT in arg for arg in some) for some in (arguments.fork, arguments.parent))
-    return given and (_was_given(image.sink_path, arguments.output) or not given_before)
+    has_output, had_output = (any(OUTPUT in arg for arg in args) for args in (arguments.fork, arguments.parent))
+    return has_output and (_was_given(image.sink_path, arguments.output) or not had_output)
 
 
 def _was_given(sink_path: str, output: str) -> bool:
@@ -176,8 +176,8 @@ def inside(path: str, folder: str) -> bool:
     """Whether `path` is `folder` or below it; `file:` URLs and plain paths are compared alike."""
     if not folder or not path:
         return False
-    mine, theirs = plain(path), plain(folder)
-    return mine == theirs or mine.startswith(theirs.rstrip("/") + "/")
+    own, parent = plain(path), plain(folder)
+    return own == parent or own.startswith(parent.rstrip("/") + "/")
 
 
 def plain(path: str) -> str:

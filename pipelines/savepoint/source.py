@@ -23,7 +23,7 @@ class QueryLocation:
 
 @dataclass(frozen=True)
 class JobSource:
-    """All that taking a savepoint must be told about a job."""
+    """The parts of a job that taking a savepoint needs."""
 
     job: JobName
     run: RunId | None
@@ -35,6 +35,8 @@ class JobSource:
 def job_source(job: JobName, run: RunId | None, version: Version, started: Iterable[QueryStarted]) -> JobSource:
     """The source of a savepoint, from its run's `queries.jsonl`: the last start of each query counts."""
     newest = {record.query: record for record in started}
-    places = tuple(QueryLocation(one.query, one.checkpoint, one.sink, one.sink_path, one.sink_table) for one in newest.values())
+    places = tuple(
+        QueryLocation(record.query, record.checkpoint, record.sink, record.sink_path, record.sink_table) for record in newest.values()
+    )
     spark_version = next((record.spark_version for record in newest.values()), "")
     return JobSource(job, run, version, spark_version, places)

@@ -1,4 +1,4 @@
-"""What savepoints take on disk, exact to the hard link. Reflinked files count as files of their own: no system call tells whose blocks
+"""The disk space of savepoints, exact to the hard link. Reflinked files count as files of their own: no system call tells whose blocks
 they share, so on such a file system what is freed is an upper bound, and what is shared a lower one.
 """
 
@@ -22,28 +22,30 @@ class Held:
 
     @property
     def full_bytes(self) -> int:
-        """What copies of all the names would take."""
+        """Bytes that copies of all the names would take."""
         return sum(node.bytes * names for node, names in self.names.items())
 
     @property
     def frees_bytes(self) -> int:
-        """What deleting all of them gives back: the files that have no name anywhere else."""
+        """Bytes that deleting all of them frees: the files that have no name anywhere else."""
         return sum(node.bytes for node, names in self.names.items() if names >= node.links)
 
 
 def held(library: Storage, savepoint: SavepointId) -> Held:
-    """What one savepoint holds, with its manifest and all that lies beside."""
+    """The inodes of one savepoint, with its manifest and the documents beside it."""
     return Held(Counter(inodes(library, savepoint)))
 
 
 def space(library: Storage, savepoints: Sequence[SavepointId]) -> Space:
-    """Of `savepoints`, in their order: each by itself, and all together. One that is disposed of meanwhile counts as nothing."""
-    each = [held(library, savepoint) for savepoint in savepoints]
-    together = _together(each)
-    holders = Counter(node for one in each for node in one.names)
+    """The space of `savepoints`, in their order: each by itself, and all together. One that is disposed of meanwhile counts as nothing."""
+    holdings = [held(library, savepoint) for savepoint in savepoints]
+    together = _together(holdings)
+    holders = Counter(node for holding in holdings for node in holding.names)
     return Space(
-        savepoints=tuple(SavepointSpace(one, its.full_bytes, its.frees_bytes) for one, its in zip(savepoints, each, strict=True)),
-        full_bytes=sum(one.full_bytes for one in each),
+        savepoints=tuple(
+            SavepointSpace(name, holding.full_bytes, holding.frees_bytes) for name, holding in zip(savepoints, holdings, strict=True)
+        ),
+        full_bytes=sum(holding.full_bytes for holding in holdings),
         disk_bytes=sum(node.bytes for node in together.names),
         frees_bytes=together.frees_bytes,
         shared_bytes=sum(node.bytes for node, count in holders.items() if count > 1),
@@ -55,8 +57,8 @@ def frees_together(library: Storage, savepoints: Sequence[SavepointId]) -> int:
     return _together(held(library, savepoint) for savepoint in savepoints).frees_bytes
 
 
-def _together(each: Iterable[Held]) -> Held:
+def _together(holdings: Iterable[Held]) -> Held:
     names: Counter[Inode] = Counter()
-    for one in each:
-        names.update(one.names)
+    for holding in holdings:
+        names.update(holding.names)
     return Held(names)

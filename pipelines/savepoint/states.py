@@ -27,11 +27,11 @@ def _of_operator(library: Storage, manifest: Manifest, image: QueryImage, operat
     plain = [_table(manifest, image, operator, store) for store in operator.stores]
     if operator.name == JOIN:
         yield from _sides(manifest, image, operator)
-        yield from (replace(one, internal=True) for one in plain if one.store != operators.DEFAULT_STORE)
+        yield from (replace(table, internal=True) for table in plain if table.store != operators.DEFAULT_STORE)
     elif TRANSFORM in operator.name:
         yield from (
-            replace(one, variable=variable.name, kind=variable.kind)
-            for one in plain
+            replace(table, variable=variable.name, kind=variable.kind)
+            for table in plain
             for variable in _variables(library, manifest, image, operator)
         )
     else:
@@ -39,7 +39,7 @@ def _of_operator(library: Storage, manifest: Manifest, image: QueryImage, operat
 
 
 def _sides(manifest: Manifest, image: QueryImage, operator: Operator) -> Iterator[StateTable]:
-    """A side is what Spark's `joinSide` reads: of two stores, or of the one that holds all (the join's state formats from 3 on)."""
+    """The tables of a join: one a side, as Spark's `joinSide` reads it from two stores, or one (state formats from 3 on)."""
     for side in SIDES:
         own = [store for store in operator.stores if store.startswith(f"{side}-")] or list(operator.stores)
         size = sum(_bytes(manifest, image, operator, store) for store in own)
@@ -64,20 +64,20 @@ def _table(manifest: Manifest, image: QueryImage, operator: Operator, store: str
 
 
 def _bytes(manifest: Manifest, image: QueryImage, operator: Operator, store: str) -> int:
-    """Of a store's files in all partitions. The default store's lie right in the partition's folder, where others have one of their own."""
+    """Bytes of a store's files in all partitions. The default store's are in the partition's folder, others' in a folder of their own."""
     base = f"{layout.checkpoint(image.query)}/{operators.folder(operator.id)}/"
-    others = {f"/{name}/" for name in operator.stores if name != operators.DEFAULT_STORE}
+    folders = {f"/{name}/" for name in operator.stores if name != operators.DEFAULT_STORE}
     size = 0
     for file in manifest.files:
         partition, slash, inside = file.path.removeprefix(base).partition("/")
         if file.path.startswith(base) and partition.isdigit() and slash:
-            named = next((name for name in others if f"/{inside}".startswith(name)), "")
-            size += file.bytes if named.strip("/") == ("" if store == operators.DEFAULT_STORE else store) else 0
+            own = next((name for name in folders if f"/{inside}".startswith(name)), "")
+            size += file.bytes if own.strip("/") == ("" if store == operators.DEFAULT_STORE else store) else 0
     return size
 
 
 def _variables(library: Storage, manifest: Manifest, image: QueryImage, operator: Operator) -> Sequence[variables.Variable]:
-    """As the newest metadata of the operator names them; none where the checkpoint has no such metadata."""
+    """The state variables in the operator's newest metadata; none where the checkpoint has no such metadata."""
     base = f"{layout.checkpoint(image.query)}/{operators.folder(operator.id)}/{operators.METADATA}/v2/"
     numbers = [path for file in manifest.files if (path := file.path).startswith(base) and path.removeprefix(base).isdigit()]
     if not numbers:

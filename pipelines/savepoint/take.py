@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from pipelines.checkpoint import damage
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
@@ -23,6 +24,7 @@ from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.rollback import rollback
 from pipelines.storage.watching import UNWATCHED, Watch
 
+T = TypeVar("T")
 TRIES = 5
 """Spark deletes old files while we read: each try begins with the newest batch of that moment."""
 VANISHED = {"storage.not_found", damage.MISSING}
@@ -31,7 +33,7 @@ VANISHED = {"storage.not_found", damage.MISSING}
 
 @dataclass(frozen=True)
 class Naming:
-    """What the caller decides about a savepoint: its id, when and why it is taken, and what people call it."""
+    """The caller's part of a savepoint: its id, when and why it is taken, and its label."""
 
     id: SavepointId
     now_ms: int
@@ -39,9 +41,31 @@ class Naming:
     label: str = ""
 
 
-def plan(job: JobSource, wanted: BatchChoice, library: Storage) -> TakePlan:
-    """What `take` would do now. Raises Conflict `savepoint.no_batch`, NotFound `savepoint.not_retained`, Invalid, Corrupt."""
-    gathered = gather(job, wanted)
+@dataclass(frozen=True)
+class Look:
+    """The contents of a savepoint taken now, and its plan."""
+
+    plan: TakePlan
+    gathered: Sequence[QueryContents]
+    took_ms: float
+    """Of gathering it."""
+
+
+def plan(job: JobSource, choice: BatchChoice, library: Storage) -> TakePlan:
+    """The plan of `take` as of now. Raises Conflict `savepoint.no_batch`, NotFound `savepoint.not_retained`, Invalid, Corrupt; Unavailable
+    `savepoint.moving` where files kept vanishing."""
+    return look(job, choice, library).plan
+
+
+def look(job: JobSource, choice: BatchChoice, library: Storage, clock: Callable[[], float] = time.perf_counter) -> Look:
+    """The plan of `take`, with the contents that `take` uses for its first try."""
+    began = clock()
+    gathered = _tried(job, choice, lambda _: gather(job, choice))
+    took_ms = (clock() - began) * 1000
+    return Look(_plan(job, gathered, library), gathered, took_ms)
+
+
+def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -> TakePlan:
     parts = [part for query in gathered for part in query.parts]
     ways = {folders.expected_how(part.source, library) for part in parts if part.clone}
     files = _files(job, parts)
@@ -57,31 +81,43 @@ def plan(job: JobSource, wanted: BatchChoice, library: Storage) -> TakePlan:
 
 def take(
     job: JobSource,
-    wanted: BatchChoice,
+    choice: BatchChoice,
     library: Storage,
     naming: Naming,
     watch: Watch = UNWATCHED,
     *,
+    first: Look | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Savepoint:
     """A savepoint of `job` in `library` (the storage of all savepoints), published when this returns.
 
-    `watch` is told of each try anew. Raises what `plan` raises, and what `watch` raises; AlreadyExists for an id in use; Unavailable
-    `savepoint.moving` where files kept vanishing.
+    The `first` try takes the contents of a look, each later one lists them anew. `watch` hears of each try.
+
+    Raises what `plan` raises, and what `watch` raises; AlreadyExists for an id in use.
     """
-    began = clock()
+    began, before_ms = clock(), first.took_ms if first is not None else 0.0
     if next(iter(library.list(naming.id)), None) is not None:
         raise AlreadyExists("savepoint.exists", f"There is a savepoint {naming.id!r} already", "Take it under another id.")
+
+    def attempt(number: int) -> Savepoint:
+        gathered = first.gathered if first is not None and number == 0 else gather(job, choice)
+        return _make(job, gathered, library, naming, lambda: before_ms + (clock() - began) * 1000, watch)
+
+    return _tried(job, choice, attempt)
+
+
+def _tried(job: JobSource, choice: BatchChoice, attempt: Callable[[int], T]) -> T:
+    """Calls `attempt`, up to `TRIES` times while Spark deletes files that it reads, and returns its answer."""
     vanished: TidemarkError | None = None
-    for _ in range(TRIES):
+    for number in range(TRIES):
         try:
             with gc_paused():
-                return _make(job, gather(job, wanted), library, naming, lambda: (clock() - began) * 1000, watch)
+                return attempt(number)
         except (NotFound, Corrupt) as error:
             if error.code not in VANISHED:
                 raise
             vanished = error
-    raise vanished if isinstance(vanished, Corrupt) else _moving(job, wanted) from vanished
+    raise vanished if isinstance(vanished, Corrupt) else _moving(job, choice) from vanished
 
 
 def _make(
@@ -143,9 +179,9 @@ def _put(written: Mapping[str, bytes]) -> Done:
 
 
 def _written(job: JobSource, parts: Iterable[Part]) -> dict[str, bytes]:
-    """All that is written rather than cloned: the made files of each part, and the version's code."""
-    made = {path: data for part in parts for path, data in part.write.items()}
-    return made | {layout.code(job.version.script): job.version.code.encode()}
+    """Files that are written rather than cloned: those of each part, and the version's code."""
+    written = {path: data for part in parts for path, data in part.write.items()}
+    return written | {layout.code(job.version.script): job.version.code.encode()}
 
 
 def _files(job: JobSource, parts: Sequence[Part]) -> tuple[StoredFile, ...]:
@@ -177,10 +213,10 @@ def _manifest(
     return replace(manifest, new_bytes=done.new_bytes + len(documents.encode(manifest)))
 
 
-def _moving(job: JobSource, wanted: BatchChoice) -> Unavailable:
+def _moving(job: JobSource, choice: BatchChoice) -> Unavailable:
     return Unavailable(
         "savepoint.moving",
         f"Spark deleted files of {job.job} while they were read, {TRIES} times in a row",
         "Let Spark keep more batches (spark.sql.streaming.minBatchesToRetain), or "
-        + ("choose a newer batch." if isinstance(wanted, OfBatch) else "use longer triggers."),
+        + ("choose a newer batch." if isinstance(choice, OfBatch) else "use longer triggers."),
     )

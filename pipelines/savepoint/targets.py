@@ -27,7 +27,7 @@ class Fork:
     """The output directory of the job that the savepoint was taken of."""
     new_query_id: Callable[[], str]
     sinks: Mapping[str, str] = field(default_factory=dict)
-    """Query (or `*`) -> `continue` or `fresh`, as `ForkRequest` has it."""
+    """Query (or `*`) -> `continue` or `fresh`, as `pipelines.verbs.fork.Variant` has it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ Target = Fork | Resume | Scratch
 
 @dataclass(frozen=True)
 class Files:
-    """What is put below the new checkpoints, by path there: files of the savepoint as they are, and content that is made."""
+    """What is put below the new checkpoints, by path there: files of the savepoint as they are, and content that is written anew."""
 
     clones: Mapping[str, StoredFile]
     written: Mapping[str, bytes]
@@ -61,7 +61,7 @@ class Files:
 
 
 def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[RestoredSink, ...]:
-    """How each query's sink begins; raises Invalid for a choice that there is not."""
+    """How each query's sink begins; raises Invalid for an unknown choice."""
     if isinstance(target, Scratch):
         return ()
     if isinstance(target, Resume):
@@ -71,19 +71,19 @@ def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[Rest
 
 
 def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[RestoredSink]) -> Files:
-    """All files of a restore: a fork's own query ids and what names the place of its checkpoint are made, sink logs as they begin."""
+    """All files of a restore: a fork's query ids and files that name the checkpoint's place are written anew, sink logs as decided."""
     anew = {path: (image, inner) for image in manifest.queries for path, inner in _anew(manifest, image, target).items()}
-    made = {path: _content(library, manifest, image, target, inner) for path, (image, inner) in anew.items()}
-    gone = anew.keys() | {paths.join(paths.parent(path), f".{paths.name(path)}.crc") for path in anew}
+    written = {path: _content(library, manifest, image, target, inner) for path, (image, inner) in anew.items()}
+    replaced = anew.keys() | {paths.join(paths.parent(path), f".{paths.name(path)}.crc") for path in anew}
     moves = {path: file for image in manifest.queries for path, file in _below(manifest, layout.checkpoint(image.query), image.query)}
-    logs = {one.image.query: one for one in begun if one.logged}
-    for query, begin in logs.items():
+    logs = {sink.image.query: sink for sink in begun if sink.logged}
+    for query, begun_sink in logs.items():
         home = f"{SINK_LOGS}/{query}"
-        made |= {paths.join(home, name): data for name, data in begin.written.items()}
-        moves |= dict(_below(manifest, layout.sink_log(query), home)) if begin.as_it_is else {}
+        written |= {paths.join(home, name): data for name, data in begun_sink.written.items()}
+        moves |= dict(_below(manifest, layout.sink_log(query), home)) if begun_sink.as_it_is else {}
     checkpoints = target.checkpoints.rstrip("/")
-    clones = {path: file for path, file in moves.items() if path not in gone}
-    return Files(clones, made, {query: f"{checkpoints}/{SINK_LOGS}/{query}" for query in logs})
+    clones = {path: file for path, file in moves.items() if path not in replaced}
+    return Files(clones, written, {query: f"{checkpoints}/{SINK_LOGS}/{query}" for query in logs})
 
 
 def _content(library: Storage, manifest: Manifest, image: QueryImage, target: Target, inner: str) -> bytes:
@@ -96,8 +96,8 @@ def _content(library: Storage, manifest: Manifest, image: QueryImage, target: Ta
 def _anew(manifest: Manifest, image: QueryImage, target: Target) -> Mapping[str, str]:
     """Path below the new checkpoints -> path in the query's checkpoint."""
     inner = [path for path, _ in _below(manifest, layout.checkpoint(image.query), "")]
-    wanted = [path for path in inner if relocation.names_its_place(path) or (path == metadata.FILE and not isinstance(target, Resume))]
-    return {paths.join(image.query, path): path for path in wanted}
+    paths_anew = [path for path in inner if relocation.names_its_place(path) or (path == metadata.FILE and not isinstance(target, Resume))]
+    return {paths.join(image.query, path): path for path in paths_anew}
 
 
 def _below(manifest: Manifest, home: str, new_home: str) -> Iterator[tuple[str, StoredFile]]:

@@ -13,7 +13,7 @@ HINT = "Copy the archive again from where it came from, or export the savepoint 
 
 
 class Unpacked:
-    """What is in `source`: one or more Zstandard frames, of which the last one must be whole."""
+    """The decompressed content of `source`: one or more Zstandard frames, of which the last one must be whole."""
 
     def __init__(self, source: BinaryIO, allowed: int) -> None:
         self._source = source
@@ -59,7 +59,7 @@ class Unpacked:
         return bytes(feed)
 
     def _decompressed(self, feed: bytes) -> bytes:
-        """What `feed` gives; what of it lies behind the end of its frame is fed again, to the next frame."""
+        """Decompresses `feed`; bytes behind the end of a frame are fed to the next frame."""
         import zstandard
 
         if self._frame is None:

@@ -25,40 +25,40 @@ def verify(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, 
 
 
 def check(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, advance: Advance = unwatched) -> Verification:
-    """What the files alone tell, up to *intact*; nothing is recorded. Raises NotFound, Corrupt for an unreadable manifest.
+    """Checks the files alone, up to *intact*; nothing is recorded. Raises NotFound, Corrupt for an unreadable manifest.
 
     An unsealed savepoint is sealed by its first intact check: its files are then vouched for from that moment on, which
     `sealed_ms` says.
     """
     manifest = manifests.load(library, savepoint)
-    found = _complete(library, manifest, level, now_ms)
-    if level is Trust.COMPLETE or found.reached is None:
-        return found
-    return _intact(library, manifest, found, advance)
+    complete = _complete(library, manifest, level, now_ms)
+    if level is Trust.COMPLETE or complete.reached is None:
+        return complete
+    return _intact(library, manifest, complete, advance)
 
 
-def record(library: Storage, found: Verification) -> Verification:
-    """Keeps the outcome in `verified.json`; answers with `found` and what earlier verifications add to it.
+def record(library: Storage, verification: Verification) -> Verification:
+    """Keeps the outcome in `verified.json`; answers with `verification` and what earlier verifications add to it.
 
     Raises NotFound where the savepoint was disposed of meanwhile.
     """
-    answer, data = joined(library, found)
-    manifests.write_beside(library, found.savepoint, layout.VERIFIED, data)
+    answer, data = joined(library, verification)
+    manifests.write_beside(library, verification.savepoint, layout.VERIFIED, data)
     return answer
 
 
-def joined(library: Storage, found: Verification) -> tuple[Verification, bytes]:
-    """`found` with what earlier verifications add to it, and the `verified.json` that says so."""
-    before = manifests.last_verification(library, found.savepoint)
-    answer = added(before, found)
+def joined(library: Storage, verification: Verification) -> tuple[Verification, bytes]:
+    """`verification` with what earlier verifications add to it, and the `verified.json` that says so."""
+    before = manifests.last_verification(library, verification.savepoint)
+    answer = added(before, verification)
     return answer, documents.encode(kept(before, answer))
 
 
-def _complete(library: Storage, manifest: Manifest, asked: Trust, now_ms: int) -> Verification:
+def _complete(library: Storage, manifest: Manifest, level: Trust, now_ms: int) -> Verification:
     damages = completeness.damages(library, manifest.id, manifest.files)
     return Verification(
         savepoint=manifest.id,
-        asked=asked,
+        asked=level,
         reached=None if damages else Trust.COMPLETE,
         at_ms=now_ms,
         files=len(manifest.files),
@@ -70,8 +70,8 @@ def _complete(library: Storage, manifest: Manifest, asked: Trust, now_ms: int) -
 def _intact(library: Storage, manifest: Manifest, complete: Verification, advance: Advance) -> Verification:
     seal = checksums.read(library, manifest.id)
     if seal is None:
-        made = checksums.seal(library, manifest.id, complete.at_ms, advance)
-        return replace(complete, reached=Trust.INTACT, sealed_ms=made.sealed_ms)
+        new_seal = checksums.seal(library, manifest.id, complete.at_ms, advance)
+        return replace(complete, reached=Trust.INTACT, sealed_ms=new_seal.sealed_ms)
     files = checksums.sealed_files(manifest, seal)
     damages = _differences(files, seal, checksums.checksums(library, manifest.id, files, advance))
     return replace(complete, reached=None if damages else Trust.INTACT, damages=tuple(damages), sealed_ms=seal.sealed_ms)

@@ -19,7 +19,7 @@ BUFFER_BYTES = 4 * 1024 * 1024
 FICLONE = 0x40049409
 """Linux's ioctl that shares one file's blocks with another (include/uapi/linux/fs.h)."""
 NO_LINK = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
-"""What `link` answers where a copy can still succeed: other file system, protected or too many links, no links at all."""
+"""Errors of `link` after which a copy can still succeed: other file system, protected or too many links, no links at all."""
 
 
 @runtime_checkable
@@ -107,7 +107,7 @@ def link(source: str, target: str) -> bool:
 
 
 def _link_over(source: str, target: str) -> bool:
-    """`rename` leaves both names where they already are one file: that is the wanted end, less the name aside."""
+    """Links aside and renames over `target`. `rename` does nothing where both names are one file: then the name aside is removed."""
     aside = paths.temporary(target)
     if not link(source, aside):
         return False

@@ -28,7 +28,7 @@ HINTS = {
         "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, that they have not expired, and this machine's clock.",
     ),
 }
-"""Code -> what is said of the path, and the next step."""
+"""Code -> the message about the path, and the hint."""
 
 ERRNOS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "storage.full"),
@@ -89,8 +89,8 @@ def translated(error: Exception, path: str) -> TidemarkError:
     if code is None and isinstance(error, OSError):
         return _of_system(error, path)
     if code is None:
-        said = f"{path}: {type(error).__name__}: {error}"
-        return Unavailable("storage.failed", said, "The storage's client failed; check its address and credentials.")
+        message = f"{path}: {type(error).__name__}: {error}"
+        return Unavailable("storage.failed", message, "The storage's client failed; check its address and credentials.")
     return _unavailable(code, path, str(error))
 
 
@@ -105,8 +105,8 @@ def _of_system(error: OSError, path: str) -> TidemarkError:
     if isinstance(error, FileNotFoundError):
         return _not_found(where)
     if isinstance(error, (IsADirectoryError, NotADirectoryError)):
-        said = f"{where} is in the way: a file where a folder is needed, or the reverse"
-        return Unavailable("storage.not_a_file", said, "Remove it or use another path.")
+        message = f"{where} is in the way: a file where a folder is needed, or the reverse"
+        return Unavailable("storage.not_a_file", message, "Remove it or use another path.")
     code = "storage.denied" if isinstance(error, PermissionError) else ERRNOS.get(error.errno or 0)
     if code is not None:
         return _unavailable(code, where, "")
@@ -118,8 +118,8 @@ def _not_found(where: str) -> NotFound:
 
 
 def _unavailable(code: str, where: str, detail: str) -> Unavailable:
-    said, hint = HINTS[code]
-    return Unavailable(code, f"{where}: {said}" + (f" ({detail})" if detail else ""), hint)
+    message, hint = HINTS[code]
+    return Unavailable(code, f"{where}: {message}" + (f" ({detail})" if detail else ""), hint)
 
 
 def _answer(error: BaseException) -> str:

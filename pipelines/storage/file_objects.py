@@ -46,7 +46,7 @@ class TypedErrorFile:
 
 
 class Unfinished(TypedErrorFile):
-    """A file that is being written: the end of the block that it is written in closes it, nobody else."""
+    """A file that is being written; only the end of the block that it is written in closes it."""
 
     def close(self) -> None:
         """A compressor or archive on top closes what it writes to; whether that is published is not its decision."""

@@ -1,6 +1,6 @@
-"""What is done with a whole folder: list who is in it, fill it, get it on disk, rename it, remove it.
+"""Operations on a whole folder: list, fill, flush to disk, rename, remove it.
 
-A local folder answers by the file system; any other storage by its files one at a time.
+A local folder uses the file system; any other storage works on its files one at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipelines.storage.rollback import rollback
 THREADS = 8
 REMOVALS = 10
 CHANGED = {errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST}
-"""What removing a folder meets where somebody still writes into it."""
+"""Errors of removing a folder that somebody still writes into."""
 SAME = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
 """Schemes that are other names of one storage."""
 
@@ -52,7 +52,7 @@ class Sweeps(Protocol):
 
 
 def sweep(storage: Storage, folder: str) -> int:
-    """Deletes what interrupted writes left below `folder`, which nobody writes to now; how many files."""
+    """Deletes what interrupted writes left below `folder`, which nobody writes to now; returns how many files."""
     return storage.sweep(folder) if isinstance(storage, Sweeps) else 0
 
 
@@ -102,7 +102,7 @@ def _put(target: str, data: bytes) -> None:
 
 
 def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> None:
-    """What was `put` and the names of all `files` are on disk. Object stores promise that by themselves.
+    """Flushes what was `put` and the names of all `files` to disk. Object stores do that by themselves.
 
     All at the same time: a journal then commits few times, whatever the number of files.
     """
@@ -111,8 +111,8 @@ def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> 
     homes = {paths.parent(path) for path in files}
     inner = homes | {folder for home in homes for folder in paths.ancestors(home)}
     _require(storage)
-    wanted = [*put_before, *inner, ""]
-    parallel.each(lambda part: _sync_all(storage, part), [wanted[number::THREADS] for number in range(THREADS)], THREADS)
+    folders = [*put_before, *inner, ""]
+    parallel.each(lambda part: _sync_all(storage, part), [folders[number::THREADS] for number in range(THREADS)], THREADS)
 
 
 def rename(storage: Storage, old: str, new: str) -> None:
@@ -132,11 +132,11 @@ def rename(storage: Storage, old: str, new: str) -> None:
 
 
 def _move(storage: Storage, old: str, new: str) -> None:
-    found = [entry.path for entry in storage.list(old)]
-    top = [path for path in found if paths.parent(path) == old]
-    for part in (top, [path for path in found if paths.parent(path) != old]):
+    files = [entry.path for entry in storage.list(old)]
+    top = [path for path in files if paths.parent(path) == old]
+    for part in (top, [path for path in files if paths.parent(path) != old]):
         list(storage.clone(storage, [Clone(path, new + path[len(old) :]) for path in part]))
-    storage.delete(found)
+    storage.delete(files)
 
 
 def remove(storage: Storage, folder: str) -> None:
@@ -152,7 +152,7 @@ def remove(storage: Storage, folder: str) -> None:
 
 
 def _remove_tree(folder: str) -> None:
-    """What comes or goes while the folder is removed, somebody's last write, is met by the next try."""
+    """Removes a folder; tries again where files come or go meanwhile (somebody's last write)."""
     for _ in range(REMOVALS):
         if not os.path.lexists(folder):
             return
@@ -208,8 +208,8 @@ def _at(storage: Storage, folder: str) -> str:
     return f"{storage.url}/{paths.relative(folder)}" if folder else storage.url
 
 
-def _sync_all(storage: Storage, wanted: Iterable[str]) -> None:
-    for path in wanted:
+def _sync_all(storage: Storage, folders: Iterable[str]) -> None:
+    for path in folders:
         with typed_errors(path or storage.url):
             copying.sync_folder(_at(storage, path))
 

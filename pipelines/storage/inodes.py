@@ -24,7 +24,7 @@ class Inode:
 
 
 def inodes(storage: Storage, folder: str) -> Iterator[Inode]:
-    """A node for each name below `folder`, unfinished writes too; on a storage without hard links each file is its own."""
+    """An inode for each name below `folder`, unfinished writes too; on a storage without hard links each file is its own."""
     if folders.local(storage):
         with typed_errors(folder):
             yield from _walk(f"{storage.url}/{paths.relative(folder)}")
@@ -48,7 +48,7 @@ def _walk(top: str) -> Iterator[Inode]:
 
 
 def _node(item: os.DirEntry[str]) -> Iterator[Inode]:
-    """None for a file that has gone meanwhile."""
+    """The inode of a file, None for one that has gone meanwhile."""
     try:
         seen = item.stat(follow_symlinks=False)
     except FileNotFoundError:

@@ -52,7 +52,7 @@ class Layout:
 
     @property
     def exports(self) -> Path:
-        """What running exports leave should they die: where each of them writes to, and what is taken only to be exported."""
+        """What exports leave if their process dies: where each of them writes to, and what is taken only to be exported."""
         return self.root / "exports"
 
     def export_file(self, operation: OperationId) -> Path:

@@ -36,8 +36,8 @@ class LocalStorage:
     def _at(self, path: str) -> str:
         return f"{self._root}/{paths.relative(path)}"
 
-    def _all_at(self, found: Sequence[str]) -> list[str]:
-        return [f"{self._root}/{path}" for path in paths.all_relative(found)]
+    def _all_at(self, relative_paths: Sequence[str]) -> list[str]:
+        return [f"{self._root}/{path}" for path in paths.all_relative(relative_paths)]
 
     def require(self) -> None:
         """Raises Unavailable (`storage.vanished`) where the folder was there and is not any more: writing would make another one."""
@@ -52,7 +52,7 @@ class LocalStorage:
 
     @contextmanager
     def _required(self) -> Iterator[None]:
-        """A file that is gone is one thing, a storage that is gone another."""
+        """Raises Unavailable instead of NotFound where the whole storage is gone, and not only the file."""
         try:
             yield
         except NotFound:
@@ -179,7 +179,7 @@ def _link_all(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
 
 
 def _make_folder(folder: str) -> None:
-    """Its parent is there already where folders are made in order: then this is one call. A file in the way refuses what is put in it."""
+    """Makes a folder: one call where its parent exists, as when folders are made in order. A file in its place fails later writes."""
     try:
         os.mkdir(folder)
     except FileExistsError:
@@ -189,7 +189,7 @@ def _make_folder(folder: str) -> None:
 
 
 def _there(folder: str) -> bool:
-    """Also where this user may not look: that is for the next step to say."""
+    """Whether the folder exists; True where this user may not look, so that the next step raises its own error."""
     try:
         os.stat(folder)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""From an address to a storage."""
+"""Opens the storage at an address."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def open_storage(url: str) -> Storage:
 
 
 def _refuse_credentials(url: str) -> None:
-    """What is in an address is stored with every savepoint, shown on pages and logged."""
+    """Raises Invalid for credentials in an address, which is stored with every savepoint, shown on pages and logged."""
     bucket = url.split("/")[2] if url.startswith(S3_ADDRESSES) else ""
     signed = any(name.lower() in SIGNATURES for name, _ in parse_qsl(url.partition("?")[2]))
     if signed or "@" in bucket or (":" in bucket and not bucket.startswith("arn:")) or (not bucket and PASSWORD.search(url)):

@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 class Halted(Exception):
-    """Raised in what still runs once something beside it failed; never leaves this module's callers."""
+    """Raised in work that still runs after other work failed; never leaves this module's callers."""
 
 
 class Halt:
@@ -36,7 +36,7 @@ class Halt:
             raise Halted
 
     def watched(self, advance: Advance) -> Advance:
-        """`advance` that also ends what calls it once something beside it failed. What `advance` raises is such a failure."""
+        """`advance` that also raises `Halted` in its caller after other work failed. What `advance` raises counts as such a failure."""
 
         def advancing(done: int) -> None:
             self.check()

@@ -19,13 +19,13 @@ def relative(path: str) -> str:
     return path
 
 
-def all_relative(found: Sequence[str]) -> Sequence[str]:
-    """`found` itself; raises like `relative` for the first that is none. Looks at all of them at once: there can be 50,000."""
-    framed = "/" + "/\n/".join(found) + "/"
+def all_relative(candidates: Sequence[str]) -> Sequence[str]:
+    """`candidates` itself; raises like `relative` for the first that is no relative path. Checks all at once: there can be 50,000."""
+    framed = "/" + "/\n/".join(candidates) + "/"
     if "//" in framed or "/./" in framed or "/../" in framed or "\0" in framed:
-        for path in found:
+        for path in candidates:
             relative(path)
-    return found
+    return candidates
 
 
 def join(*parts: str) -> str:

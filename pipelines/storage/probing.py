@@ -1,4 +1,4 @@
-"""What a file system can do, found out by doing it."""
+"""Finds out what a file system can do, by trying."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Abilities:
 
 
 def abilities(folder: Path) -> Abilities:
-    """Tried in a hidden folder inside `folder`, which is gone afterwards; raises OSError where nothing can be written."""
+    """Abilities of `folder`'s file system, tried in a hidden folder that is removed; raises OSError where nothing can be written."""
     with tempfile.TemporaryDirectory(prefix=".probe-", dir=folder) as scratch:
         place = Path(scratch)
         source = place / "one"
@@ -34,6 +34,6 @@ def disk_of(folder: Path) -> tuple[str, int, int]:
     import psutil
 
     used = shutil.disk_usage(folder)
-    mounts = [one for one in psutil.disk_partitions(all=True) if folder.is_relative_to(one.mountpoint)]
-    kind = max(mounts, key=lambda one: len(one.mountpoint)).fstype if mounts else ""
+    mounts = [mount for mount in psutil.disk_partitions(all=True) if folder.is_relative_to(mount.mountpoint)]
+    kind = max(mounts, key=lambda mount: len(mount.mountpoint)).fstype if mounts else ""
     return kind, used.total, used.free

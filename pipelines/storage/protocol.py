@@ -58,11 +58,11 @@ class Storage(Protocol):
         ...
 
     def write(self, path: str, data: bytes) -> None:
-        """Whole or not at all: written aside, flushed to disk, renamed; replaces what was there."""
+        """Writes a file, whole or not at all: aside, flushed to disk, renamed; replaces what was there."""
         ...
 
     def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Iterable[How]:
-        """Each of `files` from `source`, by the cheapest way both allow, in order. A vanished source raises NotFound.
+        """Clones each of `files` from `source`, by the cheapest way both allow, in order. A vanished source raises NotFound.
 
         `advance` is told the bytes of each piece that is copied, and of each whole file that is linked or copied by the server: in
         sum the size of all `files`. What it raises goes on to the caller, soon; files cloned before stay, none of them is half.
@@ -70,5 +70,5 @@ class Storage(Protocol):
         ...
 
     def delete(self, paths: Iterable[str]) -> None:
-        """These files, and the folders that became empty; one that is already gone is no error."""
+        """Deletes these files, and the folders that became empty; one that is already gone is no error."""
         ...

@@ -68,7 +68,7 @@ class FsspecStorage:
                 yield Entry(path, int(info.get("size") or 0), _modified_ms(info))
 
     def _found(self, top: str, folder: str) -> dict[str, Any]:
-        """Asks the storage itself: fsspec would answer a second time from its own memory."""
+        """Everything below `top`, asked of the storage itself: fsspec would answer a second time from its cache."""
         with typed_errors(folder or self._url):
             self._fs.invalidate_cache()
             try:
@@ -124,9 +124,9 @@ class FsspecStorage:
         return How.COPY
 
     def delete(self, paths_: Iterable[str]) -> None:
-        found = builtins.list(paths_)
-        parallel.each(self._delete, found, STREAMS)
-        folders = {folder for path in found for folder in paths.ancestors(path)}
+        files = builtins.list(paths_)
+        parallel.each(self._delete, files, STREAMS)
+        folders = {folder for path in files for folder in paths.ancestors(path)}
         for folder in sorted(folders, key=lambda name: name.count("/"), reverse=True):
             with typed_errors(folder):
                 self._remove_empty(self._at(folder))
@@ -142,10 +142,10 @@ class FsspecStorage:
         with typed_errors(folder or self._url):
             self._fs.invalidate_cache()
             try:
-                found = self._fs.ls(top, detail=True)
+                entries = self._fs.ls(top, detail=True)
             except (FileNotFoundError, NotADirectoryError):
                 return []
-        return sorted(paths.name(info["name"].rstrip("/")) for info in found if info["type"] == "directory")
+        return sorted(paths.name(info["name"].rstrip("/")) for info in entries if info["type"] == "directory")
 
     def remove(self, folder: str) -> None:
         """Deletes `folder` with everything below, unfinished writes too; one that is not there is no error."""

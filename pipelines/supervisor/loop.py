@@ -1,4 +1,4 @@
-"""The supervisor: makes what is seen what is wanted, one pass at a time, and the thread that keeps doing it."""
+"""The supervisor: brings every job to its wanted state, one pass at a time; and the thread that repeats the passes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Supervisor:
         ingestion.follow(self._context, [source for run in live for source in ingestion.of_run(self._context, run.job, run.id)])
 
     def _attend(self, job: JobName, live: Run | None) -> None:
-        """One job's pass. What goes wrong in it is an event of that job, once, and the other jobs have theirs."""
+        """One job's pass. An error in it becomes an event of that job, once, and does not keep other jobs from their pass."""
         try:
             with self._context.trying(job) as mine:
                 if mine:

@@ -23,14 +23,14 @@ from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 
 SPARK_RUN_ID = "00000000-0000-0000-0000-000000000000"
-"""Which of Spark's runs did a batch, the logs do not say."""
+"""The logs do not say which of Spark's runs executed a batch."""
 READERS = 8
 BLOCK_BYTES = 65_536
 
 
 @dataclass(frozen=True)
 class Batches:
-    """What a look at one query found: progress lines of the batches that are new, and the newest committed batch."""
+    """Result of a look at one query: progress lines of the new batches, and the newest committed batch."""
 
     query: QueryName
     lines: tuple[str, ...]
@@ -40,7 +40,7 @@ class Batches:
 def look(started: QueryStarted, seen: int) -> Batches:
     """The batches of the query committed after batch `seen` (-1: all that are retained), oldest first.
 
-    Where its newest batch is before `seen` it went back in time, and what it does from there on is new. Raises NotFound
+    Where its newest batch is before `seen` it was taken back, and batches from there on are new. Raises NotFound
     (`checkpoint.not_found`) where the checkpoint is gone, Conflict (`checkpoint.replaced`) where it is another query's.
     """
     storage = open_storage(started.checkpoint)
@@ -55,15 +55,15 @@ def look(started: QueryStarted, seen: int) -> Batches:
 
 def last_batches(folder: Path, queries: Iterable[QueryName]) -> dict[QueryName, int]:
     """The last batch of each query in the run's `progress.jsonl`, -1 without one; read from its end, as far as is needed."""
-    found: dict[QueryName, int] = {}
-    wanted = set(queries)
+    newest: dict[QueryName, int] = {}
+    names = set(queries)
     for line in _lines_backwards(folder / PROGRESS_FILE):
-        said = _said(line)
-        if said is not None and said[0] in wanted:
-            found.setdefault(said[0], said[1])
-        if len(found) == len(wanted):
+        query_and_batch = _query_and_batch(line)
+        if query_and_batch is not None and query_and_batch[0] in names:
+            newest.setdefault(query_and_batch[0], query_and_batch[1])
+        if len(newest) == len(names):
             break
-    return {query: found.get(query, -1) for query in wanted}
+    return {query: newest.get(query, -1) for query in names}
 
 
 def input_rows(begun: str | None, ended: str | None) -> int | None:
@@ -81,11 +81,11 @@ def input_rows(begun: str | None, ended: str | None) -> int | None:
 
 
 def _refuse_another(storage: Storage, started: QueryStarted) -> None:
-    found = metadata.read(storage)
-    if found.query_id != started.query_id:
+    current = metadata.read(storage)
+    if current.query_id != started.query_id:
         raise Conflict(
             "checkpoint.replaced",
-            f"{storage.url} belongs to another query now: its id is {found.query_id}, not {started.query_id}",
+            f"{storage.url} belongs to another query now: its id is {current.query_id}, not {started.query_id}",
             "It began anew on this checkpoint. Forget this job and attach the checkpoint again.",
         )
 
@@ -97,7 +97,7 @@ def _committed_ms(storage: Storage) -> dict[int, int]:
 
 
 def _line(storage: Storage, started: QueryStarted, batch: int, committed_ms: int) -> str | None:
-    """None for a batch that Spark purged meanwhile."""
+    """The progress line of a batch, None for one that Spark purged meanwhile."""
     try:
         entry = offsets.read(storage, batch)
     except NotFound:
@@ -106,7 +106,7 @@ def _line(storage: Storage, started: QueryStarted, batch: int, committed_ms: int
 
 
 def _before(storage: Storage, batch: int) -> Offsets | None:
-    """The entry before, None for the first batch, and where Spark purged it or left a gap."""
+    """The offsets of the batch before; None for the first batch, and where Spark purged them or left a gap."""
     try:
         return offsets.read(storage, batch - 1) if batch else None
     except NotFound:
@@ -139,8 +139,8 @@ def _progress(started: QueryStarted, entry: Offsets, before: Offsets | None, com
 def _rates(rows: int, begun_ms: int, took_ms: int, before: Offsets | None) -> dict[str, float]:
     """Rows a second as Spark counts them: read ones since the trigger before, processed ones over the batch."""
     since_ms = begun_ms - before.batch_timestamp_ms if before else 0
-    found = {"inputRowsPerSecond": since_ms, "processedRowsPerSecond": took_ms}
-    return {name: rows * 1000 / ms for name, ms in found.items() if ms > 0}
+    spans_ms = {"inputRowsPerSecond": since_ms, "processedRowsPerSecond": took_ms}
+    return {name: rows * 1000 / ms for name, ms in spans_ms.items() if ms > 0}
 
 
 def _source(name: str, entry: Offsets, before: Offsets | None) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _is_kafka(offset: Any) -> bool:
 
 
 def _json(text: str | None) -> Any:
-    """An offset as JSON; text that is none as it stands."""
+    """An offset as JSON; text that is no JSON stays as it is."""
     try:
         return None if text is None else json.loads(text)
     except ValueError:
@@ -175,7 +175,7 @@ def _iso(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _said(line: bytes) -> tuple[QueryName, int] | None:
+def _query_and_batch(line: bytes) -> tuple[QueryName, int] | None:
     """(query, batch) of a progress line, None for one that is torn."""
     try:
         raw = json.loads(line)
@@ -185,7 +185,7 @@ def _said(line: bytes) -> tuple[QueryName, int] | None:
 
 
 def _lines_backwards(path: Path) -> Iterable[bytes]:
-    """Whole lines, the last first; what follows the last end of a line is none."""
+    """Whole lines, the last first; text after the last newline is left out."""
     if not path.is_file():
         return
     with path.open("rb") as file:

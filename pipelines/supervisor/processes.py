@@ -49,7 +49,7 @@ def alive(known: Process) -> bool:
 
 
 def return_code(known: Process) -> int | None:
-    """How the operating system says it ended (minus the signal), where it was a child of this process."""
+    """The exit code (of a killed process: minus the signal), None where it is no child of this process or still runs."""
     child = _CHILDREN.get(known.pid)
     return child.poll() if child else None
 
@@ -100,7 +100,7 @@ def _members(known: Process, run_folder: Path) -> Iterator[psutil.Process]:
 
 
 def _carries(process: psutil.Process, run_folder: Path) -> bool:
-    """Another user's process tells nothing of its environment: it is not ours to end either."""
+    """Whether the process has the run's variable. A process of another user, whose environment cannot be read, is not ours."""
     try:
         return bool(process.environ().get(processes.MARK) == str(run_folder))
     except psutil.AccessDenied:

@@ -17,7 +17,7 @@ AT_ONCE = 4
 
 
 class Reconciler:
-    """Does to processes and files what was decided."""
+    """Carries out decisions on processes and files."""
 
     def __init__(self, context: Context, driver: Driver) -> None:
         self._context = context
@@ -44,7 +44,7 @@ class Reconciler:
             runs.update(self._context, run.id, state=state, pid=pid, started_ms=seen.started_ms)
 
     def _act(self, action: Action, run: Run, process: Process | None) -> bool:
-        """Whether to look again at once."""
+        """Carries out `action`; whether to look again at once."""
         match action:
             case Start():
                 return self._start(run)
@@ -64,7 +64,7 @@ class Reconciler:
     def _start(self, run: Run) -> bool:
         """(1) A driver that an interrupted start left behind is adopted; (2) else one is spawned; (3) it is recorded.
 
-        One that cannot be started has failed: to try again is the user's to decide.
+        A run whose driver cannot be started has failed: trying again is the user's decision.
         """
         folder = self._context.layout.run(run.job, run.id)
         version = versions.get(self._context, run.version)

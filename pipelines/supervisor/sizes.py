@@ -30,7 +30,7 @@ class Sampler:
             self.note(run, measure(run.checkpoints))
 
     def due(self, run: Run, every_ms: int) -> bool:
-        """Whether the run's last sample is that long ago; then the next one counts from now."""
+        """Whether the run's last sample is that long ago; if so, now counts as the time of its last sample."""
         now_ms = self._context.now_ms()
         due = now_ms - self._sampled_ms.get(run.id, 0) >= every_ms
         if due:
@@ -69,12 +69,12 @@ def measure(checkpoints: str) -> dict[str, int]:
 
 
 def measure_each(checkpoints: Iterable[str]) -> dict[str, int]:
-    """The same of `checkpoints` that lie wherever they lie, each that of one query."""
-    return _counted((entry.path, entry.bytes) for one in checkpoints for entry in open_storage(one).list())
+    """The same of `checkpoints` anywhere, each of one query."""
+    return _counted((entry.path, entry.bytes) for checkpoint in checkpoints for entry in open_storage(checkpoint).list())
 
 
 def _counted(files: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """(path in a query's checkpoint, bytes) summed up."""
+    """Sums of (path in a query's checkpoint, bytes)."""
     sizes = Counter({"checkpoint_bytes": 0, "state_bytes": 0, "log_bytes": 0, "source_bytes": 0})
     for path, size in files:
         sizes["checkpoint_bytes"] += size

@@ -1,4 +1,4 @@
-"""What a driver is started with: its command and its environment."""
+"""The command and the environment that a driver is started with."""
 
 from __future__ import annotations
 

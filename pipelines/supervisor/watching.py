@@ -1,6 +1,6 @@
-"""Attached jobs, looked at from outside: new batches and sizes into their run's files, trouble into events.
+"""Watches attached jobs from outside: writes new batches and sizes into their run's files, and errors into events.
 
-A look only reads; what it found is written by the supervisor's own thread. A remote storage is read in a thread beside it, so that a
+A look only reads; the supervisor's own thread writes its result. A remote storage is read in a thread beside it, so that a
 slow one delays nobody; its next look begins when this one has answered.
 """
 
@@ -31,7 +31,7 @@ log = logging.getLogger("tidemark.supervisor")
 
 @dataclass(frozen=True)
 class Pace:
-    """How often what is done, in ms."""
+    """How often a watcher lists jobs, looks at queries and measures sizes, in ms."""
 
     listing_ms: int = 1_000
     local_ms: int = 2_000
@@ -39,12 +39,12 @@ class Pace:
     local_sizes_ms: int = 10_000
     remote_sizes_ms: int = 120_000
     stalled_ms: int = 60_000
-    """How long a look may take before it is told."""
+    """How long a look may take before an event tells of it."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a look at all queries of a job brought."""
+class Observation:
+    """Result of a look at all queries of a job."""
 
     batches: tuple[Batches, ...]
     errors: tuple[Exception, ...]
@@ -60,9 +60,9 @@ class Watch:
     seen: dict[QueryName, int]
     """The last batch of each query that is in `progress.jsonl`."""
     looked_ms: int = 0
-    answer: Future[Found] | None = None
+    answer: Future[Observation] | None = None
     complaint: str = ""
-    """What was told last: the same is told once."""
+    """The last error told of; the same error is told once."""
     remote: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,13 +117,13 @@ class Watcher:
             return
         with self._context.trying(watch.run.job) as mine:
             if mine:
-                found, watch.answer = watch.answer, None
-                self._take_in(watch, found.result())
+                answer, watch.answer = watch.answer, None
+                self._take_in(watch, answer.result())
 
-    def _ask(self, watch: Watch) -> Future[Found]:
+    def _ask(self, watch: Watch) -> Future[Observation]:
         sizes_ms = self._pace.remote_sizes_ms if watch.remote else self._pace.local_sizes_ms
         queries, seen, sizes = watch.queries, dict(watch.seen), self._sampler.due(watch.run, sizes_ms)
-        answer: Future[Found] = Future()
+        answer: Future[Observation] = Future()
         if watch.remote:
             name = f"watch {watch.run.job}"
             threading.Thread(target=_answer, args=(answer, lambda: look(queries, seen, sizes)), name=name, daemon=True).start()
@@ -131,30 +131,30 @@ class Watcher:
             _answer(answer, lambda: look(queries, seen, sizes))
         return answer
 
-    def _take_in(self, watch: Watch, found: Found) -> None:
-        """What was found into the run's files and the catalog; nothing of a job that was forgotten meanwhile."""
+    def _take_in(self, watch: Watch, observation: Observation) -> None:
+        """Writes an observation into the run's files and the catalog; nothing of a job that was forgotten meanwhile."""
         run = runs.find(self._context, watch.run.id)
         if run is None:
             return
-        for batches in found.batches:
+        for batches in observation.batches:
             self._write(watch, batches)
-        if found.sizes is not None:
-            self._sampler.note(run, found.sizes)
+        if observation.sizes is not None:
+            self._sampler.note(run, observation.sizes)
         ingestion.follow(self._context, ingestion.of_run(self._context, run.job, run.id))
-        self._judge(watch, run, found.errors)
+        self._judge(watch, run, observation.errors)
 
     def _write(self, watch: Watch, batches: Batches) -> None:
-        """New lines; a query that stands before what was seen was taken back, and is followed from there."""
+        """Appends new lines. A query whose newest batch is before the last seen was taken back, and is followed from there."""
         newest, seen = -1 if batches.newest is None else batches.newest, watch.seen[batches.query]
         if batches.lines:
             append(self._context.layout.run(watch.run.job, watch.run.id) / PROGRESS_FILE, batches.lines)
         elif newest < seen:
-            said = f"{batches.query}: its newest committed batch is {newest}, after {seen} was seen: it was taken back from outside"
-            events.say(self._context, "watch.rewound", watch.run.job, watch.run.id, said)
+            message = f"{batches.query}: its newest committed batch is {newest}, after {seen} was seen: it was taken back from outside"
+            events.say(self._context, "watch.rewound", watch.run.job, watch.run.id, message)
         watch.seen[batches.query] = newest
 
     def _judge(self, watch: Watch, run: Run, errors: Sequence[Exception]) -> None:
-        """The job is failed while a checkpoint of it is lost, and watched again when it is back; other trouble is only told."""
+        """The job is failed while a checkpoint of it is lost, and watched again when it is back; other errors only become events."""
         lost = next((error for error in errors if isinstance(error, TidemarkError) and error.code in LOST), None)
         if lost is not None:
             self._lose(run, lost)
@@ -167,13 +167,13 @@ class Watcher:
                 events.say(self._context, "watch.back", run.job, run.id, f"the checkpoint of {run.job} is there again")
 
     def _lose(self, run: Run, lost: TidemarkError) -> None:
-        said = f"{lost.message}. {lost.hint}"
-        if run.state is RunState.FAILED and run.exit is not None and run.exit.message == said:
+        message = f"{lost.message}. {lost.hint}"
+        if run.state is RunState.FAILED and run.exit is not None and run.exit.message == message:
             return
         now_ms = self._context.now_ms()
-        ended = Exit("failed", None, lost.code, said, now_ms)
+        ended = Exit("failed", None, lost.code, message, now_ms)
         runs.update(self._context, run.id, state=RunState.FAILED, exit=ended, ended_ms=now_ms)
-        events.say(self._context, "watch.lost", run.job, run.id, said)
+        events.say(self._context, "watch.lost", run.job, run.id, message)
 
     def _tell_stalled(self, watch: Watch, now_ms: int) -> None:
         if now_ms - watch.looked_ms >= self._pace.stalled_ms:
@@ -181,14 +181,14 @@ class Watcher:
             self._complain(watch, TimeoutError(f"{where} has not answered for {self._pace.stalled_ms // 1000} s"))
 
     def _complain(self, watch: Watch, error: Exception) -> None:
-        said = f"{error.message}. {error.hint}" if isinstance(error, TidemarkError) else f"{type(error).__name__}: {error}"
-        if watch.complaint != said:
-            watch.complaint = said
+        message = f"{error.message}. {error.hint}" if isinstance(error, TidemarkError) else f"{type(error).__name__}: {error}"
+        if watch.complaint != message:
+            watch.complaint = message
             log.error("watching %s", watch.run.job, exc_info=error)
-            events.say(self._context, "watch.failed", watch.run.job, watch.run.id, said)
+            events.say(self._context, "watch.failed", watch.run.job, watch.run.id, message)
 
 
-def look(queries: Sequence[QueryStarted], seen: dict[QueryName, int], sizes: bool) -> Found:
+def look(queries: Sequence[QueryStarted], seen: dict[QueryName, int], sizes: bool) -> Observation:
     """Looks at every query; one that cannot be read does not keep the others from being read."""
     batches: list[Batches] = []
     errors: list[Exception] = []
@@ -198,10 +198,10 @@ def look(queries: Sequence[QueryStarted], seen: dict[QueryName, int], sizes: boo
         except Exception as error:  # noqa: BLE001  the watcher tells it
             errors.append(error)
     measured = measure_each(started.checkpoint for started in queries) if sizes and not errors else None
-    return Found(tuple(batches), tuple(errors), measured)
+    return Observation(tuple(batches), tuple(errors), measured)
 
 
-def _answer(answer: Future[Found], look_now: Callable[[], Found]) -> None:
+def _answer(answer: Future[Observation], look_now: Callable[[], Observation]) -> None:
     try:
         answer.set_result(look_now())
     except Exception as error:  # noqa: BLE001  whoever asks for the answer gets it

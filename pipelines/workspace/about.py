@@ -1,4 +1,4 @@
-"""What the workspace and this process stand on, looked at when somebody asks."""
+"""Runtimes, storage and server of the workspace, read at each call."""
 
 from __future__ import annotations
 
@@ -17,40 +17,43 @@ from pipelines.catalog import migrations, versions
 from pipelines.catalog import rebuild as catalog_rebuild
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage
 from pipelines.domain.errors import Unavailable
-from pipelines.domain.requests import RunRequest
 from pipelines.domain.runs import LOG_FILE
 from pipelines.sandbox.java import java_home
 from pipelines.storage import probing
-from pipelines.workspace import spaces
+from pipelines.verbs.revision import DEFAULT_MASTER
+from pipelines.verbs.system import ShowAbout
+from pipelines.workspace import savepoints
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import answers
 
 ROOT = Path(__file__).resolve().parents[2]
 S3_SETTINGS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL")
 DRIVER_LOGS = f"jobs/JOB/runs/RUN/{LOG_FILE}"
 
 
-def about(context: Context) -> About:
-    """Everything as of now; the Java is asked once."""
-    return About(_runtimes(context), RunRequest("", "", "").master, _storage(context), _server(context))
+@answers(ShowAbout)
+def about(context: Context, question: ShowAbout) -> About:
+    """Runtimes, storage and server as of now; the version of Java is read once."""
+    return About(_runtimes(context), DEFAULT_MASTER, _storage(context), _server(context))
 
 
 def _runtimes(context: Context) -> tuple[Runtime, ...]:
     with context.catalog.reading() as reader:
-        used = Counter(one.python or sys.executable for one in versions.listed(reader))
-    others = [Runtime(python, "", "", "", "", False, count) for python, count in sorted(used.items()) if python != sys.executable]
+        used = Counter(version_of_run.python or sys.executable for version_of_run in versions.listed(reader))
+    other_runtimes = [Runtime(python, "", "", "", "", False, count) for python, count in sorted(used.items()) if python != sys.executable]
     java, version, packaged = _java()
     own = Runtime(sys.executable, platform.python_version(), _installed("pyspark"), java, version, packaged, used[sys.executable])
-    return (own, *others)
+    return (own, *other_runtimes)
 
 
 @cache
 def _java() -> tuple[str, str, bool]:
     """JAVA_HOME, version, whether it is the packaged one; nothing where there is no Java."""
     try:
-        found = java_home()
+        java = java_home()
     except Unavailable:
         return "", "", False
-    return str(found.path), found.version, found.packaged
+    return str(java.path), java.version, java.packaged
 
 
 def _installed(package: str) -> str:
@@ -63,7 +66,7 @@ def _installed(package: str) -> str:
 def _storage(context: Context) -> Storage:
     with context.catalog.reading() as reader:
         rows, catalog_format = catalog_rebuild.counts(reader), migrations.format_of(reader)
-    marker, space, layout = _document(context.layout.workspace_file), spaces.space(context, ""), context.layout
+    marker, space, layout = _document(context.layout.workspace_file), savepoints.space(context, ""), context.layout
     files = (layout.catalog_file, layout.catalog_file.with_name(f"{layout.catalog_file.name}.wal"))
     return Storage(
         workspace=str(layout.root),
@@ -86,9 +89,9 @@ def _disk(root: Path) -> Disk:
 
 
 def _server(context: Context) -> Server:
-    """A server refuses every address but the loopback one before it opens the workspace."""
-    said = _document(context.layout.server_file)
-    url = str(said.get("url", "")) if said.get("pid") == os.getpid() else ""
+    """The server of this process; it is always on the loopback address, the only one that a server accepts."""
+    document = _document(context.layout.server_file)
+    url = str(document.get("url", "")) if document.get("pid") == os.getpid() else ""
     return Server(url, True, __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS)
 
 

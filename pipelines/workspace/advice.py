@@ -31,19 +31,19 @@ class Outlook:
     restorable: tuple[int, ...]
 
 
-def of_job(job: JobName, queries: int, seen: Outlook, good: Sequence[Good], *, attached: bool = False) -> str:
+def of_job(job: JobName, queries: int, outlook: Outlook, good: Sequence[Good], *, attached: bool = False) -> str:
     """For a live checkpoint of a job with this many queries; an attached one cannot be resumed from here, only forked."""
     start = f"{RUN} fork {{}} --name NAME" if attached else f"{RUN} resume {job} --from {{}}"
-    if seen.newest_committed is None and not seen.findings:
+    if outlook.newest_committed is None and not outlook.findings:
         return "No batch has committed yet: there is no state to lose."
-    if not seen.findings:
-        return f"Nothing is damaged: batches {_span(seen.restorable)} can be restored."
-    if not seen.needed:
-        return f"No retained batch needs what is damaged: batches {_span(seen.restorable)} can be restored."
-    if not seen.restorable:
+    if not outlook.findings:
+        return f"Nothing is damaged: batches {_span(outlook.restorable)} can be restored."
+    if not outlook.needed:
+        return f"No retained batch needs what is damaged: batches {_span(outlook.restorable)} can be restored."
+    if not outlook.restorable:
         return f"No retained batch can be restored. {_others(good, start)}"
-    newest = seen.restorable[-1]
-    if newest == seen.newest_committed:
+    newest = outlook.restorable[-1]
+    if newest == outlook.newest_committed:
         return f"The newest batch, {newest}, can be restored: save it now with `{RUN} savepoint {job}`, before more is lost."
     if queries > 1:
         return f"Batch {newest} is this query's newest that can be restored. {_others(good, start)}"
@@ -64,25 +64,25 @@ def of_savepoint(savepoint: SavepointId, job: JobName, damaged: bool, good: Sequ
     return f"Do not start from it; put the damaged files back from a copy. {_others(good, f'{RUN} fork {{}} --name NAME')}{also}"
 
 
-def of_checkpoint(place: str, seen: Outlook) -> str:
+def of_checkpoint(place: str, outlook: Outlook) -> str:
     """For a checkpoint that no job of this workspace has."""
-    if not seen.findings:
-        return f"Nothing is damaged: batches {_span(seen.restorable)} can be restored. Watch it with `{RUN} attach`."
-    if not seen.restorable:
+    if not outlook.findings:
+        return f"Nothing is damaged: batches {_span(outlook.restorable)} can be restored. Watch it with `{RUN} attach`."
+    if not outlook.restorable:
         return "No retained batch can be restored: put the damaged files back from a copy."
-    if not seen.needed:
-        return f"No retained batch needs what is damaged: batches {_span(seen.restorable)} can be restored."
+    if not outlook.needed:
+        return f"No retained batch needs what is damaged: batches {_span(outlook.restorable)} can be restored."
     return (
-        f"Batch {seen.restorable[-1]} is the newest that can be restored: `{RUN} attach NAME {place}`, "
-        f"then `{RUN} savepoint NAME --batch {seen.restorable[-1]}` and fork that."
+        f"Batch {outlook.restorable[-1]} is the newest that can be restored: `{RUN} attach NAME {place}`, "
+        f"then `{RUN} savepoint NAME --batch {outlook.restorable[-1]}` and fork that."
     )
 
 
 def _others(good: Sequence[Good], command: str) -> str:
     if not good:
         return "The job has no other savepoint that is whole: put the damaged files back from a copy."
-    named = ", ".join(f"{one.id} (batch {one.batch})" for one in good[:NAMED])
-    return f"Whole savepoints of the job: {named}; the newest: `{command.format(good[0].id)}`."
+    names = ", ".join(f"{savepoint.id} (batch {savepoint.batch})" for savepoint in good[:NAMED])
+    return f"Whole savepoints of the job: {names}; the newest: `{command.format(good[0].id)}`."
 
 
 def _span(batches: tuple[int, ...]) -> str:

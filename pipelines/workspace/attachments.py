@@ -20,13 +20,14 @@ from pipelines.checkpoint import commits, metadata, sink_log
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId, job_name, query_name
 from pipelines.domain.jobs import Job, Run, Wanted
-from pipelines.domain.requests import AttachRequest
 from pipelines.domain.runs import QUERIES_FILE, SPEC_FILE, QueryStarted, RunState
 from pipelines.domain.versions import Version, version
 from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.storage.opening import open_storage
+from pipelines.verbs.attach import Attach, AttachPlan
 from pipelines.workspace import events, ingestion, runs, versions
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import Planned, plans
 
 UNKNOWN_SCRIPT = "unknown.py"
 """Name of a script that nobody gave us."""
@@ -34,47 +35,55 @@ ATTACHING = JobName(".attaching")
 """Held while a checkpoint is attached: of two that attach the same one, the second finds it attached."""
 
 
-def attach(context: Context, request: AttachRequest) -> Run:
-    """The job `request.name`, watched from now on.
-
-    Raises NotFound (`checkpoint.not_found`, `attach.no_sink_log`), AlreadyExists (`job.exists`, `attach.attached`), Conflict
+@plans(Attach)
+def plan(context: Context, change: Attach) -> Planned[Run, AttachPlan]:
+    """Raises NotFound (`checkpoint.not_found`, `attach.no_sink_log`), AlreadyExists (`job.exists`, `attach.attached`), Conflict
     (`attach.own`: a job of this workspace writes it), Invalid.
     """
-    name = job_name(request.name)
-    places = {query: _resolved(url) for query, url in _named(request).items()}
-    sink_path = _sink_path(request, places)
+    name, at_ms = job_name(change.name), context.now_ms()
+    checkpoints = {query: _resolved(url) for query, url in _named(change).items()}
+    sink_path = _sink_path(change, checkpoints)
+    _refuse_taken(context, name, checkpoints)
+    query_ids = {query: metadata.read(open_storage(url)).query_id for query, url in checkpoints.items()}
+    version = _version(change, at_ms)
+    versions.check(version)
+    started = [
+        QueryStarted(query, query_ids[query], "", url, change.sink, sink_path, "", change.spark_version, at_ms)
+        for query, url in checkpoints.items()
+    ]
+    return Planned(AttachPlan(name, version.id, checkpoints), lambda _: _attach(context, name, version, started))
+
+
+def _attach(context: Context, name: JobName, version: Version, started: list[QueryStarted]) -> Run:
     with context.holding(ATTACHING), context.holding(name):
-        runs.free(context, name)
-        for url in places.values():
-            _refuse_known(context, url)
-        query_ids = {query: metadata.read(open_storage(url)).query_id for query, url in places.items()}
-        frozen = versions.freeze(context, _version(request, context.now_ms()))
-        at_ms = context.now_ms()
-        started = [
-            QueryStarted(query, query_ids[query], "", places[query], request.sink, sink_path, "", request.spark_version, at_ms)
-            for query in places
-        ]
-        return _publish(context, name, frozen, started)
+        _refuse_taken(context, name, {query.query: query.checkpoint for query in started})
+        return _publish(context, name, versions.freeze(context, version), started)
 
 
-def refuse(context: Context, job: JobName, what: str) -> None:
-    """Raises Conflict (`job.attached`) where `job` runs elsewhere: it cannot be `what` (stopped, resumed) from here."""
-    known = context.files.job(job)
-    if known is not None and known.attached:
+def _refuse_taken(context: Context, name: JobName, checkpoints: Mapping[QueryName, str]) -> None:
+    runs.free(context, name)
+    for url in checkpoints.values():
+        _refuse_known(context, url)
+
+
+def refuse(context: Context, job: JobName, action: str) -> None:
+    """Raises Conflict (`job.attached`) where `job` runs elsewhere: it cannot be `action` (stopped, resumed) from here."""
+    known_job = context.files.job(job)
+    if known_job is not None and known_job.attached:
         hint = "Do that where it runs; or take a savepoint of it and fork that: the fork runs here."
-        raise Conflict("job.attached", f"Job {job} runs elsewhere and is only watched: it cannot be {what} from here", hint)
+        raise Conflict("job.attached", f"Job {job} runs elsewhere and is only watched: it cannot be {action} from here", hint)
 
 
-def _named(request: AttachRequest) -> Mapping[QueryName, str]:
+def _named(request: Attach) -> Mapping[QueryName, str]:
     """Query -> address as it was given."""
-    found = {query_name(query): url for query, url in request.checkpoints.items()}
-    if not found or not all(url.strip() for url in found.values()):
+    addresses = {query_name(query): url for query, url in request.checkpoints.items()}
+    if not addresses or not all(url.strip() for url in addresses.values()):
         raise Invalid("attach.no_checkpoint", "No checkpoint was named", "Give the checkpoint location of each query of the job.")
-    if len(found) < len(request.checkpoints):
-        raise Invalid("attach.names", "Two queries have one name", "Give each its own: letters, digits, '_', '-' and '.'.")
-    if len({_resolved(url) for url in found.values()}) < len(found):
-        raise Invalid("attach.twice", "Two queries have one checkpoint", "Give each query the checkpoint location that is its own.")
-    return found
+    if len(addresses) < len(request.checkpoints):
+        raise Invalid("attach.names", "Two queries have the same name", "Give each its own: letters, digits, '_', '-' and '.'.")
+    if len({_resolved(url) for url in addresses.values()}) < len(addresses):
+        raise Invalid("attach.twice", "Two queries have the same checkpoint", "Give each query the checkpoint location that is its own.")
+    return addresses
 
 
 def _resolved(url: str) -> str:
@@ -84,7 +93,7 @@ def _resolved(url: str) -> str:
     return os.path.realpath(os.path.expanduser(open_storage(text).url if text.startswith("file:") else text)) if local else text.rstrip("/")
 
 
-def _sink_path(request: AttachRequest, places: Mapping[QueryName, str]) -> str:
+def _sink_path(request: Attach, places: Mapping[QueryName, str]) -> str:
     """Where the file sink writes, empty for other sinks; checked, because a fork that misses its history would say nothing."""
     if request.sink.lower() not in FILE_SINKS:
         return _resolved(request.sink_path) if request.sink_path else ""
@@ -104,34 +113,41 @@ def _refuse_known(context: Context, url: str) -> None:
     if url == root or url.startswith(root + os.sep):
         raise Conflict("attach.own", f"{url} is in this workspace", "Its job is here already: take a savepoint of that job, and fork it.")
     with context.catalog.reading() as reader:
-        known = next((job for job, checkpoint in run_rows.checkpoints(reader) if _same(url, checkpoint)), None)
-        job = job_rows.find(reader, known) if known else None
+        name = next((job for job, checkpoint in run_rows.checkpoints(reader) if _same(url, checkpoint)), None)
+        job = job_rows.find(reader, name) if name else None
     if job is not None and job.attached:
         raise AlreadyExists("attach.attached", f"{url} is attached already, as job {job.name}", "Use that job, or forget it first.")
     if job is not None:
         raise Conflict("attach.own", f"{url} is a checkpoint of job {job.name} here", "Take a savepoint of that job, and fork it.")
 
 
-def _same(url: str, known: str) -> bool:
-    """Whether one lies in the other, or they are the same."""
-    a, b = (posixpath.normpath(one) if "://" not in one else one.rstrip("/") for one in (url, known))
+def _same(url: str, other: str) -> bool:
+    """Whether two addresses are equal, or one is below the other."""
+    a, b = (posixpath.normpath(address) if "://" not in address else address.rstrip("/") for address in (url, other))
     return a == b or a.startswith(b + "/") or b.startswith(a + "/")
 
 
-def _version(request: AttachRequest, now_ms: int) -> Version:
-    """What is known of the code. Without any it cannot be run, but a fork with code goes by its arguments and confs."""
+def _version(request: Attach, now_ms: int) -> Version:
+    """The version of an attached job. Without code it cannot be run, but a fork with code takes over its arguments and confs."""
     script = versions.script_name(request.script) if request.script else UNKNOWN_SCRIPT
     return version(
-        script, request.code, args=request.args, conf=request.conf, master=request.master, source=request.script, created_ms=now_ms
+        script,
+        request.code,
+        args=request.args,
+        conf=request.conf,
+        master=request.master,
+        python=versions.runtime(request.python),
+        source=request.script,
+        created_ms=now_ms,
     )
 
 
 def _publish(context: Context, name: JobName, frozen: Version, started: list[QueryStarted]) -> Run:
-    """The job's files, `wanted.json` last, then the catalog. Leaves nothing behind on an error."""
+    """Writes the job's files, `wanted.json` last, then the catalog. Leaves nothing behind on an error."""
     runs.claim(context, name)
     run, job = RunId(context.new_id("r")), Job(name, context.now_ms(), attached=True)
     spec = runs.make_spec(context, name, run, frozen, str(context.layout.checkpoints(name, run)), {}, "")
-    queries = "".join(json.dumps(one.as_json(), separators=(",", ":")) + "\n" for one in started)
+    queries = "".join(json.dumps(start.as_json(), separators=(",", ":")) + "\n" for start in started)
     try:
         context.files.write(context.layout.run(name, run) / SPEC_FILE, spec)
         context.files.write_bytes(context.layout.run(name, run) / QUERIES_FILE, queries.encode())
@@ -145,7 +161,7 @@ def _publish(context: Context, name: JobName, frozen: Version, started: list[Que
         job_rows.save(writer, [job])
         run_rows.save(writer, [watched])
     ingestion.follow(context, ingestion.of_run(context, name, run))
-    where = ", ".join(one.checkpoint for one in started)
+    where = ", ".join(start.checkpoint for start in started)
     events.say(context, "job.attached", name, run, f"{name} runs elsewhere and is watched from here: {where}")
     context.changed.set()
     return watched

@@ -6,13 +6,12 @@ import threading
 
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.trust import Trust
 from pipelines.workspace import events, savepoints, verifications
 from pipelines.workspace.context import Context
 
 
 class Sealer:
-    """Seals what is in `context.unsealed`, one at a time, and what was left unsealed before it started."""
+    """Seals the savepoints in `context.unsealed`, one at a time, and those left unsealed before it started."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -31,7 +30,7 @@ class Sealer:
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread after the savepoint that it is at."""
+        """Ends the thread after the present savepoint."""
         if self._thread is not None:
             self._context.unsealed.put(None)
             self._thread.join()
@@ -42,10 +41,10 @@ class Sealer:
             self._seal(savepoint)
 
     def _seal(self, savepoint: SavepointId) -> None:
-        """A savepoint that is gone by now needs no seal; any other failure is an event, and its next verify meets it again."""
+        """Seals one savepoint unless it was disposed of; any other failure becomes an event, and the next verify tries again."""
         try:
             if savepoints.get(self._context, savepoint).verified_ms is None:
-                verifications.verify(self._context, savepoint, Trust.INTACT)
+                verifications.seal(self._context, savepoint)
         except NotFound:
             return
         except TidemarkError as error:

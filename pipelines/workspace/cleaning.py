@@ -1,4 +1,4 @@
-"""What a crash left: begun experiments are completed, everything else that was not finished is removed."""
+"""Cleans up after a crash: completes begun experiments, removes everything else that was not finished."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def clean(context: Context) -> None:
     experiments.complete(context)  # 2
     for folder in _leftover_jobs(context):  # 3
         shutil.rmtree(folder)
-    wanted = _wanted(context)
-    for job in wanted:  # 4
+    wanted_by_job = _wanted(context)
+    for job in wanted_by_job:  # 4
         restore.clean(str(context.layout.job(job) / "checkpoints"), context.now_ms())
-        _unwanted_runs(context, job, wanted[job])
-    _operations(context, wanted)  # 5
+        _unwanted_runs(context, job, wanted_by_job[job])
+    _operations(context, wanted_by_job)  # 5
 
 
 def _savepoints(context: Context) -> None:
@@ -53,26 +53,26 @@ def _leftover_jobs(context: Context) -> list[Path]:
 
 
 def _wanted(context: Context) -> dict[JobName, Wanted]:
-    """What is wanted of each job. One whose `wanted.json` is damaged is left alone: nothing of it may be removed by mistake."""
+    """`wanted.json` of each job. A job whose file is damaged is left out, so that nothing of it is removed."""
     return dict(readable(lambda job: (job, context.files.wanted(job)), context.files.job_names(), []))
 
 
 def _unwanted_runs(context: Context, job: JobName, wanted: Wanted) -> None:
-    """Runs that were prepared and never wanted: no process ever saw them."""
+    """Removes runs that were prepared and never wanted: no process has started them."""
     for run in context.files.run_ids(job):
         folder = context.layout.run(job, run)
         if run != wanted.run and not (folder / PROCESS_FILE).exists() and not (folder / EXIT_FILE).exists():
             resumes.discard(context, job, run)
 
 
-def _operations(context: Context, wanted: Mapping[JobName, Wanted]) -> None:
-    """Operations and `wanted.json` agree again: one without the other is failed, or begun."""
+def _operations(context: Context, wanted_by_job: Mapping[JobName, Wanted]) -> None:
+    """Makes operations and `wanted.json` agree: fails running ones that no stop names, begins a stop's missing one."""
     with context.catalog.reading() as reader:
         running = {operation.id: operation for operation in operation_rows.running(reader)}
-    for job in wanted:
-        asked = wanted[job].stop
-        if asked is not None and running.pop(asked.operation, None) is None:
-            operations.save(context, Operation(asked.operation, "stop", job, OperationState.RUNNING, context.now_ms()))
+    for job in wanted_by_job:
+        stop = wanted_by_job[job].stop
+        if stop is not None and running.pop(stop.operation, None) is None:
+            operations.save(context, Operation(stop.operation, "stop", job, OperationState.RUNNING, context.now_ms()))
     for operation in running.values():
-        error = Unavailable("operation.interrupted", "The server ended before this was written down", "Ask again.")
+        error = Unavailable("operation.interrupted", "The server ended while the operation ran", "Begin it again.")
         operations.save(context, operations.failed(operation, error, context.now_ms()))

@@ -14,10 +14,11 @@ from pipelines.domain.errors import Conflict, NotFound, Unsupported
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import QuerySeen, Run
-from pipelines.domain.requests import CompareRequest
 from pipelines.storage.opening import open_storage
+from pipelines.verbs.experiments import Compare
 from pipelines.workspace import runs, savepoints
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import answers
 
 LAST_BATCHES = 50
 """How many batches are looked at for the last one that said its watermark."""
@@ -32,44 +33,45 @@ class Side:
     until_ms: int | None
 
 
-def compare(context: Context, request: CompareRequest) -> Comparison:
+@answers(Compare)
+def compare(context: Context, question: Compare) -> Comparison:
     """Raises NotFound (`compare.query`), Conflict (`compare.not_started`), Unsupported (`compare.sink`), and what `outputs` raises."""
-    a, b = runs.known(context, request.a), runs.known(context, request.b)
+    a, b = runs.known(context, question.a), runs.known(context, question.b)
     queries_a, queries_b = _queries(context, a), _queries(context, b)
-    query = _chosen(queries_a, queries_b, request, a, b)
+    query = _chosen(queries_a, queries_b, question, a, b)
     side_a, side_b = _side(context, a, queries_a[query]), _side(context, b, queries_b[query])
     if side_a.format != side_b.format:
         raise Unsupported("compare.formats", f"A writes {side_a.format}, B writes {side_b.format}", "Compare outputs of one format.")
     reached = [side.until_ms for side in (side_a, side_b) if side.until_ms is not None]
-    found = outputs.compare(
+    comparison = outputs.compare(
         side_a.files,
         side_b.files,
         format=side_a.format,
-        keys=request.keys,
-        examples=request.examples,
+        keys=question.keys,
+        examples=question.examples,
         until_ms=min(reached) if reached else None,
     )
-    return found.of(a, b, query)
+    return comparison.of(a, b, query)
 
 
 def _queries(context: Context, job: JobName) -> dict[str, QuerySeen]:
     """The queries of the newest run that had any."""
     with context.catalog.reading() as reader:
         for run in run_rows.of_job(reader, job):
-            seen = run_rows.queries(reader, run.id)
-            if seen:
-                return {one.query: one for one in seen}
+            queries = run_rows.queries(reader, run.id)
+            if queries:
+                return {query.query: query for query in queries}
     raise Conflict("compare.not_started", f"No query of job {job} has started yet", "Wait for its first batch, then compare.")
 
 
-def _chosen(in_a: dict[str, QuerySeen], in_b: dict[str, QuerySeen], request: CompareRequest, a: JobName, b: JobName) -> str:
+def _chosen(in_a: dict[str, QuerySeen], in_b: dict[str, QuerySeen], question: Compare, a: JobName, b: JobName) -> str:
     """The query asked for, else the first that both write to files; Unsupported (`compare.sink`) where it is none of files."""
     both = [name for name in in_a if name in in_b]
     files = [name for name in both if in_a[name].sink_path and in_b[name].sink_path]
-    chosen = request.query or next(iter(files or both), "")
+    chosen = question.query or next(iter(files or both), "")
     if chosen not in both:
-        wanted = f"query {request.query}" if request.query else "query of the same name"
-        raise NotFound("compare.query", f"{a} and {b} have no {wanted}", f"{a} has {', '.join(in_a)}; {b} has {', '.join(in_b)}.")
+        subject = f"query {question.query}" if question.query else "query of the same name"
+        raise NotFound("compare.query", f"{a} and {b} have no {subject}", f"{a} has {', '.join(in_a)}; {b} has {', '.join(in_b)}.")
     if chosen not in files:
         raise Unsupported(
             "compare.sink",
@@ -80,7 +82,7 @@ def _chosen(in_a: dict[str, QuerySeen], in_b: dict[str, QuerySeen], request: Com
 
 
 def _side(context: Context, job: JobName, query: QuerySeen) -> Side:
-    """The watermark is asked first: what the log gains afterwards is later than it."""
+    """Reads one side, its watermark first: rows that the log gains afterwards are later."""
     until_ms = _watermark_ms(context, job, query.query)
     storage = open_storage(query.sink_path)
     log = sink_log.whole(storage, sink_log.FOLDER)
@@ -94,14 +96,14 @@ def _watermark_ms(context: Context, job: JobName, query: str) -> int | None:
     origin = begun.from_savepoint if begun else None
     since_ms = begun.created_ms if begun and origin else 0
     with context.catalog.reading() as reader:
-        last = batch_rows.newest(reader, job, limit=LAST_BATCHES, query=query)
-    said = [row.watermark_ms for row in last if row.at_ms >= since_ms]
-    marked = next((mark for mark in said if mark is not None), None)
-    return marked if marked is not None or said or origin is None else _taken_at(context, origin, query)
+        batches = batch_rows.newest(reader, job, limit=LAST_BATCHES, query=query)
+    watermarks = [row.watermark_ms for row in batches if row.at_ms >= since_ms]
+    marked = next((watermark for watermark in watermarks if watermark is not None), None)
+    return marked if marked is not None or watermarks or origin is None else _taken_at(context, origin, query)
 
 
 def _begun_by(context: Context, job: JobName) -> Run | None:
-    """The run that began the job's present checkpoint, which bears its id: what older ones reached may have been taken back."""
+    """The run that began the job's present checkpoint; batches of older checkpoints may have been taken back."""
     newest = runs.newest(context, job)
     return runs.find(context, RunId(PurePath(newest.checkpoints).name)) if newest else None
 

@@ -1,4 +1,4 @@
-"""What the use cases of one opened workspace share: files, catalog, clock and chance."""
+"""State that the use cases of one opened workspace share: files, catalog, clock and randomness."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
+from pipelines.domain.operations import Operation
 from pipelines.storage.layout import Layout
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace.files import Files
-
-if TYPE_CHECKING:
-    from pipelines.workspace.operations import Ticket
+from pipelines.workspace.outcomes import Answer
+from pipelines.workspace.tickets import Ticket
 
 ID_BYTES = 6
 
@@ -46,6 +46,10 @@ class Context:
     """Versions, which never change, by whether they mean to start queries."""
     under_way: dict[OperationId, Ticket] = field(default_factory=dict)
     """Operations that work now, in this process."""
+    answers: dict[OperationId, Answer[Any]] = field(default_factory=dict)
+    """What came of the newest operations."""
+    unsaved: dict[OperationId, Operation] = field(default_factory=dict)
+    """Operations that have ended, and whose end the catalog could not take."""
     proving: threading.Lock = field(default_factory=threading.Lock)
     """Held by the one piece of work that runs in the sandbox; others wait for their turn."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
@@ -70,7 +74,7 @@ class Context:
 
     @contextmanager
     def holding(self, job: JobName) -> Iterator[None]:
-        """One change of a job at a time: two that both find it stopped must not both start it."""
+        """Holds the lock of a job, so that two changes that see it stopped do not both start it."""
         with self._lock(job):
             yield
 
@@ -78,16 +82,16 @@ class Context:
     def trying(self, job: JobName) -> Iterator[bool]:
         """Like `holding`, without waiting: False where somebody else is changing the job."""
         lock = self._lock(job)
-        mine = lock.acquire(blocking=False)
+        acquired = lock.acquire(blocking=False)
         try:
-            yield mine
+            yield acquired
         finally:
-            if mine:
+            if acquired:
                 lock.release()
 
     @contextmanager
     def claiming(self, what: str) -> Iterator[None]:
-        """The same for what is no job: the address of an export, the id of an import."""
+        """Holds a lock by another name: the address of an export, the id of an import."""
         with self._lock(f"/{what}"):
             yield
 

@@ -1,4 +1,4 @@
-"""Decisions on a variant: what is a variant, how one is dropped, and how its experiment keeps what was decided.
+"""Decisions on a variant: finds and drops it, takes a drop back, and records decisions in the experiment.
 
 A drop: (1) the variant is stopped where it runs, (2) the mark is written. An undrop: (1) the mark goes, (2) the variant is resumed.
 A crash in between leaves a variant that is stopped and not marked: `drop` marks it, `resume` goes on with it.
@@ -7,27 +7,31 @@ A crash in between leaves a variant that is stopped and not marked: `drop` marks
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pipelines.catalog import experiments as experiment_rows
-from pipelines.domain.decisions import Choice, Decision, DropPlan, UndropPlan
-from pipelines.domain.errors import GROUPS, Conflict, TidemarkError
+from pipelines.domain.decisions import Choice, Decision, Does, DropPlan, Step, UndropPlan
+from pipelines.domain.errors import Conflict
 from pipelines.domain.experiments import Experiment
-from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId
+from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId
 from pipelines.domain.jobs import Origin, Run
-from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import DropRequest, ResumeRequest, StopRequest, UndropRequest
+from pipelines.domain.operations import OperationState, sound
 from pipelines.domain.versions import Version
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.stop import Stop
 from pipelines.workspace import events, operations, resumes, runs, savepoints, stops, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.operations import Ticket
+from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.tickets import Ticket
 
 PAUSE_S = 0.1
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A fork that nothing was decided about yet: where it came from, its newest run and version, what its experiment decided of others."""
+    """A fork without a decision: its origin, its newest run and version, and the experiment's decisions on others."""
 
     job: JobName
     origin: Origin
@@ -40,77 +44,91 @@ class Variant:
         return self.origin.job
 
 
-def variant(context: Context, named: str) -> Variant:
+def variant(context: Context, job_text: str) -> Variant:
     """Raises NotFound (`job.not_found`) and Conflict (`decision.no_fork`, `decision.made`)."""
-    name = runs.known(context, named)
+    name = runs.known(context, job_text)
     job, run = context.files.job(name), runs.newest(context, name)
     if job is None or job.origin is None or run is None:
         message = f"Job {name} is no fork: there is no parent that could go on with it"
-        raise Conflict("decision.no_fork", message, "A job takes other code when it is resumed with it.")
+        raise Conflict("decision.no_fork", message, "To change the code of a job, resume it with that code.")
     experiment = context.files.experiment(job.origin.experiment) if job.origin.experiment else None
     decided = experiment.decisions if experiment else ()
-    made = next((one for one in decided if one.job == name), None)
-    if made is not None:
-        raise Conflict("decision.made", f"That was decided already: {name} was {made.choice}", "Fork again to try something else.")
+    _refuse_decided(decided, name)
     return Variant(name, job.origin, run, versions.get(context, run.version), decided)
 
 
-def drop(context: Context, job: str, request: DropRequest) -> Operation | DropPlan:
-    """The variant stops, where it runs; then that is recorded. Raises what `variant` raises."""
-    known = variant(context, job)
-    if request.dry_run:
-        return _plan(context, known, request)
-    return begin(context, "drop", known.job, known, lambda ticket: _drop(context, known, request, ticket))
+def _refuse_decided(decisions: Iterable[Decision], name: JobName) -> None:
+    earlier = next((decision for decision in decisions if decision.job == name), None)
+    if earlier is not None:
+        raise Conflict("decision.made", f"The variant {name} was already {earlier.choice}", "Fork again to try something else.")
 
 
-def begin(context: Context, kind: str, job: JobName, known: Variant, work: operations.Work) -> Operation:
-    """An operation on `job` about the variant."""
-    wanted = Operation(OperationId(context.new_id("o")), kind, job, OperationState.RUNNING, context.now_ms(), subject=known.job)
-    return operations.begin(context, wanted, work)
+@plans(Drop)
+def plan_drop(context: Context, change: Drop) -> Planned[str, DropPlan]:
+    """Plans to stop the variant if it runs, then to record the drop. Raises what `variant` raises."""
+    dropped = variant(context, change.job)
+    plan = _plan(context, dropped, change)
+    return Planned(plan, lambda ticket: _drop(context, dropped, change, plan, ticket))
 
 
-def _plan(context: Context, known: Variant, request: DropRequest) -> DropPlan:
-    live, kept = known.run.state.live, len(savepoints.newest_first(context, known.job))
-    how = "at once, without a savepoint" if request.at_once else "at its next batch boundary"
-    saved = ", with a savepoint" if request.savepoint and not request.at_once else ""
-    ends = (f"{known.job} ends {how}{saved}.",) if live else ()
-    marked = f"It is marked as dropped. Its output and its savepoints ({kept}) stay; `undrop` takes it back, `forget` removes the job."
-    return DropPlan(known.job, known.parent, known.origin.experiment, live, kept, (*ends, marked))
+def _plan(context: Context, dropped: Variant, change: Drop) -> DropPlan:
+    live, remaining = dropped.run.state.live, len(savepoints.newest_first(context, dropped.job))
+    how = "at once, without a savepoint" if change.at_once else "at its next batch boundary"
+    saved = ", with a savepoint" if change.savepoint and not change.at_once else ""
+    ends = (Step(Does.STOP, f"{dropped.job} ends {how}{saved}."),) if live else ()
+    marked = f"It is marked as dropped. Its output and its savepoints ({remaining}) stay; `undrop` takes it back, `forget` removes the job."
+    return DropPlan(dropped.job, dropped.parent, dropped.origin.experiment, live, remaining, (*ends, Step(Does.RECORD, marked)))
 
 
-def _drop(context: Context, known: Variant, request: DropRequest, ticket: Ticket) -> str:
-    ticket.step(f"stopping {known.job}")
-    run = runs.newest(context, known.job)
-    ended = run.id if run is not None and run.state.live else None
-    taken = stopped(context, known.job, StopRequest(request.savepoint, request.at_once, f"{known.job} was dropped"), ticket)
-    decision = Decision(known.job, Choice.DROPPED, context.now_ms(), known.parent, None, ended, taken)
-    record(context, known, decision, f"{known.job} was dropped; its savepoints stay")
-    return taken or ""
+def _drop(context: Context, dropped: Variant, change: Drop, plan: DropPlan, ticket: Ticket) -> str:
+    ended: RunId | None = None
+    savepoint: SavepointId | None = None
+    for step in plan.steps:
+        if step.does is Does.STOP:
+            ticket.step(f"stopping {dropped.job}")
+            run = runs.newest(context, dropped.job)
+            ended = run.id if run is not None and run.state.live else None
+            stop = Stop(dropped.job, change.savepoint, change.at_once, f"{dropped.job} was dropped")
+            savepoint = stopped(context, stop, ticket)
+        else:
+            _refuse_live(context, dropped.job)
+            decision = Decision(dropped.job, Choice.DROPPED, context.now_ms(), dropped.parent, None, ended, savepoint)
+            record(context, dropped, decision, f"{dropped.job} was dropped; its savepoints stay")
+    return savepoint or ""
 
 
-def stopped(context: Context, job: JobName, request: StopRequest, ticket: Ticket) -> SavepointId | None:
-    """Waits until `job` does not run; the savepoint of its stop. Raises the error of a stop that failed."""
-    newest = runs.newest(context, job)
+def _refuse_live(context: Context, job: JobName) -> None:
+    """A variant that was resumed since the drop was planned is not marked while it runs."""
+    run = runs.newest(context, job)
+    if run is not None and run.state.live:
+        raise Conflict("decision.overtaken", f"{job} was begun again meanwhile", "Look at it, then drop it again.")
+
+
+def stopped(context: Context, stop: Stop, ticket: Ticket) -> SavepointId | None:
+    """Stops the job and waits; answers with the savepoint of the stop. Raises the error of a stop that failed."""
+    newest = runs.newest(context, runs.known(context, stop.job))
     if newest is None or not newest.state.live:
         return None
-    asked = stops.stop(context, job, request)
-    while (seen := operations.get(context, asked.id)).state is OperationState.RUNNING:
+    operation = stops.plan(context, stop).do()
+    while (current := operations.get(context, operation.id)).state is OperationState.RUNNING:
         ticket.check()
         time.sleep(PAUSE_S)
-    if seen.state is not OperationState.DONE:
-        raise GROUPS.get(seen.error_group, TidemarkError)(seen.error_code, seen.error_message, seen.error_hint)
-    return SavepointId(seen.result) if seen.result else None
+    return SavepointId(sound(current).result) if current.result or current.state is not OperationState.DONE else None
 
 
-def record(context: Context, known: Variant, decision: Decision, message: str) -> None:
-    """The experiment's file, then the catalog, then the event. A fork outside of any experiment has the event alone."""
-    named = known.origin.experiment
-    if named:
-        with context.claiming(f"experiment {named}"):
-            experiment = context.files.experiment(named)
+def record(context: Context, decided: Variant, decision: Decision, message: str) -> None:
+    """Writes the decision: the experiment's file, the catalog, then the event. A fork outside of any experiment has the event alone.
+
+    Raises Conflict (`decision.made`) where somebody else decided meanwhile.
+    """
+    experiment_id = decided.origin.experiment
+    if experiment_id:
+        with context.claiming(f"experiment {experiment_id}"):
+            experiment = context.files.experiment(experiment_id)
             if experiment is not None:
+                _refuse_decided(experiment.decisions, decision.job)
                 _keep(context, replace(experiment, decisions=(*experiment.decisions, decision)))
-    events.say(context, f"job.{decision.choice}", decision.parent, known.job, message)
+    events.say(context, f"job.{decision.choice}", decision.parent, decided.job, message)
 
 
 def _keep(context: Context, experiment: Experiment) -> None:
@@ -119,33 +137,45 @@ def _keep(context: Context, experiment: Experiment) -> None:
         experiment_rows.save(writer, [experiment])
 
 
-def undrop(context: Context, job: str, request: UndropRequest) -> UndropPlan:
-    """The mark of the drop goes, and the variant is resumed where the drop ended it. What a resume raises leaves it stopped, without mark.
+@plans(Undrop)
+def plan_undrop(context: Context, change: Undrop) -> Planned[UndropPlan, UndropPlan]:
+    """Plans to remove the mark of the drop and to resume the variant if the drop ended its run. Where the resume fails it stays stopped.
 
     Raises NotFound (`job.not_found`: it was forgotten), Conflict (`decision.not_dropped`).
     """
-    name = runs.known(context, job)
-    known = context.files.job(name)
-    named = known.origin.experiment if known is not None and known.origin is not None else None
-    if named is None:
+    name = runs.known(context, change.job)
+    experiment, mark = _dropped(context, name)
+    plan = _undrop_plan(context, mark, experiment.id)
+    return Planned(plan, lambda ticket: _undrop(context, plan, mark, ticket))
+
+
+def _undrop(context: Context, plan: UndropPlan, mark: Decision, ticket: Ticket) -> UndropPlan:
+    run: RunId | None = None
+    for step in plan.steps:
+        if step.does is Does.UNMARK:
+            _unmark(context, plan)
+            goes = ": it goes on where it was stopped" if plan.resumes else ""
+            events.say(context, "job.undropped", mark.parent, plan.job, f"{plan.job} was undropped{goes}")
+        elif step.does is Does.RESUME:
+            run = resumes.plan(context, Resume(plan.job)).do(ticket).id
+    return replace(plan, run=run)
+
+
+def _unmark(context: Context, plan: UndropPlan) -> None:
+    with context.claiming(f"experiment {plan.experiment}"):
+        experiment, mark = _dropped(context, plan.job)
+        _keep(context, replace(experiment, decisions=tuple(decision for decision in experiment.decisions if decision != mark)))
+
+
+def _dropped(context: Context, name: JobName) -> tuple[Experiment, Decision]:
+    """The experiment that has the job marked as dropped, and the mark."""
+    job = context.files.job(name)
+    experiment_id = job.origin.experiment if job is not None and job.origin is not None else None
+    experiment = context.files.experiment(experiment_id) if experiment_id is not None else None
+    marks = [mark for mark in experiment.decisions if mark.job == name and mark.choice is Choice.DROPPED] if experiment else []
+    if experiment is None or not marks:
         raise _not_dropped(name)
-    with context.claiming(f"experiment {named}"):
-        experiment = context.files.experiment(named)
-        mark = _mark(experiment, name) if experiment is not None else None
-        if experiment is None or mark is None:
-            raise _not_dropped(name)
-        plan = _undrop_plan(context, mark, experiment.id)
-        if request.dry_run:
-            return plan
-        _keep(context, replace(experiment, decisions=tuple(one for one in experiment.decisions if one != mark)))  # 1
-    events.say(
-        context, "job.undropped", mark.parent, name, f"{name} was undropped{': it goes on where it was stopped' if plan.resumes else ''}"
-    )
-    return replace(plan, run=_resumed(context, name)) if plan.resumes else plan  # 2
-
-
-def _mark(experiment: Experiment, job: JobName) -> Decision | None:
-    return next((one for one in experiment.decisions if one.job == job and one.choice is Choice.DROPPED), None)
+    return experiment, marks[0]
 
 
 def _not_dropped(job: JobName) -> Conflict:
@@ -157,11 +187,6 @@ def _undrop_plan(context: Context, mark: Decision, experiment: ExperimentId) -> 
     resumes_it = newest is not None and newest.id == mark.run and not newest.state.live
     goes = f"{mark.job} is resumed where the drop stopped it, with its own checkpoint, query ids and output."
     stays = f"{mark.job} did not run when it was dropped, or was resumed since: it stays as it is."
-    marked = "It is marked as dropped no more."
-    return UndropPlan(mark.job, experiment, resumes_it, (marked, goes if resumes_it else stays))
-
-
-def _resumed(context: Context, job: JobName) -> RunId:
-    begun = resumes.resume(context, job, ResumeRequest())
-    assert isinstance(begun, Run)
-    return begun.id
+    marked = Step(Does.UNMARK, "It is marked as dropped no more.")
+    then = Step(Does.RESUME, goes) if resumes_it else Step(Does.LEAVE, stays)
+    return UndropPlan(mark.job, experiment, resumes_it, (marked, then))

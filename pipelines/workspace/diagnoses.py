@@ -1,4 +1,4 @@
-"""Diagnoses: the doctor on whatever is named: a job, a savepoint, or a checkpoint anywhere."""
+"""Diagnoses: the doctor on a job, a savepoint, or any checkpoint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pipelines.checkpoint.doctor import parts as doctor_parts
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName, QueryName, SavepointId, query_name
-from pipelines.domain.operations import DAMAGED, SOUND
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.domain.trust import Damage, Trust
 from pipelines.savepoint import checksums, completeness, layout, manifests, verify
@@ -20,21 +19,22 @@ from pipelines.savepoint.source import QueryLocation
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.storage.watching import Watch
-from pipelines.workspace import advice, operations, runs, savepoints, sources
+from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
+from pipelines.workspace import advice, runs, savepoints, sources
 from pipelines.workspace.advice import Good, Outlook
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import Planned, plans
 
 
-def diagnose(context: Context, subject: str) -> Sequence[Diagnosis]:
-    """One diagnosis a query, made as an operation. NotFound (`diagnose.nothing`) where `subject` is neither a job, a savepoint nor a
-    checkpoint's place; Conflict (`operation.cancelled`) where somebody ended it."""
-    job, about, look = _subject(context, subject)
-    wanted = operations.cancellable(context, "diagnose", job, about)
-    return operations.answered(context, wanted, look, lambda found: SOUND if all(one.sound for one in found) else DAMAGED)
+@plans(Diagnose)
+def plan(context: Context, change: Diagnose) -> Planned[Sequence[Diagnosis], DiagnosePlan]:
+    """One diagnosis a query. NotFound (`diagnose.nothing`) where the subject is neither a job, a savepoint nor a checkpoint's place."""
+    job, about, look = _subject(context, change.subject)
+    return Planned(DiagnosePlan(job, about), look)
 
 
 def _subject(context: Context, subject: str) -> tuple[JobName, str, Callable[[Watch], list[Diagnosis]]]:
-    """The job that it is about, what is looked at (nothing for the job itself), and the looking."""
+    """The job of the subject, the savepoint or checkpoint examined (empty for the job itself), and the function that examines it."""
     try:
         job = runs.known(context, subject)
     except NotFound as error:
@@ -52,14 +52,14 @@ def _subject(context: Context, subject: str) -> tuple[JobName, str, Callable[[Wa
 def _job(context: Context, job: JobName, watch: Watch) -> list[Diagnosis]:
     source = sources.of_job(context, job)
     good = list(_good(context, job, ""))
-    known = context.files.job(job)
-    attached = known is not None and known.attached
-    found: list[Diagnosis] = []
+    known_job = context.files.job(job)
+    attached = known_job is not None and known_job.attached
+    diagnoses: list[Diagnosis] = []
     for place in source.queries:
-        seen = _live(place, watch)
-        said = advice.of_job(job, len(source.queries), _outlook(seen), good, attached=attached)
-        found.append(_diagnosis(job, place.query, place.checkpoint, seen, seen.findings, said))
-    return found
+        examined = _live(place, watch)
+        advised = advice.of_job(job, len(source.queries), _outlook(examined), good, attached=attached)
+        diagnoses.append(_diagnosis(job, place.query, place.checkpoint, examined, examined.findings, advised))
+    return diagnoses
 
 
 def _live(place: QueryLocation, watch: Watch) -> Examined:
@@ -75,22 +75,22 @@ def _sink_log(place: QueryLocation) -> Storage | None:
 def _opened(place: str) -> Storage:
     try:
         storage = open_storage(place)
-        known = any(_is_a_checkpoints(entry.path) for entry in storage.list())
+        is_checkpoint = any(_is_a_checkpoints(entry.path) for entry in storage.list())
     except (Invalid, Unsupported) as error:
         raise _nothing(place, f" ({error.message})") from error
-    if not place or not known:
+    if not place or not is_checkpoint:
         raise _nothing(place, "")
     return storage
 
 
 def _checkpoint(place: str, storage: Storage, watch: Watch) -> list[Diagnosis]:
-    seen = doctor.examine(Subject(storage), watch)
+    examined = doctor.examine(Subject(storage), watch)
     name = query_name(place.rstrip("/").rpartition("/")[2])
-    return [_diagnosis(place, name, storage.url, seen, seen.findings, advice.of_checkpoint(storage.url, _outlook(seen)))]
+    return [_diagnosis(place, name, storage.url, examined, examined.findings, advice.of_checkpoint(storage.url, _outlook(examined)))]
 
 
 def _is_a_checkpoints(path: str) -> bool:
-    """Whether a file is where only checkpoints have one: a damaged checkpoint may lack any of them."""
+    """Whether a path is one that only checkpoints have; a damaged checkpoint may lack any of them."""
     folder, _, name = path.rpartition("/")
     return path == metadata.FILE or (folder in (offsets.FOLDER, commits.FOLDER) and logs.is_number(name))
 
@@ -104,21 +104,21 @@ def _nothing(subject: str, why: str) -> NotFound:
 
 
 def _savepoint(context: Context, savepoint: Savepoint, watch: Watch) -> list[Diagnosis]:
-    """Its files by the manifest and the seal, and the checkpoints within as Spark would read them."""
+    """Examines a savepoint: its files by manifest and seal, its checkpoints as Spark would read them."""
     good, live = list(_good(context, savepoint.job, savepoint.id)), _restorable_live(context, savepoint.job, watch)
     try:
         manifest = manifests.load(context.library, savepoint.id)
     except (Corrupt, Unsupported) as error:
         broken = Finding(Damage(layout.MANIFEST, "unreadable", error.message), (savepoint.batch,), "manifest")
-        said = advice.of_savepoint(savepoint.id, savepoint.job, True, good, live)
+        advised = advice.of_savepoint(savepoint.id, savepoint.job, True, good, live)
         nothing = Examined(0, 0, (), None, ())
-        return [_diagnosis(savepoint.id, image.query, savepoint.path, nothing, (broken,), said) for image in savepoint.queries]
+        return [_diagnosis(savepoint.id, image.query, savepoint.path, nothing, (broken,), advised) for image in savepoint.queries]
     damages = _by_files(context, manifest, watch)
     return [_image(context, manifest, image, damages, good, live, watch) for image in manifest.queries]
 
 
 def _by_files(context: Context, manifest: Manifest, watch: Watch) -> list[Damage]:
-    """What is missing, and, where the savepoint is sealed, what is not what it was."""
+    """Damages by the manifest and, where the savepoint is sealed, by checksum."""
     try:
         sealed = checksums.read(context.library, manifest.id) is not None
     except Corrupt as error:
@@ -139,22 +139,22 @@ def _image(
 ) -> Diagnosis:
     home, sink = (f"{context.library.url}/{manifest.id}/{folder(image.query)}" for folder in (layout.checkpoint, layout.sink_log))
     has_log = bool(layout.below([file.path for file in manifest.files], layout.sink_log(image.query)))
-    seen = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, (image.batch,)), watch)
-    findings = _merged(manifest, image, damages, seen)
+    examined = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, (image.batch,)), watch)
+    findings = _merged(manifest, image, damages, examined)
     if any(finding.batches for finding in findings):
-        seen = Examined(seen.files, seen.bytes, seen.findings, seen.newest_committed, ())
-    said = advice.of_savepoint(manifest.id, manifest.job, bool(findings), good, live)
-    return _diagnosis(manifest.id, image.query, home, seen, findings, said)
+        examined = Examined(examined.files, examined.bytes, examined.findings, examined.newest_committed, ())
+    advised = advice.of_savepoint(manifest.id, manifest.job, bool(findings), good, live)
+    return _diagnosis(manifest.id, image.query, home, examined, findings, advised)
 
 
-def _merged(manifest: Manifest, image: QueryImage, damages: Iterable[Damage], seen: Examined) -> tuple[Finding, ...]:
-    """Both looks at the same files: what the checkpoint's form tells goes before what only the manifest or the seal does."""
-    found = {_below(image.query, finding.damage.path): finding for finding in seen.findings}
+def _merged(manifest: Manifest, image: QueryImage, damages: Iterable[Damage], examined: Examined) -> tuple[Finding, ...]:
+    """Merges both examinations by file: a finding of the checkpoint goes before one of the manifest or the seal."""
+    findings = {_below(image.query, finding.damage.path): finding for finding in examined.findings}
     for damage in damages:
-        if damage.path not in found and _concerns(manifest, image, damage.path):
+        if damage.path not in findings and _concerns(manifest, image, damage.path):
             inner = damage.path.removeprefix(layout.checkpoint(image.query) + "/")
-            found[damage.path] = Finding(damage, (image.batch,), _part(image.query, inner))
-    return tuple(found[path] for path in sorted(found))
+            findings[damage.path] = Finding(damage, (image.batch,), _part(image.query, inner))
+    return tuple(findings[path] for path in sorted(findings))
 
 
 def _part(query: QueryName, path: str) -> str:
@@ -174,7 +174,7 @@ def _below(query: QueryName, path: str) -> str:
 
 
 def _concerns(manifest: Manifest, image: QueryImage, path: str) -> bool:
-    """What is of no query (the code, the manifest) is said once, with the first."""
+    """Whether a file is the query's; a file of no query (the code, the manifest) is the first query's."""
     if path.startswith("queries/"):
         return path.startswith(f"queries/{image.query}/")
     return image.query == manifest.queries[0].query
@@ -182,9 +182,9 @@ def _concerns(manifest: Manifest, image: QueryImage, path: str) -> bool:
 
 def _good(context: Context, job: str, other_than: SavepointId | str) -> Iterator[Good]:
     """Savepoints of the job whose files are all there and of which no verification found any damaged, newest first."""
-    for one in savepoints.newest_first(context, job):
-        if one.id != other_than and not one.damaged_files and _complete(context, one.id):
-            yield Good(one.id, one.batch)
+    for savepoint in savepoints.newest_first(context, job):
+        if savepoint.id != other_than and not savepoint.damaged_files and _complete(context, savepoint.id):
+            yield Good(savepoint.id, savepoint.batch)
 
 
 def _complete(context: Context, savepoint: SavepointId) -> bool:
@@ -196,7 +196,7 @@ def _complete(context: Context, savepoint: SavepointId) -> bool:
 
 
 def _restorable_live(context: Context, job: JobName, watch: Watch) -> Sequence[int]:
-    """What the job's own checkpoint can restore, of a job with one query; nothing where the job or its checkpoint is gone."""
+    """Batches that the job's own checkpoint can restore, of a job with one query; none where the job or its checkpoint is gone."""
     try:
         source = sources.of_job(context, runs.known(context, job))
         return _live(source.queries[0], watch).restorable if len(source.queries) == 1 else ()
@@ -204,9 +204,15 @@ def _restorable_live(context: Context, job: JobName, watch: Watch) -> Sequence[i
         return ()
 
 
-def _outlook(seen: Examined) -> Outlook:
-    return Outlook(len(seen.findings), any(one.batches for one in seen.findings), seen.newest_committed, seen.restorable)
+def _outlook(examined: Examined) -> Outlook:
+    return Outlook(
+        len(examined.findings), any(finding.batches for finding in examined.findings), examined.newest_committed, examined.restorable
+    )
 
 
-def _diagnosis(subject: str, query: QueryName, checkpoint: str, seen: Examined, findings: tuple[Finding, ...], said: str) -> Diagnosis:
-    return Diagnosis(subject, query, checkpoint, seen.files, seen.bytes, findings, seen.newest_committed, seen.restorable, said)
+def _diagnosis(
+    subject: str, query: QueryName, checkpoint: str, examined: Examined, findings: tuple[Finding, ...], advised: str
+) -> Diagnosis:
+    return Diagnosis(
+        subject, query, checkpoint, examined.files, examined.bytes, findings, examined.newest_committed, examined.restorable, advised
+    )

@@ -19,8 +19,10 @@ from pipelines.savepoint.source import JobSource
 from pipelines.storage import paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
+from pipelines.verbs.experiments import Diff
 from pipelines.workspace import progress, runs, savepoints, sources, versions
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import answers
 
 RUN, VERSION = "r-", "v-"
 """How the ids of runs and versions begin."""
@@ -29,30 +31,31 @@ WENT_ON = "The checkpoint of this run has gone on with a later one: name a savep
 NEVER_RAN = "It has never run: it has no checkpoint."
 
 
-def differences(context: Context, a: str, b: str) -> Differences:
+@answers(Diff)
+def differences(context: Context, question: Diff) -> Differences:
     """Raises NotFound (`point.not_found`), and what reading a savepoint raises (Corrupt, Unsupported, Unavailable).
 
     Of a job whose live checkpoint cannot be read its code is compared, and the point's note says what is wrong.
     """
-    return decided(point(context, a), point(context, b))
+    return decided(point(context, question.a), point(context, question.b))
 
 
-def point(context: Context, named: str) -> Point:
+def point(context: Context, name: str) -> Point:
     """A job's present checkpoint, a run, a version, or a savepoint (by id, a unique beginning of it, or its path)."""
-    if _is_job(context, named):
-        return _job(context, JobName(named))
-    run = runs.find(context, RunId(named)) if named.startswith(RUN) else None
+    if _is_job(context, name):
+        return _job(context, JobName(name))
+    run = runs.find(context, RunId(name)) if name.startswith(RUN) else None
     if run is not None:
         return _run(context, run)
-    if named.startswith(VERSION):
-        version = versions.get(context, named)
-        return Point(named, PointKind.VERSION, JobName(""), None, version, "", version.created_ms, None, note=NO_CHECKPOINT)
-    return _savepoint(context, named)
+    if name.startswith(VERSION):
+        version = versions.get(context, name)
+        return Point(name, PointKind.VERSION, JobName(""), None, version, "", version.created_ms, None, note=NO_CHECKPOINT)
+    return _savepoint(context, name)
 
 
-def _is_job(context: Context, named: str) -> bool:
+def _is_job(context: Context, name: str) -> bool:
     try:
-        return bool(runs.known(context, named))
+        return bool(runs.known(context, name))
     except NotFound:
         return False
 
@@ -83,29 +86,29 @@ def _present(
     context: Context, source: JobSource, gathered: Iterable[contents.QueryContents], conf: Mapping[str, str]
 ) -> tuple[QueryPoint, ...]:
     """The queries of a live checkpoint at their newest committed batches."""
-    found = tuple(gathered)
-    said = progress.of_batches(context, source.job, source.run, [one.image for one in found])
+    queries = tuple(gathered)
+    events = progress.of_batches(context, source.job, source.run, [query.image for query in queries])
     where = {place.query: open_storage(place.checkpoint) for place in source.queries}
     return tuple(
         QueryPoint(
-            one.image,
+            query.image,
             _operators(
-                one.image,
-                where[one.image.query],
+                query.image,
+                where[query.image.query],
                 "",
-                [file for part in one.parts for file in part.files],
-                proofs.told_rows(one.image, said.get(one.image.query), conf),
+                [file for part in query.parts for file in part.files],
+                proofs.told_rows(query.image, events.get(query.image.query), conf),
             ),
         )
-        for one in found
+        for query in queries
     )
 
 
-def _savepoint(context: Context, named: str) -> Point:
+def _savepoint(context: Context, name: str) -> Point:
     try:
-        savepoint = savepoints.get(context, named)
+        savepoint = savepoints.get(context, name)
     except NotFound as error:
-        message = f"There is no savepoint, job, run or version {named!r}"
+        message = f"There is no savepoint, job, run or version {name!r}"
         raise NotFound("point.not_found", message, "`versions` lists jobs and savepoints; `show JOB` a job's runs.") from error
     manifest = savepoints.manifest(context, savepoint.id)
     rows = _rows(context, manifest)
@@ -140,12 +143,12 @@ def _rows(context: Context, manifest: Manifest) -> dict[QueryName, Mapping[int, 
     verified = manifests.last_verification(context.library, manifest.id)
     if verified and verified.proof:
         counted: dict[QueryName, dict[int, int]] = {}
-        for one in verified.proof.states:
-            counted.setdefault(one.query, {})[one.operator] = one.rows
+        for count in verified.proof.states:
+            counted.setdefault(count.query, {})[count.operator] = count.rows
         return dict(counted)
-    said = progress_file.read(context.library, manifest.id) or progress.find(context, manifest)
+    events = progress_file.read(context.library, manifest.id) or progress.find(context, manifest)
     conf = manifest.version.conf
-    return {image.query: proofs.told_rows(image, said.get(image.query), conf) for image in manifest.queries}
+    return {image.query: proofs.told_rows(image, events.get(image.query), conf) for image in manifest.queries}
 
 
 def _operators(
@@ -156,14 +159,14 @@ def _operators(
     sizes = {file.path.removeprefix(prefix): file.bytes for file in files if file.path.startswith(prefix)}
     return tuple(
         StateOperator(
-            one.id,
-            one.name,
-            one.partitions,
-            _stores(one, storage, folder, sizes),
-            rows.get(one.id),
-            sum(size for path, size in sizes.items() if path.startswith(f"state/{one.id}/")),
+            operator.id,
+            operator.name,
+            operator.partitions,
+            _stores(operator, storage, folder, sizes),
+            rows.get(operator.id),
+            sum(size for path, size in sizes.items() if path.startswith(f"state/{operator.id}/")),
         )
-        for one in image.operators
+        for operator in image.operators
     )
 
 
@@ -175,5 +178,5 @@ def _store(operator: int, name: str, storage: Storage, folder: str, sizes: Mappi
     path = state_schema.path(sizes, operator, name)
     if path is None:
         return (StateStore(name, None, None),)
-    found = state_schema.parse(path, storage.read(paths.join(folder, path) if folder else path))
-    return tuple(StateStore(f"{name}/{one.family}" if one.family else name, one.key, one.value) for one in found)
+    schemas = state_schema.parse(path, storage.read(paths.join(folder, path) if folder else path))
+    return tuple(StateStore(f"{name}/{schema.family}" if schema.family else name, schema.key, schema.value) for schema in schemas)

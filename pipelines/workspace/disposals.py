@@ -7,51 +7,61 @@ from collections.abc import Iterator, Sequence
 from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space
+from pipelines.verbs.dispose import Dispose
 from pipelines.workspace import savepoints
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import Planned, plans
 
 
-def dispose_many(context: Context, named: Sequence[str], *, dry_run: bool) -> Disposal:
-    """One outcome a savepoint, in the order named; with `dry_run` nothing is deleted. Invalid (`dispose.nothing`) for none.
+@plans(Dispose)
+def plan(context: Context, change: Dispose) -> Planned[Disposal, Disposal]:
+    """One outcome a savepoint, in the order named; Invalid (`dispose.nothing`) for none.
 
     What the set frees is counted by inode before; afterwards it is what each gave back as it went, which is the same.
     """
-    if not named:
+    if not change.savepoints:
         raise Invalid("dispose.nothing", "No savepoint was named", "Name one or more.")
-    outcomes = tuple(_outcomes(context, named, dry_run))
-    plans = [one.plan for one in outcomes if one.plan is not None]
-    if dry_run:
-        return disposal(outcomes, space.frees_together(context.library, [plan.savepoint for plan in plans]))
-    return disposal(outcomes, sum(plan.frees_bytes for plan in plans))
+    outcomes = tuple(_outcomes(context, change.savepoints))
+    plans = [outcome.plan for outcome in outcomes if outcome.plan is not None]
+    frees = space.frees_together(context.library, [plan.savepoint for plan in plans])
+    planned = disposal(outcomes, frees)
+    return Planned(planned, lambda _: _dispose(context, planned))
 
 
-def _outcomes(context: Context, named: Sequence[str], dry_run: bool) -> Iterator[DisposeOutcome]:
-    """Names are looked up first: once the first is gone, the beginning of an id may be that of another."""
-    found = [_found(context, name) for name in named]
-    known: set[SavepointId] = set()
-    for one in found:
-        if isinstance(one, DisposeOutcome):
-            yield one
-        elif one.id not in known:
-            known.add(one.id)
-            yield _outcome(context, one.id, dry_run)
+def _outcomes(context: Context, names: Sequence[str]) -> Iterator[DisposeOutcome]:
+    """Plans each disposal. All names are resolved first: once a savepoint is gone, the beginning of its id may match another."""
+    planned: set[SavepointId] = set()
+    for name in names:
+        try:
+            savepoint = savepoints.get(context, name)
+        except TidemarkError as error:
+            yield DisposeOutcome(name, None, refusal(error))
+            continue
+        if savepoint.id not in planned:
+            planned.add(savepoint.id)
+            yield _planned(context, savepoint.id)
 
 
-def _found(context: Context, name: str) -> Savepoint | DisposeOutcome:
+def _planned(context: Context, savepoint: SavepointId) -> DisposeOutcome:
     try:
-        return savepoints.get(context, name)
-    except TidemarkError as error:
-        return DisposeOutcome(name, None, refusal(error))
-
-
-def _outcome(context: Context, savepoint: SavepointId, dry_run: bool) -> DisposeOutcome:
-    try:
-        plan = savepoints.dispose(context, savepoint, dry_run=dry_run)
-        if dry_run and plan.blockers:
+        plan = disposing.plan(context.library, savepoint, context.now_ms())
+        if plan.blockers:
             raise disposing.in_use(savepoint, plan.blockers)
     except TidemarkError as error:
         return DisposeOutcome(savepoint, None, refusal(error))
     return DisposeOutcome(savepoint, plan)
+
+
+def _dispose(context: Context, planned: Disposal) -> Disposal:
+    """Deletes each savepoint that is not refused, in the order of the plan."""
+    outcomes = tuple(outcome if outcome.plan is None else _disposed(context, outcome.plan.savepoint) for outcome in planned.outcomes)
+    return disposal(outcomes, sum(outcome.plan.frees_bytes for outcome in outcomes if outcome.plan is not None))
+
+
+def _disposed(context: Context, savepoint: SavepointId) -> DisposeOutcome:
+    try:
+        return DisposeOutcome(savepoint, savepoints.dispose(context, savepoints.get(context, savepoint)))
+    except TidemarkError as error:
+        return DisposeOutcome(savepoint, None, refusal(error))

@@ -7,15 +7,16 @@ import os
 from collections.abc import Sequence
 
 from pipelines.catalog import events as event_rows
-from pipelines.domain.events import EventFilter
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
+from pipelines.verbs.system import ListEvents
 from pipelines.workspace import ingestion
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import answers
 
 
 def say(context: Context, kind: str, job: JobName | None, subject: str, message: str) -> None:
-    """Appends an event, on disk when this returns; the tail brings it to the catalog."""
+    """Appends an event, on disk when this returns; ingestion adds it to the catalog."""
     append(context, Event(context.now_ms(), kind, job, subject, message, context.actor))
     ingestion.workspace_events(context)
 
@@ -32,6 +33,7 @@ def append(context: Context, event: Event) -> None:
         os.close(descriptor)
 
 
-def newest(context: Context, wanted: EventFilter, limit: int) -> Sequence[Event]:
+@answers(ListEvents)
+def newest(context: Context, question: ListEvents) -> Sequence[Event]:
     with context.catalog.reading() as reader:
-        return event_rows.listed(reader, wanted, limit=limit)
+        return event_rows.listed(reader, question)

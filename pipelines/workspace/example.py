@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
-from pipelines.domain.errors import AlreadyExists
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
-from pipelines.domain.requests import ResumeRequest, RunRequest
-from pipelines.workspace import resumes, runs
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.system import ExamplePlan, StartExample
+from pipelines.workspace import resumes, runs, scripts
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.tickets import Ticket
 
 GENERATOR = JobName("post_events")
 COUNTER = JobName("post_engagement")
@@ -20,12 +23,23 @@ DATA_ONLY = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
 """Events never end, so the next file's batch closes the windows: an empty batch after each one would only double them."""
 
 
-def start(context: Context) -> Sequence[Run]:
-    """Runs of both jobs: begun, gone on with, or left alone where they are live."""
+@plans(StartExample)
+def plan(context: Context, change: StartExample) -> Planned[Sequence[Run], ExamplePlan]:
+    """Plans the runs of both jobs: new, resumed, or left alone where they are live."""
+    begins = tuple(job for job in (GENERATOR, COUNTER) if not _lives(context, job))
+    return Planned(ExamplePlan(begins), lambda ticket: _start(context, ticket))
+
+
+def _lives(context: Context, job: JobName) -> bool:
+    newest = runs.newest(context, job) if context.layout.wanted_file(job).is_file() else None
+    return newest is not None and newest.state.live
+
+
+def _start(context: Context, ticket: Ticket) -> Sequence[Run]:
     events = str(context.layout.output(GENERATOR))
     return [
-        _start(context, GENERATOR, ("--out", runs.OUTPUT, "--interval", SECONDS_A_FILE), {}),
-        _start(context, COUNTER, ("--events", events, "--output", runs.OUTPUT), DATA_ONLY),
+        _go_on(context, GENERATOR, ("--out", runs.OUTPUT, "--interval", SECONDS_A_FILE), {}, ticket),
+        _go_on(context, COUNTER, ("--events", events, "--output", runs.OUTPUT), DATA_ONLY, ticket),
     ]
 
 
@@ -34,17 +48,12 @@ def code(script: str) -> str:
     return resources.files("pipelines.jobs").joinpath(script).read_text(encoding="utf-8")
 
 
-def _start(context: Context, name: JobName, args: tuple[str, ...], conf: Mapping[str, str]) -> Run:
+def _go_on(context: Context, name: JobName, args: tuple[str, ...], conf: Mapping[str, str], ticket: Ticket) -> Run:
     with context.holding(name):
         newest = runs.newest(context, name) if context.layout.wanted_file(name).is_file() else None
         if newest is None:
             script = f"{name}.py"
-            return runs.begin(context, RunRequest(name, script, code(script), args, conf, source=f"pipelines/jobs/{script}"))
-        return newest if newest.state.live else _go_on(context, name)
-
-
-def _go_on(context: Context, name: JobName) -> Run:
-    run = resumes.resume(context, name, ResumeRequest())
-    if not isinstance(run, Run):
-        raise AlreadyExists("example.exists", f"Job {name} cannot go on by itself", "Resume or forget it.")
-    return run
+            source = f"pipelines/jobs/{script}"
+            begin = RunScript(name=name, script=script, code=code(script), args=args, conf=conf, source=source)
+            return scripts.plan(context, begin).do(ticket)
+        return newest if newest.state.live else resumes.plan(context, Resume(name)).do(ticket)

@@ -16,54 +16,65 @@ from pipelines.domain.errors import Invalid
 from pipelines.domain.experiments import Experiment, Tree
 from pipelines.domain.ids import ExperimentId, JobName, job_name
 from pipelines.domain.jobs import Job
-from pipelines.domain.requests import ExperimentRequest
-from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.experiment import ExperimentPlan, StartExperiment
+from pipelines.verbs.experiments import ListExperiments, ShowExperiment, ShowTree
 from pipelines.workspace import events, forks, runs, savepoints
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import Planned, answers, plans
 from pipelines.workspace.files import readable
+from pipelines.workspace.forks import PlannedFork
+from pipelines.workspace.tickets import Ticket
 
 
-def start(context: Context, request: ExperimentRequest) -> Experiment:
+@plans(StartExperiment)
+def plan(context: Context, change: StartExperiment) -> Planned[Experiment, ExperimentPlan]:
     """Raises what forks raise, and Invalid (`experiment.variants`) for less than two jobs to compare."""
-    names = _names(request)
-    savepoint = savepoints.get(context, request.savepoint)
-    if request.with_parent:
+    names = _names(change)
+    savepoint = savepoints.get(context, change.savepoint)
+    if change.with_parent:
         runs.known(context, savepoint.job)
-    with ExitStack() as held:
-        for name in sorted(names):
-            held.enter_context(context.holding(name))
-            runs.free(context, name)
-        return _start(context, request, savepoint, names)
+    manifest = savepoints.manifest(context, savepoint.id)
+    variants = [forks.plan_variant(context, manifest, variant) for variant in change.variants]
+    jobs = ((savepoint.job,) if change.with_parent else ()) + tuple(names)
+    experiment_id = ExperimentId(context.new_id("e"))
+    plan = ExperimentPlan(experiment_id, change.name.strip(), savepoint.id, jobs, tuple(variant.plan for variant in variants))
+    return Planned(plan, lambda ticket: _start(context, plan, variants, ticket))
 
 
-def _names(request: ExperimentRequest) -> list[JobName]:
-    names = [job_name(variant.name) for variant in request.variants]
+def _names(change: StartExperiment) -> list[JobName]:
+    names = [job_name(variant.name) for variant in change.variants]
     if len({name.casefold() for name in names}) < len(names):
-        raise Invalid("experiment.names", "Two variants have one name", "Give each variant a name of its own.")
-    if len(names) + request.with_parent < 2 or not names:
+        raise Invalid("experiment.names", "Two variants have the same name", "Give each variant a name of its own.")
+    if len(names) + change.with_parent < 2 or not names:
         raise Invalid("experiment.variants", "An experiment compares at least two jobs", "Add a variant, or compare with the parent.")
-    if not request.name.strip():
+    if not change.name.strip():
         raise Invalid("experiment.name", "An experiment needs a name", "Name it after what it tries.")
     return names
 
 
-def _start(context: Context, request: ExperimentRequest, savepoint: Savepoint, names: Sequence[JobName]) -> Experiment:
-    experiment_id = ExperimentId(context.new_id("e"))
-    made: list[runs.Prepared] = []
+def _start(context: Context, plan: ExperimentPlan, variants: Sequence[PlannedFork], ticket: Ticket) -> Experiment:
+    with ExitStack() as held:
+        for name in sorted(variant.job for variant in variants):
+            held.enter_context(context.holding(name))
+            runs.free(context, name)
+        return _begin(context, plan, variants, ticket)
+
+
+def _begin(context: Context, plan: ExperimentPlan, variants: Sequence[PlannedFork], ticket: Ticket) -> Experiment:
+    prepared_jobs: list[runs.Prepared] = []
     try:
-        for variant in request.variants:
-            made.append(forks.prepare(context, savepoint.id, variant, experiment_id))  # 1
-        jobs = ((savepoint.job,) if request.with_parent else ()) + tuple(names)
-        experiment = Experiment(experiment_id, request.name.strip(), savepoint.id, jobs, context.now_ms())
-        context.files.write(context.layout.experiment_file(experiment_id), experiment)  # 2
+        for variant in variants:
+            prepared_jobs.append(forks.prepare(context, variant, plan.id, ticket))  # 1
+        experiment = Experiment(plan.id, plan.name, plan.savepoint, plan.jobs, context.now_ms())
+        context.files.write(context.layout.experiment_file(plan.id), experiment)  # 2
     except BaseException:
-        for prepared in made:
+        for prepared in prepared_jobs:
             shutil.rmtree(context.layout.job(prepared.job.name))
         raise
     with context.catalog.writing() as writer:
         experiment_rows.save(writer, [experiment])
-    events.say(context, "experiment.begun", None, experiment_id, f"experiment {experiment.name} of {', '.join(experiment.jobs)}")
-    for prepared in made:
+    events.say(context, "experiment.begun", None, plan.id, f"experiment {experiment.name} of {', '.join(experiment.jobs)}")
+    for prepared in prepared_jobs:
         runs.publish(context, prepared)  # 3
     return experiment
 
@@ -83,18 +94,22 @@ def _unwanted_fork(context: Context, job: Job, experiment: ExperimentId) -> bool
     return not begun and job.origin is not None and job.origin.experiment == experiment
 
 
-def newest_first(context: Context) -> Sequence[Experiment]:
+@answers(ListExperiments)
+def newest_first(context: Context, question: ListExperiments) -> Sequence[Experiment]:
     with context.catalog.reading() as reader:
         return experiment_rows.listed(reader)
 
 
-def get(context: Context, named: str) -> Experiment:
+@answers(ShowExperiment)
+def show(context: Context, question: ShowExperiment) -> Experiment:
     """By id, or by its name where only one has it; raises NotFound (`experiment.not_found`)."""
-    by_name = [one for one in newest_first(context) if one.name == named]
+    name = question.experiment
+    by_name = [experiment for experiment in newest_first(context, ListExperiments()) if experiment.name == name]
     with context.catalog.reading() as reader:
-        return by_name[0] if len(by_name) == 1 else experiment_rows.get(reader, named)
+        return by_name[0] if len(by_name) == 1 else experiment_rows.get(reader, name)
 
 
-def tree(context: Context) -> Tree:
+@answers(ShowTree)
+def tree(context: Context, question: ShowTree) -> Tree:
     with context.catalog.reading() as reader:
         return tree_rows.tree(reader)

@@ -13,78 +13,73 @@ from pathlib import Path
 
 from pipelines.domain.errors import Conflict, Corrupt, Invalid, TidemarkError
 from pipelines.domain.ids import JobName, OperationId, SavepointId
-from pipelines.domain.operations import Operation
-from pipelines.domain.requests import ExportRequest, ImportRequest, TakeRequest
-from pipelines.domain.savepoints import ExportPlan, Reason, Savepoint, TakePlan
+from pipelines.domain.savepoints import ExportPlan, Savepoint, TakePlan
 from pipelines.domain.versions import version
-from pipelines.savepoint import exporting, importing, library
+from pipelines.savepoint import archive, exporting, importing, library
 from pipelines.savepoint.addresses import Address, address
 from pipelines.savepoint.archive import Head
 from pipelines.savepoint.exporting import Target
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
-from pipelines.workspace import events, operations, progress, runs, savepoints, versions
+from pipelines.verbs.export import Export
+from pipelines.verbs.import_ import Import, ImportPlan
+from pipelines.verbs.take import Take
+from pipelines.workspace import events, progress, savepoints, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.operations import Ticket
+from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.savepoints import PlannedTake
+from pipelines.workspace.tickets import Ticket
 
 
-def export(context: Context, named: str, request: ExportRequest) -> Operation | ExportPlan:
+@plans(Export)
+def plan_export(context: Context, change: Export) -> Planned[str, ExportPlan]:
     """Copies a savepoint out; raises at once what can be said at once (AlreadyExists, Invalid, Corrupt), the rest fails the operation."""
-    savepoint = savepoints.get(context, named)
-    wanted = operations.cancellable(context, "export", savepoint.job, savepoint.id)
-    to = exporting.target(_outside(context, request.url), request.archive, wanted.id)
-    plan = exporting.plan(context.library, savepoint.id, to, request.then_dispose)
-    if request.dry_run:
-        return plan
+    savepoint = savepoints.get(context, change.savepoint)
+    to = exporting.target(_outside(context, change.url), change.archive, context.new_id("x"))
+    plan = exporting.plan(context.library, savepoint.id, to, change.then_dispose)
 
     def work(ticket: Ticket) -> str:
-        _export(context, context.library, savepoint.id, to, wanted.id, ticket, read_back=request.then_dispose)
+        _export(context, context.library, savepoint.id, to, ticket, read_back=plan.disposes)
         events.say(context, "savepoint.exported", savepoint.job, savepoint.id, f"savepoint {savepoint.id} was exported to {to.url}")
-        if request.then_dispose:
-            _dispose(context, savepoint.id, to)
+        if plan.disposes:
+            _dispose(context, savepoint, to)
         return to.url
 
-    return operations.begin(context, wanted, work)
+    return Planned(plan, work)
 
 
-def import_savepoint(context: Context, request: ImportRequest) -> Operation:
+@plans(Import)
+def plan_import(context: Context, change: Import) -> Planned[str, ImportPlan]:
     """Brings a savepoint in; Invalid for what is no address. Everything else that can be wrong fails the operation."""
-    at = address(request.url)
+    at = address(change.url)
 
     def work(ticket: Ticket) -> str:
         ticket.step("reading the manifest")
         brought = importing.bring(at.url, context.library, context.now_ms(), ticket, claim=lambda head: _claimed(context, ticket, head))
         savepoints.record(context, brought)
-        said = f"savepoint {brought.id} of job {brought.job} was imported from {at.url}"
-        events.say(context, "savepoint.imported", brought.job, brought.id, said)
+        message = f"savepoint {brought.id} of job {brought.job} was imported from {at.url}"
+        events.say(context, "savepoint.imported", brought.job, brought.id, message)
         return brought.id
 
-    return operations.begin(context, operations.cancellable(context, "import", JobName(""), at.url), work)
+    return Planned(ImportPlan(at.url, at.name.endswith(archive.ENDINGS)), work)
 
 
-def take_to(context: Context, job: str, request: TakeRequest) -> Savepoint | TakePlan:
-    """A savepoint taken to `request.to`: taken here (the job's files may vanish during an upload), exported, removed here.
+def plan_take(context: Context, job: JobName, change: Take) -> Planned[Savepoint, TakePlan]:
+    """A savepoint taken to `change.to`: taken here (the job's files may vanish during an upload), exported, removed here.
 
     It is `<to>/<id>`, a directory. The catalog does not know it; `import` brings it in. Answers when it is there and was read back.
     """
-    name = runs.known(context, job)
-    home = open_storage(request.to).url.rstrip("/")
+    home = open_storage(change.to).url.rstrip("/")
     _outside(context, f"{home}/any")
-    wanted = operations.cancellable(context, "export", name, home)
-    shelf = open_storage(str(context.layout.export_library(wanted.id)))
-    if request.dry_run:
-        plan = savepoints.plan(context, shelf, name, request)
-        return replace(plan, new_bytes=plan.bytes)
-    return operations.answered(
-        context,
-        wanted,
-        lambda ticket: _take(context, shelf, name, request, home, wanted.id, ticket),
-        lambda taken: taken.path,
-    )
+    folder = context.layout.export_library(OperationId(context.new_id("x")))
+    planned = savepoints.planned_take(context, job, change, shelf=open_storage(str(folder)))
+    plan = replace(planned.plan, new_bytes=planned.plan.bytes, to=home)
+    return Planned(plan, lambda ticket: _take(context, folder, planned, home, ticket))
 
 
 def clean(context: Context) -> None:
-    """What dead exports left, there and here. One whose target is away now is left to the next start, with an event that says so."""
+    """Removes the rest of interrupted exports, at the target and here. For an unreachable target it
+    writes an event, and the next start tries again."""
     if not context.layout.exports.is_dir():
         return
     for path in sorted(context.layout.exports.iterdir()):
@@ -100,8 +95,8 @@ def _clean(context: Context, path: Path) -> None:
     except Corrupt:
         path.unlink()
     except TidemarkError as error:
-        said = f"what a broken export left could not be removed: {error.message}; the next start tries again"
-        events.say(context, "export.left", None, path.stem, said)
+        message = f"what a broken export left could not be removed: {error.message}; the next start tries again"
+        events.say(context, "export.left", None, path.stem, message)
     else:
         path.unlink()
 
@@ -115,10 +110,8 @@ def _outside(context: Context, url: str) -> Address:
     return at
 
 
-def _export(
-    context: Context, shelf: Storage, savepoint: SavepointId, to: Target, operation: OperationId, ticket: Ticket, *, read_back: bool
-) -> None:
-    note = context.layout.export_file(operation)
+def _export(context: Context, shelf: Storage, savepoint: SavepointId, to: Target, ticket: Ticket, *, read_back: bool) -> None:
+    note = context.layout.export_file(ticket.operation)
     context.layout.exports.mkdir(exist_ok=True)
     with context.claiming(to.url):
         context.files.write(note, to)
@@ -132,30 +125,29 @@ def _export(
         note.unlink()
 
 
-def _dispose(context: Context, savepoint: SavepointId, to: Target) -> None:
+def _dispose(context: Context, savepoint: Savepoint, to: Target) -> None:
     try:
-        savepoints.dispose(context, savepoint, dry_run=False)
+        savepoints.dispose(context, savepoint)
     except Conflict as error:
         raise Conflict(error.code, f"It was exported to {to.url}, and not disposed of here: {error.message}", error.hint) from error
 
 
-def _take(
-    context: Context, shelf: Storage, job: JobName, request: TakeRequest, home: str, operation: OperationId, ticket: Ticket
-) -> Savepoint:
+def _take(context: Context, folder: Path, planned: PlannedTake, home: str, ticket: Ticket) -> Savepoint:
+    shelf = open_storage(str(folder))
     try:
         ticket.step("taking")
-        taken = savepoints.take_into(context, shelf, job, request, Reason.MANUAL, ticket)
-        to = exporting.target(address(f"{home}/{taken.id}"), False, operation)
-        _export(context, shelf, taken.id, to, operation, ticket, read_back=True)
+        savepoint = savepoints.take_into(context, shelf, planned, ticket)
+        to = exporting.target(address(f"{home}/{savepoint.id}"), False, ticket.operation)
+        _export(context, shelf, savepoint.id, to, ticket, read_back=True)
     finally:
-        shutil.rmtree(context.layout.export_library(operation), ignore_errors=True)  # the next opening removes what stays
-    events.say(context, "savepoint.exported", job, taken.id, f"savepoint {taken.id} was taken to {to.url}")
-    return replace(taken, path=to.url, new_bytes=taken.bytes)
+        shutil.rmtree(folder, ignore_errors=True)  # the next opening removes what stays
+    events.say(context, "savepoint.exported", savepoint.job, savepoint.id, f"savepoint {savepoint.id} was taken to {to.url}")
+    return replace(savepoint, path=to.url, new_bytes=savepoint.bytes)
 
 
 @contextmanager
 def _claimed(context: Context, ticket: Ticket, head: Head) -> Iterator[None]:
-    """One import of a savepoint at a time; its version is known here from then on. The operation shows the job that it is of."""
+    """Holds the savepoint's id during its import, stores its version, and shows its job on the operation."""
     ticket.job = head.manifest.job
     _refuse_false(head)
     with context.claiming(head.manifest.id):
@@ -164,9 +156,9 @@ def _claimed(context: Context, ticket: Ticket, head: Head) -> Iterator[None]:
 
 
 def _refuse_false(head: Head) -> None:
-    """A version's id comes from its content: one that says otherwise would pass for another version."""
-    said = head.manifest.version
-    true = version(said.script, said.code, args=said.args, conf=said.conf, master=said.master, python=said.python)
-    if true.id != said.id:
-        message = f"Version {said.id} in the savepoint is not what its id says"
+    """Raises Corrupt where a version's id is not the one of its content: it would pass for another version."""
+    stated = head.manifest.version
+    true = version(stated.script, stated.code, args=stated.args, conf=stated.conf, master=stated.master, python=stated.python)
+    if true.id != stated.id:
+        message = f"Version {stated.id} in the savepoint does not match its id"
         raise Corrupt("import.version", message, "Do not use it: its code was changed.")

@@ -88,17 +88,17 @@ class Files:
 
 
 def readable(find: Callable[[K], T | None], keys: Iterable[K], wrong: list[TidemarkError]) -> tuple[T, ...]:
-    """What `find` finds for `keys`; what is damaged goes to `wrong` and does not keep the others from being read."""
-    found: list[T] = []
+    """The documents that `find` returns for `keys`; errors of damaged ones go to `wrong`, and the others are still read."""
+    documents: list[T] = []
     for key in keys:
         try:
-            one = find(key)
+            document = find(key)
         except Corrupt as error:
             wrong.append(error)
             continue
-        if one is not None:
-            found.append(one)
-    return tuple(found)
+        if document is not None:
+            documents.append(document)
+    return tuple(documents)
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -39,7 +39,7 @@ class GrowingFile:
 
 @dataclass
 class NewLines:
-    """What new lines say, not yet in the catalog."""
+    """The content of new lines, not yet in the catalog."""
 
     progress: list[tuple[JobName, RunId, Progress, str]] = field(default_factory=list)
     queries: list[tuple[JobName, RunId, QueryStarted]] = field(default_factory=list)
@@ -67,10 +67,10 @@ def everything(context: Context) -> list[GrowingFile]:
 def follow(context: Context, sources: Sequence[GrowingFile]) -> None:
     """Brings what is new in `sources` into the catalog."""
     with context.ingesting:
-        while (found := read(context, sources, context.file_positions)).reached:
+        while (lines := read(context, sources, context.file_positions)).reached:
             with context.catalog.writing() as writer:
-                record(writer, found)
-            context.file_positions.update(found.reached)
+                record(writer, lines)
+            context.file_positions.update(lines.reached)
 
 
 def leave(context: Context, folder: str) -> None:
@@ -82,32 +82,32 @@ def leave(context: Context, folder: str) -> None:
 
 def read(context: Context, sources: Iterable[GrowingFile], places: Mapping[str, int]) -> NewLines:
     """New whole lines of `sources` past `places`, at most a chunk of each."""
-    found = NewLines()
+    lines = NewLines()
     for source in sources:
         name = source.path.relative_to(context.layout.root).as_posix()
         at = places.get(name, 0)
         chunk = _whole_lines(source.path, at)
         if chunk:
-            found.reached[name] = at + len(chunk)
-            _interpret(context, source, chunk, at, found)
-    return found
+            lines.reached[name] = at + len(chunk)
+            _interpret(context, source, chunk, at, lines)
+    return lines
 
 
-def record(writer: Writer, found: NewLines) -> None:
-    for job, run, started in found.queries:
+def record(writer: Writer, lines: NewLines) -> None:
+    for job, run, started in lines.queries:
         _note_query(writer, job, run, started)
-    progress_rows.append(writer, found.progress)
-    event_rows.append(writer, found.events)
-    size_rows.append(writer, found.sizes)
-    position_rows.advance(writer, found.reached)
+    progress_rows.append(writer, lines.progress)
+    event_rows.append(writer, lines.events)
+    size_rows.append(writer, lines.sizes)
+    position_rows.advance(writer, lines.reached)
 
 
 def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted) -> None:
-    seen = QuerySeen(started.query, started.query_id, started.sink, started.sink_path, started.checkpoint, started.ui_url)
-    run_rows.save_queries(writer, [(job, run, seen)])
-    known = run_rows.find(writer, run)
-    if known is not None:
-        run_rows.save(writer, [replace(known, spark_version=started.spark_version, ui_url=started.ui_url)])
+    query = QuerySeen(started.query, started.query_id, started.sink, started.sink_path, started.checkpoint, started.ui_url)
+    run_rows.save_queries(writer, [(job, run, query)])
+    known_run = run_rows.find(writer, run)
+    if known_run is not None:
+        run_rows.save(writer, [replace(known_run, spark_version=started.spark_version, ui_url=started.ui_url)])
 
 
 def _whole_lines(path: Path, at: int) -> bytes:
@@ -125,24 +125,24 @@ def _whole_lines(path: Path, at: int) -> bytes:
     return data[: data.rfind(b"\n") + 1]
 
 
-def _interpret(context: Context, source: GrowingFile, chunk: bytes, at: int, found: NewLines) -> None:
+def _interpret(context: Context, source: GrowingFile, chunk: bytes, at: int, lines: NewLines) -> None:
     for line in chunk.splitlines(keepends=True):
         try:
-            _one(source, line, found)
+            _one(source, line, lines)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"{source.path.name}, byte {at}: not a line that Tidemark writes ({type(error).__name__}: {error}); skipped"
-            found.events.append(Event(context.now_ms(), "file.malformed", source.job, source.run or "", message))
+            lines.events.append(Event(context.now_ms(), "file.malformed", source.job, source.run or "", message))
         at += len(line)
 
 
-def _one(source: GrowingFile, line: bytes, found: NewLines) -> None:
+def _one(source: GrowingFile, line: bytes, lines: NewLines) -> None:
     if source.job is None or source.run is None:
-        found.events.append(json_lines.event(line))
+        lines.events.append(json_lines.event(line))
     elif source.path.name == PROGRESS_FILE:
-        found.progress.append((source.job, source.run, *json_lines.progress(line)))
+        lines.progress.append((source.job, source.run, *json_lines.progress(line)))
     elif source.path.name == QUERIES_FILE:
-        found.queries.append((source.job, source.run, json_lines.query(line)))
+        lines.queries.append((source.job, source.run, json_lines.query(line)))
     elif source.path.name == EVENTS_FILE:
-        found.events.append(json_lines.driver_event(line, source.job, source.run))
+        lines.events.append(json_lines.driver_event(line, source.job, source.run))
     else:
-        found.sizes.append(json_lines.size(line, source.job, source.run))
+        lines.sizes.append(json_lines.size(line, source.job, source.run))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog import alignment
 from pipelines.domain.intervals import CONFIDENCE, LEAST_BATCHES, Interval, Measure, words
+from pipelines.verbs.experiments import ShowIntervals
 from pipelines.workspace import runs
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import answers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,33 +20,34 @@ RESAMPLES = 2_000
 SEED = 20_260_101
 
 
-def intervals(context: Context, a: str, b: str, query: str = "") -> tuple[Interval, ...]:
-    """One for each measure, of `query` or the first that both have. Raises NotFound (`job.not_found`)."""
-    first, second = runs.known(context, a), runs.known(context, b)
+@answers(ShowIntervals)
+def intervals(context: Context, question: ShowIntervals) -> tuple[Interval, ...]:
+    """One interval for each measure, of `query` or the first query that both have. Raises NotFound (`job.not_found`)."""
+    first, second = runs.known(context, question.a), runs.known(context, question.b)
     with context.catalog.reading() as reader:
-        named = query or alignment.shared_query(reader, first, second)
-        found = alignment.stretches(reader, first, second, named)
-    return tuple(measured(measure, found) for measure in Measure)
+        query = question.query or alignment.shared_query(reader, first, second)
+        stretches = alignment.stretches(reader, first, second, query)
+    return tuple(measured(measure, stretches) for measure in Measure)
 
 
-def measured(measure: Measure, found: Sequence[Mapping[str, float | None]]) -> Interval:
+def measured(measure: Measure, stretches: Sequence[Mapping[str, float | None]]) -> Interval:
     """The interval of one measure, with its words; stretches in which a side says nothing of it are left out."""
-    known = _measured(measure, found)
-    return replace(known, words=words(known))
+    interval = _measured(measure, stretches)
+    return replace(interval, words=words(interval))
 
 
-def _measured(measure: Measure, found: Sequence[Mapping[str, float | None]]) -> Interval:
+def _measured(measure: Measure, stretches: Sequence[Mapping[str, float | None]]) -> Interval:
     import numpy as np
 
-    pairs = [(one[f"a_{measure}"], one[f"b_{measure}"]) for one in found]
-    known = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
-    if not len(known):
+    pairs = [(stretch[f"a_{measure}"], stretch[f"b_{measure}"]) for stretch in stretches]
+    values = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
+    if not len(values):
         return Interval(measure, 0, None, None)
-    a, b = (float(np.median(known[:, side])) for side in (0, 1))
-    if len(known) < LEAST_BATCHES or not (known[:, 0] > 0).all():
-        return Interval(measure, len(known), a, b)
-    low, high = _bootstrapped(known[:, 0], known[:, 1])
-    return Interval(measure, len(known), a, b, b / a - 1, low, high)
+    a, b = (float(np.median(values[:, side])) for side in (0, 1))
+    if len(values) < LEAST_BATCHES or not (values[:, 0] > 0).all():
+        return Interval(measure, len(values), a, b)
+    low, high = _bootstrapped(values[:, 0], values[:, 1])
+    return Interval(measure, len(values), a, b, b / a - 1, low, high)
 
 
 def _bootstrapped(a: NDArray[Any], b: NDArray[Any]) -> tuple[float, float]:
@@ -55,7 +58,7 @@ def _bootstrapped(a: NDArray[Any], b: NDArray[Any]) -> tuple[float, float]:
     def apart(x: NDArray[Any], y: NDArray[Any], axis: int = -1) -> NDArray[Any]:
         return np.asarray(np.median(y, axis=axis) / np.median(x, axis=axis) - 1)
 
-    found = stats.bootstrap(
+    bootstrapped = stats.bootstrap(
         (a, b),
         apart,
         paired=True,
@@ -65,4 +68,4 @@ def _bootstrapped(a: NDArray[Any], b: NDArray[Any]) -> tuple[float, float]:
         method="percentile",
         rng=np.random.default_rng(SEED),
     )
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+    return float(bootstrapped.confidence_interval.low), float(bootstrapped.confidence_interval.high)

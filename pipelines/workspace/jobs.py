@@ -18,53 +18,74 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobDetail, JobSummary
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.savepoint.sinks import FILE_SINKS, inside
+from pipelines.verbs.forget import Forget, ForgetPlan
+from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob, ShowSeries
+from pipelines.verbs.system import ShowHealth
 from pipelines.workspace import events, ingestion, runs, savepoints
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import Planned, answers, plans
 
 
-def summaries(context: Context) -> Sequence[JobSummary]:
+@answers(ListJobs)
+def summaries(context: Context, question: ListJobs) -> Sequence[JobSummary]:
     with context.catalog.reading() as reader:
         return summary_rows.listed(reader, context.now_ms())
 
 
-def health(context: Context, span_ms: int) -> Health:
+@answers(ShowHealth)
+def health(context: Context, question: ShowHealth) -> Health:
     with context.catalog.reading() as reader:
-        found = health_rows.health(reader, context.now_ms(), span_ms=span_ms)
+        figures = health_rows.health(reader, context.now_ms(), span_ms=question.span_ms)
     disk = shutil.disk_usage(context.layout.root)
-    return replace(found, free_bytes=disk.free, total_bytes=disk.total)
+    return replace(figures, free_bytes=disk.free, total_bytes=disk.total)
 
 
-def detail(context: Context, job: str) -> JobDetail:
+@answers(ShowJob)
+def detail(context: Context, question: ShowJob) -> JobDetail:
     with context.catalog.reading() as reader:
-        return summary_rows.detail(reader, context.now_ms(), runs.known(context, job))
+        return summary_rows.detail(reader, context.now_ms(), runs.known(context, question.job))
 
 
-def batches(context: Context, job: str, limit: int) -> Sequence[BatchRow]:
+@answers(ListBatches)
+def batches(context: Context, question: ListBatches) -> Sequence[BatchRow]:
     with context.catalog.reading() as reader:
-        return batch_rows.newest(reader, runs.known(context, job), limit=limit)
+        return batch_rows.newest(reader, runs.known(context, question.job), limit=question.limit)
 
 
-def series(context: Context, job: str, from_ms: int, to_ms: int, points: int) -> Series:
+@answers(ShowSeries)
+def series(context: Context, question: ShowSeries) -> Series:
+    job = runs.known(context, question.job)
     with context.catalog.reading() as reader:
-        return series_rows.series(reader, runs.known(context, job), from_ms=from_ms, to_ms=to_ms, points=points)
+        return series_rows.series(reader, job, from_ms=question.from_ms, to_ms=question.to_ms, points=question.points)
 
 
-def event_series(context: Context, job: str, points: int) -> Series:
+@answers(ShowEventSeries)
+def event_series(context: Context, question: ShowEventSeries) -> Series:
     with context.catalog.reading() as reader:
-        return series_rows.event_series(reader, runs.known(context, job), points=points)
+        return series_rows.event_series(reader, runs.known(context, question.job), points=question.points)
 
 
-def forget(context: Context, job: str) -> None:
-    """Removes a job that is not running; its savepoints stay. Raises Conflict (`job.running`, `job.needed`).
+@plans(Forget)
+def forget(context: Context, change: Forget) -> Planned[None, ForgetPlan]:
+    """Raises Conflict (`job.running`, `job.needed`)."""
+    name = runs.known(context, change.job)
+    _refuse_live(context, name)
+    _refuse_needed(context, name)
+    ran = tuple(run.id for run in runs.of_job(context, name))
+    savepoint_count = len(savepoints.newest_first(context, name))
+    plan = ForgetPlan(name, ran, str(context.layout.job(name)), savepoint_count)
+    return Planned(plan, lambda _: _forget(context, name))
+
+
+def _forget(context: Context, name: JobName) -> None:
+    """Removes a job that is not running; its savepoints stay.
 
     The order: (1) its folder gets a hidden name, from here the job is no more; (2) the catalog forgets it; (3) the folder is deleted,
     which the next opening completes.
     """
-    name = runs.known(context, job)
     with context.holding(name):
-        newest = runs.newest(context, name)
-        if newest is not None and newest.state.live:
-            raise Conflict("job.running", f"Job {name} is running", "Stop it first.")
+        runs.known(context, name)
+        _refuse_live(context, name)
         _refuse_needed(context, name)
         aside = context.layout.jobs / f".forgotten-{context.new_id(name)}"
         with context.ingesting:
@@ -77,17 +98,23 @@ def forget(context: Context, job: str) -> None:
         shutil.rmtree(aside)  # 3
 
 
+def _refuse_live(context: Context, name: JobName) -> None:
+    newest = runs.newest(context, name)
+    if newest is not None and newest.state.live:
+        raise Conflict("job.running", f"Job {name} is running", "Stop it first.")
+
+
 def _refuse_needed(context: Context, name: JobName) -> None:
-    """A file sink's history is in the job's output: its savepoints' forks, and those that have not begun, still take it from there."""
+    """Raises Conflict while forks need the job's output: a file sink's history is linked from there when a fork begins."""
     output = str(context.layout.output(name))
     for savepoint in savepoints.newest_first(context, name):
         if any(image.sink.lower() in FILE_SINKS and inside(image.sink_path, output) for image in savepoint.queries):
             hint = "Dispose of the job's savepoints first, or leave the job stopped."
-            raise Conflict("job.needed", f"Savepoint {savepoint.id} needs the output of {name}: its forks carry it on", hint)
+            raise Conflict("job.needed", f"Savepoint {savepoint.id} needs the output of {name}: its forks begin with it", hint)
     for job in filter(None, map(context.files.job, context.files.job_names())):
         if job.origin is not None and job.origin.job == name and not has_begun(context, job.name):
             hint = f"Wait until {job.name} runs, or forget it first."
-            raise Conflict("job.needed", f"The fork {job.name} has not taken its history out of {name}'s output yet", hint)
+            raise Conflict("job.needed", f"The fork {job.name} has not linked its history from {name}'s output yet", hint)
 
 
 def has_begun(context: Context, fork: JobName) -> bool:

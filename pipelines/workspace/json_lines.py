@@ -27,8 +27,8 @@ def progress(line: bytes) -> tuple[Progress, str]:
 
 
 def _source(raw: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: raw.get(name) for name in SOURCE_FIELDS}
-    return kept if raw.get(LATEST) is None else {**kept, LATEST: raw[LATEST]}
+    fields = {name: raw.get(name) for name in SOURCE_FIELDS}
+    return fields if raw.get(LATEST) is None else {**fields, LATEST: raw[LATEST]}
 
 
 def query(line: bytes) -> QueryStarted:

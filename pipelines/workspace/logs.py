@@ -6,17 +6,20 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.runs import LOG_FILE
+from pipelines.verbs.jobs import ReadLog
 from pipelines.workspace import runs
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import answers
 
 
-def chunk(context: Context, job: str, *, run: str, offset: int, limit: int) -> LogChunk:
-    """Bytes `offset`… of the log of `run` (the job's newest unless named); a negative offset counts from the end.
+@answers(ReadLog)
+def chunk(context: Context, question: ReadLog) -> LogChunk:
+    """Bytes `offset`… of the log of `question.run` (the job's newest unless named); a negative offset counts from the end.
 
     A piece that begins within a line from the end's side starts at the next line; a character cut in two is left for the next piece.
     """
-    name = runs.known(context, job)
-    newest = runs.named_run(context, name, run) if run else runs.newest(context, name)
+    name, offset = runs.known(context, question.job), question.offset
+    newest = runs.named_run(context, name, question.run) if question.run else runs.newest(context, name)
     if newest is None:
         raise NotFound("run.not_found", f"Job {name} never ran", "Resume it to start a run.")
     path = context.layout.run(name, newest.id) / LOG_FILE
@@ -26,7 +29,7 @@ def chunk(context: Context, job: str, *, run: str, offset: int, limit: int) -> L
     start = max(0, size + offset) if offset < 0 else min(offset, size)
     with path.open("rb") as log:
         log.seek(start)
-        data = log.read(limit)
+        data = log.read(question.limit)
     return _cut(newest.id, data, start, size, from_end=offset < 0 and start > 0)
 
 
@@ -39,7 +42,7 @@ def _cut(run: RunId, data: bytes, start: int, size: int, *, from_end: bool) -> L
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """`data` without the beginning of a UTF-8 character at its end that the rest of has not been read."""
+    """`data` without an incomplete UTF-8 character at its end."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte & 0b1100_0000 == 0b1100_0000:

@@ -1,4 +1,4 @@
-"""Opening a workspace: what it needs is made, what a crash left is cleaned, what happened meanwhile is read."""
+"""Opens a workspace: makes missing folders, cleans up after a crash, and reads what happened meanwhile."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Marker:
 
 
 def wall_clock_ms() -> int:
-    """The system's clock, for everyone who is not told another."""
+    """The system's clock, the default everywhere."""
     return time.time_ns() // 1_000_000
 
 
@@ -68,14 +68,14 @@ def open_workspace(
 
 
 def _mark(layout: Layout, files: Files, clock: Clock, entropy: Callable[[int], bytes]) -> None:
-    found = files.find(Marker, layout.workspace_file)
-    if found is None:
-        found = Marker(WORKSPACE_FORMAT, random_id("w", entropy(ID_BYTES)), clock())
-        files.write(layout.workspace_file, found)
-    if found.format > WORKSPACE_FORMAT:
+    marker = files.find(Marker, layout.workspace_file)
+    if marker is None:
+        marker = Marker(WORKSPACE_FORMAT, random_id("w", entropy(ID_BYTES)), clock())
+        files.write(layout.workspace_file, marker)
+    if marker.format > WORKSPACE_FORMAT:
         raise Unsupported(
             "workspace.newer",
-            f"The workspace {layout.root} has format {found.format}, this Tidemark reads up to {WORKSPACE_FORMAT}",
+            f"The workspace {layout.root} has format {marker.format}, this Tidemark reads up to {WORKSPACE_FORMAT}",
             "Update Tidemark to open it.",
         )
     for folder in (layout.jobs, layout.versions, layout.savepoints, layout.experiments):

@@ -8,203 +8,188 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from pipelines.catalog import operations as operation_rows
-from pipelines.domain.errors import Conflict, TidemarkError
+from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
-from pipelines.domain.operations import Amount, Operation, OperationState
+from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
+from pipelines.verbs.verb import Begun, Change, Works, answer_type
+from pipelines.workspace import outcomes
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import Planned, answers, plans
+from pipelines.workspace.notices import Notice
+from pipelines.workspace.outcomes import Answer
+from pipelines.workspace.tickets import Cancelled, Ticket
 
 log = logging.getLogger("tidemark.operations")
 T = TypeVar("T")
 NOTICED_S = 0.5
 """Work that mostly takes no time is an operation from then on: sooner than anybody wonders, later than almost all of it ends."""
+AT_ONCE_S = 0.8
+"""Who asked for such work waits so long for its answer; then the operation is the answer."""
+MOMENT_S = 0.05
+"""Work that is always an operation may have ended within: what was done before is there at once."""
 PAUSE_S = 0.1
 
 
-class Cancelled(Conflict):
-    """Raised inside of the work when somebody asked it to end."""
+def begin(context: Context, change: Change[Any, Any], works: Works, work: Callable[[Ticket], Any]) -> Begun[Any]:
+    """Starts `work` in a thread of its own. A change that is always followed answers with its operation; any other with what came of it
+    where that is there at once, which raises what the work raised, else with the operation that it has become."""
+    operation = new(context, works)
+    ticket = Ticket(operation.id)
+    is_its_own = answer_type(type(change)) is Operation
+    answer = Answer(work, str if is_its_own else change.result)
+    if not is_its_own:
+        outcomes.keep(context.answers, operation.id, answer)
+    notice = Notice(lambda: save(context, operation), NOTICED_S)
+    if change.follows:
+        notice.write()
+    context.under_way[operation.id] = ticket
+    carry = (context, operation, answer.work, ticket, notice.close)
+    threading.Thread(target=_carry, args=carry, name=f"operation {operation.id}", daemon=True).start()
+    has_ended = ticket.ended.wait(MOMENT_S if change.follows else AT_ONCE_S)
+    if not change.follows and (has_ended or not notice.write()):
+        if not notice.is_written:
+            context.answers.pop(operation.id, None)
+        return Begun(change, answer=answer.read())
+    return Begun(change, get(context, operation.id))
 
 
-class Ticket:
-    """What a piece of work says of itself while it runs. Every call raises `Cancelled` once its end was asked for."""
-
-    def __init__(self) -> None:
-        self._amount: Amount | None = None
-        self._lock = threading.Lock()
-        self._ending = threading.Event()
-        self.job = JobName("")
-        """The job that the work is about, where only the work itself finds it out."""
-        self.ended = threading.Event()
-
-    @property
-    def amount(self) -> Amount | None:
-        return self._amount
-
-    def step(self, step: str, total: int = 0, unit: str = "bytes") -> None:
-        """A new step begins, of `total` units."""
-        self.check()
-        self._amount = Amount(step, 0, total, unit)
-
-    def advance(self, done: int) -> None:
-        """`done` more units of the present step; may be called from several threads."""
-        self.check()
-        with self._lock:
-            if self._amount is not None:
-                self._amount = replace(self._amount, done=self._amount.done + done)
-
-    def check(self) -> None:
-        if self._ending.is_set():
-            raise Cancelled("operation.cancelled", "The operation was cancelled", "Begin it again.")
-
-    def end(self) -> None:
-        """Asks the work to end at its next word."""
-        self._ending.set()
+def noticed(context: Context, works: Works, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
+    """Runs `work` in the calling thread, and shows an operation if it takes over `NOTICED_S`; returns and raises what it does."""
+    operation = new(context, works)
+    answer, ticket, notice = Answer(work, result), Ticket(operation.id), Notice(lambda: save(context, operation), NOTICED_S)
+    context.under_way[operation.id] = ticket
+    _carry(context, operation, answer.work, ticket, notice.close)
+    return answer.read()
 
 
-Work = Callable[[Ticket], str]
-"""Does the work and answers with the operation's result."""
+def new(context: Context, works: Works) -> Operation:
+    """An operation that is not begun yet."""
+    operation_id = OperationId(context.new_id("o"))
+    job = JobName(works.job)
+    return Operation(
+        operation_id, works.kind, job, OperationState.RUNNING, context.now_ms(), subject=works.subject, can_cancel=works.can_cancel
+    )
 
 
-def cancellable(context: Context, kind: str, job: JobName, subject: str = "") -> Operation:
-    """A new operation, not begun yet, that can be called back."""
-    named = OperationId(context.new_id("o"))
-    return Operation(named, kind, job, OperationState.RUNNING, context.now_ms(), subject=subject, can_cancel=True)
-
-
-def begin(context: Context, wanted: Operation, work: Work) -> Operation:
-    """Starts `work` as `wanted` (in the state RUNNING); answers at once."""
-    ticket = Ticket()
-    save(context, wanted)
-    context.under_way[wanted.id] = ticket
-    threading.Thread(target=_carry, args=(context, wanted, work, ticket), name=f"operation {wanted.id}", daemon=True).start()
-    return get(context, wanted.id)
-
-
-def answered(context: Context, wanted: Operation, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
-    """What `work` answers, done as the operation `wanted` whose result is `result` of it; raises what it raises."""
-    kept = _Kept(work, result)
-    begin(context, wanted, kept.work)
-    wait(context, wanted.id)
-    return kept.answer()
-
-
-def noticed(context: Context, wanted: Operation, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
-    """The same for work that mostly takes no time: whoever asks does it, and it is an operation once it has taken `NOTICED_S`."""
-    kept, ticket, notice = _Kept(work, result), Ticket(), _Notice(context, wanted)
-    context.under_way[wanted.id] = ticket
-    try:
-        _carry(context, wanted, kept.work, ticket, notice.written)
-    finally:
-        notice.written()
-    return kept.answer()
-
-
-class _Kept(Generic[T]):
-    """Work whose answer, or error, is kept beside the operation that it is done as."""
-
-    def __init__(self, work: Callable[[Ticket], T], result: Callable[[T], str]) -> None:
-        self._work, self._result = work, result
-        self._ended: list[T | BaseException] = []
-
-    def work(self, ticket: Ticket) -> str:
-        try:
-            answer = self._work(ticket)
-        except BaseException as error:
-            self._ended.append(error)
-            raise
-        self._ended.append(answer)
-        return self._result(answer)
-
-    def answer(self) -> T:
-        """Raises what the work raised."""
-        ended = self._ended[0]
-        if isinstance(ended, BaseException):
-            raise ended
-        return ended
-
-
-class _Notice:
-    """The row of an operation, written once that has taken some time."""
-
-    def __init__(self, context: Context, wanted: Operation) -> None:
-        self._context, self._wanted, self._written = context, wanted, False
-        self._timer = threading.Timer(NOTICED_S, self._write)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _write(self) -> None:
-        self._written = True
-        save(self._context, self._wanted)
-
-    def written(self) -> bool:
-        """Whether it was; it is not from here on."""
-        self._timer.cancel()
-        self._timer.join()
-        return self._written
-
-
-def wait(context: Context, operation: OperationId) -> Operation:
-    """The operation when it has ended."""
-    ticket = context.under_way.get(operation)
-    if ticket is not None:
-        ticket.ended.wait()
-    return get(context, operation)
-
-
-def _carry(context: Context, running: Operation, work: Work, ticket: Ticket, is_seen: Callable[[], bool] = lambda: True) -> None:
-    """Does the work; its end is kept where the operation `is_seen`."""
+def _carry(context: Context, running: Operation, work: Callable[[Ticket], str], ticket: Ticket, is_seen: Callable[[], bool]) -> None:
+    """Does the work; saves the ended operation where it `is_seen`."""
     try:
         ended = _ended(running, work, ticket)
         if is_seen():
-            save(context, replace(ended, job=ticket.job or ended.job, ended_ms=context.now_ms(), can_cancel=False))
+            _save_end(context, replace(ended, job=ticket.job or ended.job, ended_ms=context.now_ms(), can_cancel=False))
     finally:
         context.under_way.pop(running.id, None)
         ticket.ended.set()
 
 
-def _ended(running: Operation, work: Work, ticket: Ticket) -> Operation:
-    """Every end is an end that people see: what nobody expected is logged with its traceback, too."""
+def _save_end(context: Context, ended: Operation) -> None:
+    """Where the catalog takes nothing (a full disk) the end is known while this process lives; the next opening fails the operation."""
+    try:
+        save(context, ended)
+    except TidemarkError:
+        log.exception("the end of operation %s could not be kept", ended.id)
+        context.unsaved[ended.id] = ended
+
+
+def _ended(running: Operation, work: Callable[[Ticket], str], ticket: Ticket) -> Operation:
+    """The ended operation, whatever the work raised; an unexpected error is also logged with its traceback."""
     try:
         return replace(running, state=OperationState.DONE, result=work(ticket), amount=ticket.amount)
     except Cancelled:
         return replace(running, state=OperationState.CANCELLED, amount=ticket.amount)
     except TidemarkError as error:
+        error.__traceback__ = None  # its frames hold what was planned
         return failed(running, error, 0)
     except Exception as error:
         log.exception("operation %s", running.id)
         return failed(running, TidemarkError("internal", f"{type(error).__name__}: {error}", "The server's log has the traceback."), 0)
 
 
-def get(context: Context, named: str) -> Operation:
+def wait(context: Context, operation: OperationId) -> Operation:
+    """The operation when it has ended; one that no work of this process carries is ended by the supervisor."""
+    while (current := get(context, operation)).state is OperationState.RUNNING:
+        ticket = context.under_way.get(operation)
+        if ticket is None:
+            time.sleep(PAUSE_S)
+        else:
+            ticket.ended.wait()
+    return current
+
+
+def answer(context: Context, begun: Begun[T]) -> T:
+    """The answer of a change whose operation has ended; raises what it failed with."""
+    if begun.operation is None:
+        return begun.answer  # type: ignore[return-value]  # None where that is what the change answers
+    ended = wait(context, begun.operation.id)
+    if answer_type(type(begun.change)) is Operation:
+        return sound(ended)  # type: ignore[return-value]
+    answer: T = _read(context, ended)
+    return answer
+
+
+def _read(context: Context, ended: Operation) -> Any:
+    answer = context.answers.get(ended.id)
+    if answer is not None:
+        return answer.read()
+    sound(ended)
+    if ended.kind in outcomes.kinds_that_answer():
+        return ended
+    message = f"The answer of operation {ended.id} is not kept any more; its result was {ended.result or 'empty'}"
+    raise NotFound("operation.answer_gone", message, "Ask for what it made.")
+
+
+@answers(ReadAnswer)
+def read_answer(context: Context, question: ReadAnswer) -> object:
+    operation = get(context, question.operation)
+    if operation.state is OperationState.RUNNING:
+        raise Conflict("operation.running", f"Operation {operation.id} has not ended", "Follow it until it has.")
+    return _read(context, operation)
+
+
+def get(context: Context, operation_id: str) -> Operation:
     """The operation with how far it is now; NotFound (`operation.not_found`)."""
     with context.catalog.reading() as reader:
-        return _now(context, operation_rows.get(reader, named))
+        return _now(context, operation_rows.get(reader, operation_id))
 
 
-def newest_first(context: Context, *, running: bool) -> Sequence[Operation]:
+@answers(ShowOperation)
+def show(context: Context, question: ShowOperation) -> Operation:
+    return get(context, question.operation)
+
+
+@answers(ListOperations)
+def newest_first(context: Context, question: ListOperations) -> Sequence[Operation]:
     with context.catalog.reading() as reader:
-        found = operation_rows.running(reader)[::-1] if running else operation_rows.newest(reader)
-    return [_now(context, operation) for operation in found]
+        listed = operation_rows.running(reader)[::-1] if question.running else operation_rows.newest(reader)
+    return [_now(context, operation) for operation in listed]
 
 
-def cancel(context: Context, named: str) -> Operation:
-    """Asks it to end; the answer may still say that it runs. Conflict (`operation.ended`, `operation.not_cancellable`)."""
-    operation = get(context, named)
+@plans(CancelOperation)
+def plan_cancel(context: Context, change: CancelOperation) -> Planned[Operation, Operation]:
+    """Plans to cancel an operation; Conflict (`operation.ended`, `operation.not_cancellable`). The answer may still be `running`."""
+    operation = get(context, change.operation)
     if operation.state is not OperationState.RUNNING:
         raise Conflict("operation.ended", f"Operation {operation.id} has ended: {operation.state}", "Nothing is left to cancel.")
     ticket = context.under_way.get(operation.id)
     if not operation.can_cancel or ticket is None:
-        raise Conflict("operation.not_cancellable", f"A {operation.kind} cannot be called back", "Wait until it has ended.")
+        raise Conflict("operation.not_cancellable", f"A {operation.kind} cannot be cancelled", "Wait until it has ended.")
+    return Planned(operation, lambda _: _cancel(context, operation, ticket))
+
+
+def _cancel(context: Context, operation: Operation, ticket: Ticket) -> Operation:
     ticket.end()
     return get(context, operation.id)
 
 
 def end_all(context: Context) -> None:
-    """Asks all that is under way to end, what that begins on its way too, and waits for it: the catalog is about to be closed."""
+    """Cancels all running operations, and those that they begin, and waits for them: the catalog is about to be closed."""
     while under_way := list(context.under_way.values()):
         for ticket in under_way:
             ticket.end()
@@ -230,4 +215,6 @@ def save(context: Context, changed: Operation) -> None:
 
 def _now(context: Context, operation: Operation) -> Operation:
     ticket = context.under_way.get(operation.id)
-    return operation if ticket is None else replace(operation, amount=ticket.amount, job=ticket.job or operation.job)
+    if ticket is None:
+        return context.unsaved.get(operation.id, operation)
+    return replace(operation, amount=ticket.amount, job=ticket.job or operation.job)

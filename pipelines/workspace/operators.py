@@ -1,4 +1,4 @@
-"""What a job's queries are made of: sources, stateful operators and sink at the newest batch, and Spark's plan as the driver wrote it."""
+"""The parts of a job's queries: sources, stateful operators and sink at the newest batch, and Spark's plan as the driver wrote it."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ from pipelines.domain.ids import query_name
 from pipelines.domain.jobs import Run
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import PLAN_FORMAT, PLANS_FOLDER, QueryPlan
+from pipelines.verbs.jobs import ListOperators, ListPlans
 from pipelines.workspace import runs
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import answers
 
 
-def newest(context: Context, job: str) -> Sequence[QueryOperators]:
+@answers(ListOperators)
+def newest(context: Context, question: ListOperators) -> Sequence[QueryOperators]:
     with context.catalog.reading() as reader:
-        return operator_rows.newest(reader, runs.known(context, job))
+        return operator_rows.newest(reader, runs.known(context, question.job))
 
 
-def plans(context: Context, job: str, query: str) -> Sequence[QueryPlan]:
-    """Of the newest run, and until it has one of the run before while that ran the same version; by query."""
-    ran = runs.of_job(context, runs.known(context, job))
+@answers(ListPlans)
+def plans(context: Context, question: ListPlans) -> Sequence[QueryPlan]:
+    """The plans of the newest run by query; until it has any, those of the run before, if that ran the same version."""
+    job, query = runs.known(context, question.job), question.query
+    ran = runs.of_job(context, job)
     same = [run for run in ran if run.version == ran[0].version]
-    found = next((plans for run in same if (plans := _of_run(context, run))), [])
-    wanted = [plan for plan in found if query in ("", plan.query)]
-    if query and not wanted:
-        known = ", ".join(plan.query for plan in found) or "none yet"
-        raise NotFound("plan.not_found", f"No plan of query {query!r} of job {job} is known", f"Known: {known}.")
-    return wanted
+    known_plans = next((plans for run in same if (plans := _of_run(context, run))), [])
+    answer = [plan for plan in known_plans if query in ("", plan.query)]
+    if query and not answer:
+        names = ", ".join(plan.query for plan in known_plans) or "none yet"
+        raise NotFound("plan.not_found", f"No plan of query {query!r} of job {job} is known", f"Known: {names}.")
+    return answer
 
 
 def _of_run(context: Context, run: Run) -> list[QueryPlan]:

@@ -1,4 +1,4 @@
-"""What a job said of the batches that a savepoint holds: found in its runs, kept in the savepoint, before the savepoint is sealed."""
+"""Progress events of the batches of a savepoint: read from the job's runs, kept in the savepoint before it is sealed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def keep(context: Context, shelf: Storage, manifest: Manifest, patience_s: float
 
 
 def find(context: Context, manifest: Manifest, patience_s: float = 0) -> Mapping[QueryName, dict[str, Any]]:
-    """Query -> Spark's progress event of the saved batch; a query of which none is known is left out."""
+    """Query -> Spark's progress event of the saved batch; a query without a known event is left out."""
     return of_batches(context, manifest.job, manifest.run, manifest.queries, patience_s)
 
 
@@ -44,17 +44,17 @@ def of_batches(
     ran = _runs(context, job, run)
     deadline = time.monotonic() + patience_s
     while True:
-        found = {image.query: event for image in images if (event := _event(context, ran, image.query, image.batch))}
-        coming = len(found) < len(images) and any(one.state.live for one in ran)
+        events = {image.query: event for image in images if (event := _event(context, ran, image.query, image.batch))}
+        coming = len(events) < len(images) and any(past_run.state.live for past_run in ran)
         if not coming or time.monotonic() >= deadline:
-            return found
+            return events
         time.sleep(PAUSE_S)
 
 
-def _runs(context: Context, job: JobName, named: RunId | None) -> list[Run]:
+def _runs(context: Context, job: JobName, newest: RunId | None) -> list[Run]:
     """The run, then those that worked on the same checkpoint before it: the batch may be theirs."""
     ran = list(runs.of_job(context, job))
-    own = next((run for run in ran if run.id == named), None)
+    own = next((run for run in ran if run.id == newest), None)
     return [run for run in ran if own and run.checkpoints == own.checkpoints and run.created_ms <= own.created_ms]
 
 

@@ -7,139 +7,142 @@ people ask for by hand; (3) the experiment records the decision. A crash before 
 
 from __future__ import annotations
 
-from pipelines.domain.decisions import Choice, Decision, PromotePlan, StateFrom
+from pipelines.domain.decisions import Choice, Decision, Does, PromotePlan, StateFrom, Step
 from pipelines.domain.differences import code_difference
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import RunId, SavepointId
 from pipelines.domain.jobs import Run
-from pipelines.domain.operations import Operation
-from pipelines.domain.requests import PromoteRequest, ResumeRequest, StopRequest
 from pipelines.domain.savepoints import RestorePlan
 from pipelines.domain.versions import Version
+from pipelines.verbs.promote import Promote
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.revision import Revision
+from pipelines.verbs.stop import Stop
 from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
-from pipelines.workspace.operations import Ticket
+from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.tickets import Ticket
 
 
-def promote(context: Context, job: str, request: PromoteRequest) -> Operation | PromotePlan:
+@plans(Promote)
+def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
     """Raises what `decisions.variant` raises; Conflict (`promote.parent_gone`, `promote.never_started`, `promote.other`, `promote.sink`,
     `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of."""
-    known = decisions.variant(context, job)
-    plan = _plan(context, known, request.state)
-    if request.dry_run:
-        return plan
-    return decisions.begin(context, "promote", known.parent, known, lambda ticket: _promote(context, known, plan, ticket))
+    variant = decisions.variant(context, change.job)
+    plan = _plan(context, variant, change.state)
+    return Planned(plan, lambda ticket: _promote(context, variant, plan, ticket))
 
 
-def _plan(context: Context, known: Variant, state: StateFrom) -> PromotePlan:
-    """What will happen; refuses what cannot."""
-    present = _parent(context, known)
+def _plan(context: Context, variant: Variant, state: StateFrom) -> PromotePlan:
+    """The plan of the promotion; refuses what cannot be done."""
+    present = _parent(context, variant)
     before = versions.get(context, present.version)
-    wanted = versions.changed(before, _change(known.version), context.now_ms())
-    code, has_it = code_difference(before, wanted), wanted.id == before.id
+    target = versions.changed(before, _revision(variant.version), context.now_ms())
+    code, has_it = code_difference(before, target), target.id == before.id
     return PromotePlan(
-        known.job,
-        known.parent,
-        known.origin.experiment,
-        wanted.id,
+        variant.job,
+        variant.parent,
+        variant.origin.experiment,
+        target.id,
         before.id,
         code.added,
         code.removed,
         stops=present.state.live and not has_it,
         state=state,
-        steps=_steps(known, present, wanted, state, has_it=has_it),
-        warnings=tuple(_warnings(context, known, before, wanted)),
-        restore=_restore(context, known) if state is StateFrom.SAVEPOINT and not has_it else None,
+        steps=_steps(variant, present, target, state, has_it=has_it),
+        warnings=tuple(_warnings(context, variant, before, target)),
+        restore=_restore(context, variant) if state is StateFrom.SAVEPOINT and not has_it else None,
     )
 
 
-def _parent(context: Context, known: Variant) -> Run:
+def _parent(context: Context, variant: Variant) -> Run:
     """The parent's newest run; refuses where there is no parent to go on, and a variant that never showed that it runs."""
-    other = next((one for one in known.others if one.choice is Choice.PROMOTED), None)
-    if other is not None:
-        hint = f"Resume {known.parent} with this code if that is meant."
-        raise Conflict("promote.other", f"{other.job} was promoted over {known.parent} already", hint)
+    promoted = next((decision for decision in variant.others if decision.choice is Choice.PROMOTED), None)
+    if promoted is not None:
+        hint = f"Resume {variant.parent} with this code if that is meant."
+        raise Conflict("promote.other", f"{promoted.job} was promoted over {variant.parent} already", hint)
     try:
-        present = runs.newest(context, runs.known(context, known.parent))
+        present = runs.newest(context, runs.known(context, variant.parent))
     except NotFound as error:
-        message = f"{known.parent}, which {known.job} was forked from, was forgotten"
-        raise Conflict("promote.parent_gone", message, f"{known.job} goes on as a job of its own.") from error
-    attachments.refuse(context, known.parent, "promoted over")
-    if present is None or not jobs.has_begun(context, known.job):
-        raise Conflict("promote.never_started", f"No query of {known.job} has ever started", "Wait until it runs: its code is untried.")
+        message = f"{variant.parent}, which {variant.job} was forked from, was forgotten"
+        raise Conflict("promote.parent_gone", message, f"{variant.job} goes on as a job of its own.") from error
+    attachments.refuse(context, variant.parent, "promoted over")
+    if present is None or not jobs.has_begun(context, variant.job):
+        raise Conflict("promote.never_started", f"No query of {variant.job} has ever started", "Wait until it runs: its code is untried.")
     return present
 
 
-def _change(version: Version) -> versions.Change:
-    return versions.Change(version.code, version.script, version.args, version.conf, version.master, version.python)
+def _revision(version: Version) -> Revision:
+    return Revision(
+        code=version.code,
+        script=version.script,
+        args=version.args,
+        conf=version.conf,
+        master=version.master,
+        python=version.python,
+    )
 
 
-def _steps(known: Variant, present: Run, wanted: Version, state: StateFrom, *, has_it: bool) -> tuple[str, ...]:
-    """In the order in which `_promote` does them."""
-    parent = known.parent
-    kept = f"The decision is kept; {known.job} runs on until it is dropped or stopped."
+def _steps(variant: Variant, present: Run, target: Version, state: StateFrom, *, has_it: bool) -> tuple[Step, ...]:
+    """The steps, in the order in which `_promote` does them."""
+    parent = variant.parent
+    last_step = Step(Does.RECORD, f"The decision is kept; {variant.job} runs on until it is dropped or stopped.")
     if has_it:
-        return (f"{parent} has version {wanted.id} already: nothing is stopped.", kept)
-    stop = (f"{parent} stops at its next batch boundary, with a savepoint.",) if present.state.live else ()
+        return Step(Does.LEAVE, f"{parent} has version {target.id} already: nothing is stopped."), last_step
+    stop = (Step(Does.STOP, f"{parent} stops at its next batch boundary, with a savepoint."),) if present.state.live else ()
     if state is StateFrom.SAVEPOINT:
-        goes = f"{parent} goes back to savepoint {known.origin.savepoint} and does all since then again, with the code of {known.job}"
+        goes = f"{parent} goes back to savepoint {variant.origin.savepoint} and does all since then again, with the code of {variant.job}"
     else:
-        goes = f"{parent} goes on from where it stands, with its own state, output and query ids, and the code of {known.job}"
-    return (*stop, f"{goes}: version {wanted.id}.", kept)
+        goes = f"{parent} goes on from where it stands, with its own state, output and query ids, and the code of {variant.job}"
+    return *stop, Step(Does.RESUME, f"{goes}: version {target.id}."), last_step
 
 
-def _warnings(context: Context, known: Variant, before: Version, wanted: Version) -> list[str]:
-    pairs = (("arguments", before.args == wanted.args), ("confs", before.conf == wanted.conf), ("runtime", before.python == wanted.python))
-    others = [name for name, same in pairs if not same]
-    said = [f"Its {' and '.join(others)} become those of {known.job}, too."] if others else []
+def _warnings(context: Context, variant: Variant, before: Version, target: Version) -> list[str]:
+    pairs = (("arguments", before.args == target.args), ("confs", before.conf == target.conf), ("runtime", before.python == target.python))
+    changed = [name for name, same in pairs if not same]
+    warnings = [f"Its {' and '.join(changed)} become those of {variant.job}, too."] if changed else []
     try:
-        began = savepoints.get(context, known.origin.savepoint).version
+        began = savepoints.get(context, variant.origin.savepoint).version
     except NotFound:
-        return said
-    if before.id not in (began, wanted.id):
-        said.append(f"{known.parent} was upgraded since they parted ({began} → {before.id}); that change goes.")
-    return said
+        return warnings
+    if before.id not in (began, target.id):
+        warnings.append(f"{variant.parent} was upgraded since they parted ({began} → {before.id}); that change goes.")
+    return warnings
 
 
-def _restore(context: Context, known: Variant) -> RestorePlan:
-    """Of going back to the savepoint; refuses where a sink of the parent cannot."""
-    manifest = savepoints.manifest(context, known.origin.savepoint)
-    plan = restores.of_resume(context, manifest, known.parent, RunId(context.new_id("r"))).plan()
+def _restore(context: Context, variant: Variant) -> RestorePlan:
+    """The plan of going back to the savepoint; refuses where a sink of the parent cannot."""
+    manifest = savepoints.manifest(context, variant.origin.savepoint)
+    plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r"))).plan()
     refused = next((sink for sink in plan.sinks if sink.action == "refuse"), None)
     if refused is not None:
         raise Conflict("promote.sink", refused.message, "Promote it on the parent's present state.")
     return plan
 
 
-def _promote(context: Context, known: Variant, plan: PromotePlan, ticket: Ticket) -> str:
-    taken: SavepointId | None = None
-    present = _parent(context, known)
-    if present.version != plan.version:
-        ticket.step(f"stopping {known.parent}")
-        taken = decisions.stopped(context, known.parent, StopRequest(label=f"before {known.job} was promoted"), ticket)  # 1
-        ticket.step(f"starting {known.parent}")
-        present = _upgraded(context, known, plan.state)  # 2
-    decision = Decision(known.job, Choice.PROMOTED, context.now_ms(), known.parent, plan.version, present.id, taken)
-    decisions.record(context, known, decision, f"{known.job} was promoted: {known.parent} goes on with version {plan.version}")  # 3
+def _promote(context: Context, variant: Variant, plan: PromotePlan, ticket: Ticket) -> str:
+    savepoint: SavepointId | None = None
+    present = _parent(context, variant)
+    for step in plan.steps:
+        if step.does is Does.STOP:
+            ticket.step(f"stopping {variant.parent}")
+            savepoint = decisions.stopped(context, Stop(variant.parent, label=f"before {variant.job} was promoted"), ticket)
+        elif step.does is Does.RESUME:
+            ticket.step(f"starting {variant.parent}")
+            present = resumes.plan(context, _upgrade(context, variant, plan.state)).do(ticket)
+        elif step.does is Does.RECORD:
+            decision = Decision(variant.job, Choice.PROMOTED, context.now_ms(), variant.parent, plan.version, present.id, savepoint)
+            message = f"{variant.job} was promoted: {variant.parent} goes on with version {plan.version}"
+            decisions.record(context, variant, decision, message)
     return present.id
 
 
-def _upgraded(context: Context, known: Variant, state: StateFrom) -> Run:
-    version, told = known.version, context.files.spec(known.job, known.run.id)
-    begun = resumes.resume(
-        context,
-        known.parent,
-        ResumeRequest(
-            from_savepoint=known.origin.savepoint if state is StateFrom.SAVEPOINT else "",
-            code=version.code,
-            args=version.args,
-            conf=version.conf,
-            master=version.master,
-            new_queries=told.new_queries,
-            python=version.python,
-            script=version.script,
-        ),
+def _upgrade(context: Context, variant: Variant, state: StateFrom) -> Resume:
+    spec = context.files.spec(variant.job, variant.run.id)
+    return Resume(
+        variant.parent,
+        from_savepoint=variant.origin.savepoint if state is StateFrom.SAVEPOINT else "",
+        new_queries=spec.new_queries,
+        **vars(_revision(variant.version)),
     )
-    assert isinstance(begun, Run)
-    return begun

@@ -19,8 +19,8 @@ from pipelines.sandbox.states import Counted
 from pipelines.savepoint import leases, library, progress_file, restore, verify
 from pipelines.workspace import progress, rehearsals
 from pipelines.workspace.context import Context
-from pipelines.workspace.operations import Ticket
 from pipelines.workspace.rehearsals import Rehearsed
+from pipelines.workspace.tickets import Ticket
 
 
 def prove(context: Context, savepoint: SavepointId, operation: OperationId, ticket: Ticket) -> Verification:
@@ -43,7 +43,7 @@ def prove(context: Context, savepoint: SavepointId, operation: OperationId, tick
 
 
 def clean(context: Context) -> None:
-    """What proofs that died with the server left: processes that still run, folders."""
+    """Cleans up proofs that died with the server: ends their processes, removes their folders."""
     if context.layout.sandbox.is_dir():
         processes.end(context.layout.sandbox)
         shutil.rmtree(context.layout.sandbox)
@@ -56,7 +56,7 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
     restore.restore(context.library, manifest.id, _target(context, manifest, checkpoints), context.now_ms(), watch=ticket)  # 2
     counted = _count(manifest, folder, checkpoints, ticket)  # 3
     counts, unread = _counts(context, manifest, counted)
-    damages = (*(_damage(one) for one in unread if one.damaged), *proofs.damages(counts))
+    damages = (*(_damage(store_rows) for store_rows in unread if store_rows.damaged), *proofs.damages(counts))
     ran = Rehearsed(()) if damages else rehearsals.rehearse(manifest, folder, checkpoints, ticket)  # 4
     note = " ".join(filter(None, (*map(_unreadable, unread), ran.note)))
     took_ms = (time.monotonic() - began) * 1000
@@ -75,17 +75,17 @@ def _target(context: Context, manifest: Manifest, checkpoints: Path) -> restore.
 
 
 def _count(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Counted:
-    """Rows of every store. A savepoint of stateless queries has none, and needs no Spark for that."""
+    """Counts the rows of every store. A savepoint of stateless queries has no store, and needs no Spark."""
     stores = tuple(_stores(manifest, checkpoints))
     ticket.step("reading state", len(stores), "stores")
     if not stores:
         return Counted(manifest.spark_version, ())
-    seen = 0
+    reported = 0
 
     def watch(done: int) -> None:
-        nonlocal seen
-        ticket.advance(done - seen)
-        seen = done
+        nonlocal reported
+        ticket.advance(done - reported)
+        reported = done
 
     home = folder / "count"
     home.mkdir()
@@ -96,40 +96,40 @@ def _count(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) 
 
 def _stores(manifest: Manifest, checkpoints: Path) -> Iterator[Store]:
     for image in manifest.queries:
-        for one in image.operators:
-            for store in one.stores:
+        for operator in image.operators:
+            for store in operator.stores:
                 at = str(checkpoints / image.query)
-                yield Store(image.query, at, image.batch, image.provider, image.state_format, one.id, one.name, store)
+                yield Store(image.query, at, image.batch, image.provider, image.state_format, operator.id, operator.name, store)
 
 
 def _counts(context: Context, manifest: Manifest, counted: Counted) -> tuple[tuple[StateCount, ...], list[StoreRows]]:
     """One count an operator that was read whole, and the stores that were not read."""
-    unread = [one for one in counted.rows if one.error_class]
-    partly = {(one.store.query, one.store.operator) for one in unread}
-    said = _said(context, manifest)
-    found: list[StateCount] = []
+    unread = [store_rows for store_rows in counted.rows if store_rows.error_class]
+    partly = {(store_rows.store.query, store_rows.store.operator) for store_rows in unread}
+    events = _said(context, manifest)
+    state_counts: list[StateCount] = []
     for image in manifest.queries:
-        rows = dict.fromkeys((one.id for one in image.operators), 0)
-        for one in counted.rows:
-            if one.store.query == image.query and not one.store.is_index:
-                rows[one.store.operator] += one.rows
-        counts = proofs.state_counts(image, rows, said.get(image.query), {**image.conf, **manifest.version.conf})
-        found += [count for count in counts if (count.query, count.operator) not in partly]
-    return tuple(found), unread
+        rows = dict.fromkeys((operator.id for operator in image.operators), 0)
+        for store_rows in counted.rows:
+            if store_rows.store.query == image.query and not store_rows.store.is_index:
+                rows[store_rows.store.operator] += store_rows.rows
+        counts = proofs.state_counts(image, rows, events.get(image.query), {**image.conf, **manifest.version.conf})
+        state_counts += [count for count in counts if (count.query, count.operator) not in partly]
+    return tuple(state_counts), unread
 
 
 def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
-    """What the job said of the batches: as its runs have it, else as the savepoint kept it."""
+    """Progress events of the batches: from the job's runs, else from the savepoint."""
     return {**progress_file.read(context.library, manifest.id), **progress.find(context, manifest)}
 
 
-def _damage(one: StoreRows) -> Damage:
-    store = one.store
+def _damage(rows: StoreRows) -> Damage:
+    store = rows.store
     path = f"queries/{store.query}/checkpoint/state/{store.operator}"
-    return Damage(path, "state", f"store {store.store} cannot be read: {one.error_class}: {one.message}")
+    return Damage(path, "state", f"store {store.store} cannot be read: {rows.error_class}: {rows.message}")
 
 
-def _unreadable(one: StoreRows) -> str:
-    if one.damaged:
+def _unreadable(rows: StoreRows) -> str:
+    if rows.damaged:
         return ""
-    return f"This Spark cannot read store {one.store.store} of operator {one.store.operator}: {one.error_class}: {one.message}."
+    return f"This Spark cannot read store {rows.store.store} of operator {rows.store.operator}: {rows.error_class}: {rows.message}."

@@ -27,19 +27,19 @@ ANY = QueryNames()
 
 
 def restored(manifest: Manifest, new: Iterable[str]) -> QueryNames:
-    """Of a run that begins with a savepoint: the queries that it holds."""
+    """The names for a run that begins with a savepoint: the queries that it holds."""
     return QueryNames(tuple(sorted(image.query for image in manifest.queries)), tuple(new))
 
 
-def continued(context: Context, newest: Run, wanted: Version, new: Iterable[str]) -> QueryNames:
-    """Of a run that goes on with the checkpoints of `newest`.
+def continued(context: Context, newest: Run, version: Version, new: Iterable[str]) -> QueryNames:
+    """The names for a run that goes on with the checkpoints of `newest`.
 
-    With other code or arguments, the queries that have a checkpoint. With the same, what the run before was told: if that one was refused
-    for a renamed query, the next one is too.
+    With other code or arguments these are the queries that have a checkpoint, else those of the run before: if that was refused for a
+    renamed query, the next one is refused too.
     """
-    old, told = versions.get(context, newest.version), context.files.spec(newest.job, newest.id)
-    if (wanted.code, wanted.args) == (old.code, old.args):
-        return QueryNames(told.expected, (*told.new_queries, *new))
+    before, spec = versions.get(context, newest.version), context.files.spec(newest.job, newest.id)
+    if (version.code, version.args) == (before.code, before.args):
+        return QueryNames(spec.expected, (*spec.new_queries, *new))
     return QueryNames(tuple(sorted(_begun(Path(newest.checkpoints)))), tuple(new))
 
 

@@ -19,10 +19,10 @@ MOST_BYTES_VARIABLE = "TIDEMARK_STATE_CACHE_BYTES"
 """What all readings together may take; the oldest go first."""
 
 
-def find(context: Context, savepoint: SavepointId, named: str) -> Reading | None:
+def find(context: Context, savepoint: SavepointId, reading_id: str) -> Reading | None:
     """The reading of that id; None where there is none, or a damaged one, which can be read again."""
     try:
-        return context.files.find(Reading, context.layout.reading(savepoint, named) / READING_FILE)
+        return context.files.find(Reading, context.layout.reading(savepoint, reading_id) / READING_FILE)
     except Corrupt:
         return None
 
@@ -37,17 +37,17 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def publish(context: Context, reading: Reading, made: Path) -> None:
-    """`made`, a scratch folder that holds the rows, becomes the reading; an older one of the same id goes to a folder beside `made`.
+def publish(context: Context, reading: Reading, built: Path) -> None:
+    """Makes `built`, a scratch folder that holds the rows, the reading; an older one of the same id goes to a folder beside `built`.
 
-    1. what it is, is written into `made`; 2. the older one moves away; 3. `made` gets its place and is listed, whole.
+    1. what it is, is written into `built`; 2. the older one moves away; 3. `built` gets its place and is listed, whole.
     """
     place = context.layout.reading(reading.savepoint, reading.id)
-    context.files.write(made / READING_FILE, reading)  # 1
+    context.files.write(built / READING_FILE, reading)  # 1
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.exists():
-        place.rename(made.with_name(f"{made.name}.older"))  # 2
-    made.rename(place)  # 3
+        place.rename(built.with_name(f"{built.name}.older"))  # 2
+    built.rename(place)  # 3
     _bound(context, reading)
 
 
@@ -65,19 +65,19 @@ def clean(context: Context) -> None:
 
 def _bound(context: Context, newest: Reading) -> None:
     """Removes the oldest readings until the others fit; the newest stays, however large it is."""
-    known = [one for folder in _folders(context.layout.readings) for one in _of(context, SavepointId(folder.name))]
-    left = int(os.environ.get(MOST_BYTES_VARIABLE, MOST_BYTES)) - newest.bytes
-    for one in sorted(known, key=lambda one: one.read_ms, reverse=True):
-        if one.id == newest.id:
+    kept_readings = [reading for folder in _folders(context.layout.readings) for reading in _of(context, SavepointId(folder.name))]
+    bytes_left = int(os.environ.get(MOST_BYTES_VARIABLE, MOST_BYTES)) - newest.bytes
+    for reading in sorted(kept_readings, key=lambda reading: reading.read_ms, reverse=True):
+        if reading.id == newest.id:
             continue
-        left -= one.bytes
-        if left < 0:
-            shutil.rmtree(context.layout.reading(one.savepoint, one.id))
+        bytes_left -= reading.bytes
+        if bytes_left < 0:
+            shutil.rmtree(context.layout.reading(reading.savepoint, reading.id))
 
 
 def _of(context: Context, savepoint: SavepointId) -> list[Reading]:
-    found = (find(context, savepoint, folder.name) for folder in _folders(context.layout.readings_of(savepoint)))
-    return [one for one in found if one is not None]
+    candidates = (find(context, savepoint, folder.name) for folder in _folders(context.layout.readings_of(savepoint)))
+    return [reading for reading in candidates if reading is not None]
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -17,8 +17,8 @@ from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.trust import Damage, ScratchBatch
 from pipelines.sandbox import environment, processes
 from pipelines.sandbox.states import timeout_s
-from pipelines.workspace.operations import Ticket
 from pipelines.workspace.runs import OUTPUT
+from pipelines.workspace.tickets import Ticket
 
 RUN = "run"
 REHEARSAL = "rehearsal"
@@ -33,7 +33,7 @@ OF_THE_CODE = ("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "STATE_STORE_VALUE_SCHEM
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What came of it: the batches that were run, what Spark could not load, and why a batch is missing."""
+    """The outcome: the batches that were run, the state that Spark could not load, and why a batch is missing."""
 
     batches: tuple[ScratchBatch, ...]
     damages: tuple[Damage, ...] = ()
@@ -49,13 +49,13 @@ def rehearse(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket
     spec = _spec(manifest, folder, checkpoints)
     (home / SPEC_FILE).write_text(json.dumps(spec.as_json()))
     ticket.step("running a batch", len(manifest.queries), "batches")
-    seen = 0
+    reported = 0
 
     def watch() -> None:
-        nonlocal seen
+        nonlocal reported
         done = sum((folder / REHEARSAL / batch_file(image.query)).exists() for image in manifest.queries)
-        ticket.advance(done - seen)
-        seen = done
+        ticket.advance(done - reported)
+        reported = done
 
     command = environment.command(manifest.version.python, "pipelines.driver")
     processes.run(command, home, environment.environ(manifest.version.master), LOG_FILE, watch, timeout_s())
@@ -99,11 +99,11 @@ def _outcome(manifest: Manifest, folder: Path, checkpoints: Path) -> Rehearsed:
 
 def _batch(image: QueryImage, rehearsal: Path, checkpoints: Path, progress: list[Progress]) -> ScratchBatch | None:
     """The query's batch, where it was written and committed."""
-    said = rehearsal / batch_file(image.query)
-    if not said.is_file():
+    file = rehearsal / batch_file(image.query)
+    if not file.is_file():
         return None
-    written = RehearsedBatch.from_json(json.loads(said.read_text()))
-    ran = next((one for one in progress if one.query == image.query and one.batch == written.batch), None)
+    written = RehearsedBatch.from_json(json.loads(file.read_text()))
+    ran = next((event for event in progress if event.query == image.query and event.batch == written.batch), None)
     if ran is None or not (checkpoints / image.query / "commits" / str(written.batch)).is_file():
         return None
     return ScratchBatch(image.query, written.batch, ran.input_rows or 0, written.output_rows, ran.batch_ms)
@@ -114,9 +114,9 @@ def _blames_state(error_class: str) -> bool:
 
 
 def _place(manifest: Manifest, message: str) -> str:
-    """The state of the query that the message begins with."""
-    named = [image.query for image in manifest.queries if message.startswith(f"query {image.query}:")]
-    return f"queries/{(named or [manifest.queries[0].query])[0]}/checkpoint/state"
+    """Path of the state of the query that the message begins with."""
+    queries = [image.query for image in manifest.queries if message.startswith(f"query {image.query}:")]
+    return f"queries/{(queries or [manifest.queries[0].query])[0]}/checkpoint/state"
 
 
 def _note(home: Path, ending: Exit | None, missing: list[Any]) -> str:
@@ -128,9 +128,9 @@ def _note(home: Path, ending: Exit | None, missing: list[Any]) -> str:
     waiting = {event["query"] for event in _lines(home / EVENTS_FILE) if event["kind"] == NO_DATA}
     idle = [query for query in missing if query in waiting]
     absent = [query for query in missing if query not in waiting]
-    said = [f"The sources of {', '.join(idle)} had nothing new to run a batch with: prove it again when they have."] if idle else []
-    said += [f"The job's code ended before {', '.join(absent)} ran a batch."] if absent else []
-    return " ".join(said)
+    sentences = [f"The sources of {', '.join(idle)} had nothing new to run a batch with: prove it again when they have."] if idle else []
+    sentences += [f"The job's code ended before {', '.join(absent)} ran a batch."] if absent else []
+    return " ".join(sentences)
 
 
 def _lines(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -7,193 +7,217 @@ The order: (1) a safety savepoint where the resume goes back in time or changes 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.catalog import runs as run_rows
-from pipelines.domain.errors import Conflict, Invalid, TidemarkError
-from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
+from pipelines.domain.errors import Conflict, Invalid, NotFound
+from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run, Wanted
-from pipelines.domain.requests import ResumeRequest, TakeRequest
-from pipelines.domain.savepoints import Manifest, Reason, RestorePlan, Savepoint, TakePlan
+from pipelines.domain.operations import OperationState
+from pipelines.domain.savepoints import Manifest, Reason, RestorePlan
 from pipelines.domain.versions import Version
-from pipelines.savepoint import batch_choice, restore, rewinding
-from pipelines.workspace import attachments, events, query_names, restores, runs, savepoints, sources, versions
+from pipelines.savepoint import restore, rewinding
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.take import Take
+from pipelines.workspace import attachments, events, operations, query_names, restores, runs, safety, savepoints, sources, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.operations import Cancelled
+from pipelines.workspace.doing import Planned, plans
 from pipelines.workspace.query_names import QueryNames
+from pipelines.workspace.safety import Safety
+from pipelines.workspace.savepoints import PlannedTake
+from pipelines.workspace.tickets import Cancelled, Ticket
 
 ON_THE_WAY = {Reason.BEFORE_RESUME, Reason.BEFORE_UPGRADE, Reason.REWIND}
 """Why a resume takes savepoints."""
 
 
-def resume(context: Context, job: str, request: ResumeRequest) -> Run | RestorePlan:
-    """A new run of a job that is not running.
+@dataclass(frozen=True)
+class Going:
+    """A job to resume: its newest run, the run that begins, and the version that it executes."""
+
+    job: JobName
+    newest: Run
+    run: RunId
+    version: Version
+    new_queries: tuple[str, ...]
+
+
+Go = Callable[[Context, Ticket], Run]
+"""Carries a resume out; the caller holds the job."""
+
+
+@plans(Resume)
+def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
+    """Plans a new run of a job that is not running.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
     (`savepoint.not_retained`) and what taking and restoring a savepoint raise.
     """
-    name = runs.known(context, job)
-    if request.batch is not None and request.from_savepoint:
+    name = runs.known(context, change.job)
+    if change.batch is not None and change.from_savepoint:
         raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
     attachments.refuse(context, name, "resumed")
-    held = nullcontext() if request.dry_run else context.holding(name)
-    with held, _taken_back(context, name):
-        newest = _ended(context, name)
-        change = versions.Change(request.code, request.script, request.args, request.conf, request.master, request.python)
-        wanted = versions.changed(versions.get(context, newest.version), change, context.now_ms())
-        if request.from_savepoint:
-            return _from_savepoint(context, name, wanted, request)
-        if request.batch is not None:
-            return _to_batch(context, name, wanted, request.batch, request)
-        if request.dry_run:
-            raise Invalid("resume.dry_run", "A resume from the job's own checkpoint has no plan to show", "Name a savepoint, or resume.")
-        if sources.here(context, name, newest.checkpoints) != newest.checkpoints:
-            return _moved(context, name, wanted, request)
-        names = query_names.continued(context, newest, wanted, request.new_queries)
-        frozen = versions.freeze(context, wanted)
-        if frozen.id != newest.version:
-            _keep_last(context, name, newest.version)
-        return _begin(context, name, RunId(context.new_id("r")), frozen, newest.checkpoints, _left_sink_logs(context, newest), "", names)
+    newest = _ended(context, name)
+    version = versions.changed(versions.get(context, newest.version), change, context.now_ms())
+    versions.check(version)
+    going = Going(name, newest, RunId(context.new_id("r")), version, change.new_queries)
+    shown, go = _way(context, going, change)
+    return Planned(replace(shown, run=going.run, version=version.id), lambda ticket: _resume(context, going, go, ticket))
+
+
+def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, Go]:
+    if change.from_savepoint:
+        return _from_savepoint(context, going, change.from_savepoint)
+    if change.batch is not None:
+        return _to_batch(context, going, change.batch)
+    if sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints:
+        return _moved(context, going)
+    return _own(context, going)
+
+
+def _resume(context: Context, going: Going, go: Go, ticket: Ticket) -> Run:
+    with context.holding(going.job), _taken_back(context, going.job):
+        if _ended(context, going.job).id != going.newest.id:
+            raise Conflict(
+                "resume.overtaken", f"Another call started job {going.job} meanwhile", "Show the job; if it does not run, resume it again."
+            )
+        return go(context, ticket)
 
 
 @contextmanager
 def _taken_back(context: Context, job: JobName) -> Iterator[None]:
-    """Where a resume is cancelled, what it saved on its way goes again; nobody else saves for its reasons while the job is held."""
-    before = {one.id for one in savepoints.newest_first(context, job)}
+    """Disposes of the savepoints of a cancelled resume; no one else takes any for its reasons while the job is held."""
+    before = {savepoint.id for savepoint in savepoints.newest_first(context, job)}
     try:
         yield
     except Cancelled:
-        for one in savepoints.newest_first(context, job):
-            if one.id not in before and one.reason in ON_THE_WAY:
+        for savepoint in savepoints.newest_first(context, job):
+            if savepoint.id not in before and savepoint.reason in ON_THE_WAY:
                 with suppress(Conflict):  # a fork of it is in the making
-                    savepoints.dispose(context, one.id, dry_run=False)
+                    savepoints.dispose(context, savepoint)
         raise
 
 
 def _ended(context: Context, job: JobName) -> Run:
     newest = runs.newest(context, job)
-    if newest is None or newest.state.live or context.files.wanted(job).stop is not None:
+    if newest is None or newest.state.live or _is_stopping(context, job):
         raise Conflict("job.running", f"Job {job} is running or still stopping", "Stop it first, or wait until it has stopped.")
     return newest
 
 
+def _is_stopping(context: Context, job: JobName) -> bool:
+    """Whether the operation of its stop is still running; `wanted.json` holds the stop a moment longer."""
+    stop = context.files.wanted(job).stop
+    if stop is None:
+        return False
+    with suppress(NotFound):  # the catalog was rebuilt meanwhile
+        return operations.get(context, stop.operation).state is OperationState.RUNNING
+    return True
+
+
+def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[RestorePlan, Go]:
+    manifest = savepoints.manifest(context, savepoint)
+    if manifest.job != going.job:
+        raise Conflict(
+            "resume.other_job",
+            f"Savepoint {manifest.id} is of job {manifest.job}, not of {going.job}",
+            "Fork it: two jobs must not share a query id.",
+        )
+    safe = safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
+    shown = restores.of_resume(context, manifest, going.job, going.run).plan()
+
+    def go(context: Context, ticket: Ticket) -> Run:
+        frozen = versions.freeze(context, going.version)
+        safety.keep(context, safe, ticket)
+        return _restored(context, going, frozen, manifest, ticket)
+
+    return replace(shown, saves=safe.labels), go
+
+
+def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, Go]:
+    """Plans to go back to a retained batch through a savepoint of it; refuses before anything is saved."""
+    target = Take(going.job, batch=batch, label=f"where {going.job} went back to")
+    rewind = savepoints.planned_take(context, going.job, target, Reason.REWIND)
+    safe = safety.before_going_back(context, going.job, rewind.plan.batches, f"batch {batch}")
+    return _by_way_of(context, going, rewind, safe)
+
+
+def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:
+    """Plans a restore of a moved workspace's own checkpoint: its state and sink name the old place, a restore names the new."""
+    present = Take(going.job, label="before the first start in the moved workspace")
+    return _by_way_of(context, going, savepoints.planned_take(context, going.job, present, Reason.BEFORE_RESUME), safety.NOTHING)
+
+
+def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) -> tuple[RestorePlan, Go]:
+    """Plans to resume from a savepoint that is taken for it."""
+    target = restore.Resume(going.job, str(context.layout.checkpoints(going.job, going.run)))
+
+    def go(context: Context, ticket: Ticket) -> Run:
+        frozen = versions.freeze(context, going.version)
+        safety.keep(context, safe, ticket)
+        savepoint = savepoints.publish(context, take, ticket)
+        return _restored(context, going, frozen, savepoints.manifest(context, savepoint.id), ticket)
+
+    return replace(rewinding.plan(take.look, target), saves=(*safe.labels, take.label)), go
+
+
+def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
+    """Plans to resume on the checkpoints that the job has."""
+    newest = going.newest
+    safe = safety.before_an_upgrade(context, newest) if going.version.id != newest.version else safety.NOTHING
+    shown = RestorePlan(SavepointId(""), going.job, True, newest.checkpoints, 0, 0, 0, "as it is", saves=safe.labels)
+
+    def go(context: Context, ticket: Ticket) -> Run:
+        names = query_names.continued(context, newest, going.version, going.new_queries)
+        frozen = versions.freeze(context, going.version)
+        safety.keep(context, safe, ticket)
+        return _begin(context, going, frozen, newest.checkpoints, _left_sink_logs(context, newest), "", names)
+
+    return shown, go
+
+
 def _left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
-    """Sink logs that the newest run was to carry, in case it did not get to: the driver leaves alone what it has carried already."""
+    """Sink logs that the newest run may not have carried yet; the driver leaves alone those that it has."""
     spec = context.files.spec(newest.job, newest.id)
     return {query: folder for query, folder in spec.sink_logs.items() if Path(folder).is_dir()}
 
 
-def _from_savepoint(context: Context, job: JobName, wanted: Version, request: ResumeRequest) -> Run | RestorePlan:
-    savepoint = savepoints.get(context, request.from_savepoint)
-    manifest = savepoints.manifest(context, savepoint.id)
-    if manifest.job != job:
-        raise Conflict(
-            "resume.other_job",
-            f"Savepoint {savepoint.id} is of job {manifest.job}, not of {job}",
-            "Fork it: two jobs must not share a query id.",
-        )
-    if request.dry_run:
-        versions.check_syntax(wanted.script, wanted.code)
-        return restores.of_resume(context, manifest, job, RunId(context.new_id("r"))).plan()
-    frozen = versions.freeze(context, wanted)
-    _keep_present(context, job, {image.query: image.batch for image in manifest.queries}, savepoint.id)
-    return _restored(context, job, frozen, manifest, request)
-
-
-def _to_batch(context: Context, job: JobName, wanted: Version, batch: int, request: ResumeRequest) -> Run | RestorePlan:
-    """Back to a retained batch of the job's own checkpoint, by way of a savepoint of it; refused before anything is saved."""
-    source = sources.of_job(context, job)
-    if request.dry_run:
-        versions.check_syntax(wanted.script, wanted.code)
-        target = restore.Resume(job, str(context.layout.checkpoints(job, RunId(context.new_id("r")))))
-        return rewinding.plan(source, batch_choice.OfBatch(batch), target, context.library)
-    frozen = versions.freeze(context, wanted)
-    planned = savepoints.take(context, job, TakeRequest(batch=batch, dry_run=True))
-    _keep_present(context, job, getattr(planned, "batches", {}), f"batch {batch}")
-    taken = savepoints.take(context, job, TakeRequest(batch=batch, label=f"where {job} went back to"), reason=Reason.REWIND)
-    return _restored(context, job, frozen, savepoints.manifest(context, _id(taken)), request)
-
-
-def _moved(context: Context, job: JobName, wanted: Version, request: ResumeRequest) -> Run:
-    """The workspace is at another place than when the checkpoint was begun: state and sink name the old one, a restore names the new."""
-    frozen = versions.freeze(context, wanted)
-    taken = savepoints.take(context, job, TakeRequest(label="before the first start in the moved workspace"), reason=Reason.BEFORE_RESUME)
-    return _restored(context, job, frozen, savepoints.manifest(context, _id(taken)), request)
-
-
-def _id(taken: Savepoint | TakePlan) -> SavepointId:
-    assert isinstance(taken, Savepoint)
-    return taken.id
-
-
-def _restored(context: Context, job: JobName, frozen: Version, manifest: Manifest, request: ResumeRequest) -> Run:
+def _restored(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> Run:
     """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
-    run = RunId(context.new_id("r"))
-    checkpoints = context.layout.checkpoints(job, run)
+    checkpoints = context.layout.checkpoints(going.job, going.run)
     try:
-        sink_logs = restores.of_resume(context, manifest, job, run).apply()
-        names = query_names.restored(manifest, request.new_queries)
-        return _begin(context, job, run, frozen, str(checkpoints), sink_logs, manifest.id, names)
+        sink_logs = restores.of_resume(context, manifest, going.job, going.run).apply(ticket)
+        names = query_names.restored(manifest, going.new_queries)
+        return _begin(context, going, frozen, str(checkpoints), sink_logs, manifest.id, names)
     except BaseException:
-        if context.files.wanted(job).run != run:
-            discard(context, job, run)
+        if context.files.wanted(going.job).run != going.run:
+            discard(context, going.job, going.run)
         raise
-
-
-def _keep_present(context: Context, job: JobName, target: Mapping[str, int], said: str) -> None:
-    """A savepoint of the present point where it is past the target's (query -> batch): what a step back in time would lose."""
-    try:
-        plan = savepoints.take(context, job, TakeRequest(dry_run=True))
-    except TidemarkError as error:
-        events.say(context, "savepoint.skipped", job, said, f"no savepoint before the resume: {error.message}")
-        return
-    batches: Mapping[str, int] = getattr(plan, "batches", {})
-    if any(batches.get(query, -1) > batch for query, batch in target.items()) and not _is_kept(context, job, batches):
-        savepoints.take(context, job, TakeRequest(label=f"before the resume from {said}"), reason=Reason.BEFORE_RESUME)
-
-
-def _keep_last(context: Context, job: JobName, version: VersionId) -> None:
-    """A savepoint of the last point of the version that an upgrade leaves, unless there is one: the way back from code that fails."""
-    try:
-        plan = savepoints.take(context, job, TakeRequest(dry_run=True))
-    except TidemarkError as error:
-        events.say(context, "savepoint.skipped", job, version, f"no savepoint before the upgrade: {error.message}")
-        return
-    if not _is_kept(context, job, getattr(plan, "batches", {})):
-        savepoints.take(context, job, TakeRequest(label=f"the last of version {version}"), reason=Reason.BEFORE_UPGRADE)
-
-
-def _is_kept(context: Context, job: JobName, batches: Mapping[str, int]) -> bool:
-    """Whether the newest run's present point is a savepoint already (of its stop)."""
-    newest = runs.newest(context, job)
-    return any(
-        newest is not None and one.run == newest.id and {image.query: image.batch for image in one.queries} == dict(batches)
-        for one in savepoints.newest_first(context, job)
-    )
 
 
 def _begin(
     context: Context,
-    job: JobName,
-    run: RunId,
+    going: Going,
     frozen: Version,
     checkpoints: str,
     sink_logs: Mapping[str, str],
     savepoint: str,
     names: QueryNames,
 ) -> Run:
+    job, run = going.job, going.run
     spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names)
     runs.write_spec(context, spec)
     context.files.write(context.layout.wanted_file(job), Wanted(run))
-    wanted = runs.wanted_run(spec)
+    begun = runs.wanted_run(spec)
     with context.catalog.writing() as writer:
-        run_rows.save(writer, [wanted])
-    said = f"from savepoint {savepoint}" if savepoint else "from its checkpoint"
-    events.say(context, "job.resumed", job, run, f"{job} goes on {said}, version {frozen.id}")
+        run_rows.save(writer, [begun])
+    origin = f"from savepoint {savepoint}" if savepoint else "from its checkpoint"
+    events.say(context, "job.resumed", job, run, f"{job} goes on {origin}, version {frozen.id}")
     context.changed.set()
-    return wanted
+    return begun
 
 
 def discard(context: Context, job: JobName, run: RunId) -> None:

@@ -1,4 +1,4 @@
-"""Runs: how a job begins, and what its runs are told.
+"""Runs: begins a job, and writes the specifications of its runs.
 
 The order of a beginning, and what a crash after each step leaves: (1) the job's folder, its run's checkpoint and `run.json`: a half
 job, removed at the next opening; (2) `job.json`; (3) `wanted.json`, the last: from here the job is listed and the supervisor starts it.
@@ -15,19 +15,18 @@ from typing import Any
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.errors import AlreadyExists, NotFound
-from pipelines.domain.ids import JobName, RunId, SavepointId, job_name
+from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
-from pipelines.domain.requests import ForkRequest, RunRequest
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
-from pipelines.domain.versions import Version, version
-from pipelines.workspace import events, versions
+from pipelines.domain.versions import Version
+from pipelines.workspace import events
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import ANY, QueryNames
 
 OUTPUT = "{output}"
 """What becomes the job's own output directory in a version's arguments."""
 
-Carry = Callable[[RunId], Mapping[str, str]]
+Carry = Callable[[], Mapping[str, str]]
 """Makes a run's first checkpoint; answers with the sink logs (query -> directory) that the run has to carry."""
 
 
@@ -39,42 +38,15 @@ class Prepared:
     run: Run
 
 
-def begin(context: Context, request: RunRequest) -> Run:
-    """A new job from a script; from a savepoint it is a fork with that script."""
-    from pipelines.workspace import forks
-
-    if request.from_savepoint:
-        asked = (request.name, request.code, request.script, request.args, request.conf, request.master)
-        fork = ForkRequest(*asked, new_queries=request.new_queries, python=request.python or None)
-        return forks.begin(context, request.from_savepoint, fork)
-    name = job_name(request.name)
-    frozen = versions.freeze(context, asked_version(request, context.now_ms()))
-    with context.holding(name):
-        prepared = prepare(context, name, frozen, None, lambda run: {})
-        return publish(context, prepared)
-
-
-def asked_version(request: RunRequest, now_ms: int) -> Version:
-    return version(
-        versions.script_name(request.script),
-        request.code,
-        args=request.args,
-        conf=request.conf,
-        master=request.master,
-        python=versions.runtime(request.python),
-        source=request.source or request.script,
-        created_ms=now_ms,
-    )
-
-
-def prepare(context: Context, name: JobName, frozen: Version, origin: Origin | None, carry: Carry, names: QueryNames = ANY) -> Prepared:
+def prepare(
+    context: Context, name: JobName, run: RunId, frozen: Version, origin: Origin | None, carry: Carry, names: QueryNames = ANY
+) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error."""
     claim(context, name)
-    run = RunId(context.new_id("r"))
     job = Job(name, context.now_ms(), origin)
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
-        spec = make_spec(context, name, run, frozen, checkpoints, carry(run), origin.savepoint if origin else "", names)
+        spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)
         write_spec(context, spec)
         context.files.write(context.layout.job_file(name), job)
     except BaseException:
@@ -90,14 +62,14 @@ def publish(context: Context, prepared: Prepared) -> Run:
     with context.catalog.writing() as writer:
         job_rows.save(writer, [job])
         run_rows.save(writer, [run])
-    said = f"forked from {job.origin.savepoint} of {job.origin.job}" if job.origin else "begun"
-    events.say(context, "job.forked" if job.origin else "job.begun", job.name, run.id, f"{job.name} was {said}, version {run.version}")
+    origin = f"forked from {job.origin.savepoint} of {job.origin.job}" if job.origin else "begun"
+    events.say(context, "job.forked" if job.origin else "job.begun", job.name, run.id, f"{job.name} was {origin}, version {run.version}")
     context.changed.set()
     return run
 
 
 def claim(context: Context, name: JobName) -> None:
-    """The job's folder, empty; the caller holds the job. Raises AlreadyExists (`job.exists`)."""
+    """Makes the job's folder, empty; the caller holds the job. Raises AlreadyExists (`job.exists`)."""
     free(context, name)
     folder = context.layout.job(name)
     if folder.exists():
@@ -107,9 +79,9 @@ def claim(context: Context, name: JobName) -> None:
 
 def free(context: Context, name: JobName) -> None:
     """Raises AlreadyExists (`job.exists`) where a job of this name is listed, whatever the case of its letters."""
-    taken = {job.casefold(): job for job in context.files.job_names()}.get(name.casefold())
-    if taken is not None:
-        raise AlreadyExists("job.exists", f"There is a job {taken} already", "Choose another name, or resume or forget that job.")
+    existing = {job.casefold(): job for job in context.files.job_names()}.get(name.casefold())
+    if existing is not None:
+        raise AlreadyExists("job.exists", f"There is a job {existing} already", "Choose another name, or resume or forget that job.")
 
 
 def make_spec(
@@ -122,7 +94,7 @@ def make_spec(
     from_savepoint: str,
     names: QueryNames = ANY,
 ) -> RunSpec:
-    """What the driver of `run` is told."""
+    """The specification for the driver of `run`."""
     output = str(context.layout.output(job))
     return RunSpec(
         format=SPEC_FORMAT,
@@ -150,13 +122,13 @@ def write_spec(context: Context, spec: RunSpec) -> None:
 
 
 def wanted_run(spec: RunSpec) -> Run:
-    """A run that nobody has started yet."""
+    """A run that no driver has started yet."""
     savepoint = SavepointId(spec.from_savepoint) if spec.from_savepoint else None
     return Run(spec.run, spec.job, spec.version, RunState.WANTED, spec.created_ms, from_savepoint=savepoint, checkpoints=spec.checkpoints)
 
 
 def known(context: Context, job: str) -> JobName:
-    """`job` as the name of a job that there is; raises NotFound (`job.not_found`)."""
+    """`job` as the name of an existing job; raises NotFound (`job.not_found`)."""
     name = JobName(job)
     if "/" in job or job.startswith(".") or not job or not context.layout.wanted_file(name).is_file():
         raise NotFound("job.not_found", f"There is no job {job!r}", "List the jobs to see their names.")
@@ -164,7 +136,7 @@ def known(context: Context, job: str) -> JobName:
 
 
 def newest(context: Context, job: JobName) -> Run | None:
-    """The run that was asked for last."""
+    """The run that was requested last."""
     with context.catalog.reading() as reader:
         return run_rows.newest(reader, job)
 
@@ -195,7 +167,7 @@ def update(context: Context, run: RunId, **changes: Any) -> Run:
 
 
 def named_run(context: Context, job: JobName, run: str) -> Run:
-    found = find(context, RunId(run))
-    if found is None or found.job != job:
+    match = find(context, RunId(run))
+    if match is None or match.job != job:
         raise NotFound("run.not_found", f"Job {job} has no run {run!r}", "The page of a job lists its runs.")
-    return found
+    return match

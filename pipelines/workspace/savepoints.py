@@ -3,54 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pipelines.catalog import savepoints as savepoint_rows
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
-from pipelines.domain.requests import AnnotateRequest, TakeRequest
 from pipelines.domain.savepoints import DisposePlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
-from pipelines.savepoint import annotating, batch_choice, contents, library
+from pipelines.domain.space import Space
+from pipelines.savepoint import batch_choice, contents, library
 from pipelines.savepoint import dispose as disposing
+from pipelines.savepoint import space as measuring
 from pipelines.savepoint import take as taking
 from pipelines.savepoint.batch_choice import BatchChoice
+from pipelines.savepoint.source import JobSource
 from pipelines.storage.protocol import Storage
 from pipelines.storage.watching import Watch
-from pipelines.workspace import events, operations, readings, runs, sources
+from pipelines.verbs.jobs import ListRetained
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
+from pipelines.verbs.system import ShowSpace
+from pipelines.verbs.take import Take
+from pipelines.workspace import events, readings, runs, sources
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import answers
 
 
-def take(context: Context, job: str, request: TakeRequest, *, reason: Reason = Reason.MANUAL) -> Savepoint | TakePlan:
-    """A savepoint of a job, running or not; published when this returns. Raises what `pipelines.savepoint.take` raises."""
-    name = runs.known(context, job)
-    if request.dry_run:
-        return plan(context, context.library, name, request)
-    wanted = operations.cancellable(context, "take", name)
-    return operations.noticed(context, wanted, lambda ticket: _take(context, name, request, reason, ticket), lambda taken: taken.id)
+@dataclass(frozen=True)
+class PlannedTake:
+    """A savepoint to take: of what, of which batches, and why."""
+
+    source: JobSource
+    choice: BatchChoice
+    look: taking.Look
+    label: str
+    reason: Reason
+
+    @property
+    def plan(self) -> TakePlan:
+        return self.look.plan
 
 
-def _take(context: Context, job: JobName, request: TakeRequest, reason: Reason, watch: Watch) -> Savepoint:
-    taken = take_into(context, context.library, job, request, reason, watch)
-    record(context, taken)
-    context.unsealed.put(taken.id)
-    said = f" ({taken.label})" if taken.label else ""
-    events.say(context, "savepoint.taken", job, taken.id, f"savepoint {taken.id}{said} of batch {taken.batch} in {taken.took_ms:.0f} ms")
-    return taken
-
-
-def plan(context: Context, shelf: Storage, job: JobName, request: TakeRequest) -> TakePlan:
-    """What `take_into` would do."""
-    return taking.plan(sources.of_job(context, job), _point(request), shelf)
-
-
-def take_into(context: Context, shelf: Storage, job: JobName, request: TakeRequest, reason: Reason, watch: Watch) -> Savepoint:
-    """The savepoint in any storage of savepoints, unknown to the catalog."""
+def planned_take(context: Context, job: JobName, change: Take, reason: Reason = Reason.MANUAL, shelf: Storage | None = None) -> PlannedTake:
+    """Plans to take a savepoint into `shelf` (the library if not given); nothing is changed."""
     source = sources.of_job(context, job)
-    naming = taking.Naming(SavepointId(context.new_id("sp")), context.now_ms(), reason, request.label)
-    return taking.take(source, _point(request), shelf, naming, watch)
+    choice = batch_choice.point(change.batch, change.at_ms, change.event_ms)
+    return PlannedTake(source, choice, taking.look(source, choice, shelf or context.library), change.label, reason)
 
 
-def _point(request: TakeRequest) -> BatchChoice:
-    return batch_choice.point(request.batch, request.at_ms, request.event_ms)
+def taken(context: Context, job: JobName, change: Take, reason: Reason, watch: Watch) -> Savepoint:
+    """A savepoint that another change takes on its way."""
+    return publish(context, planned_take(context, job, change, reason), watch)
+
+
+def publish(context: Context, planned: PlannedTake, watch: Watch) -> Savepoint:
+    """Takes the planned savepoint into the library; listed when this returns."""
+    savepoint = take_into(context, context.library, planned, watch)
+    record(context, savepoint)
+    context.unsealed.put(savepoint.id)
+    label = f" ({savepoint.label})" if savepoint.label else ""
+    message = f"savepoint {savepoint.id}{label} of batch {savepoint.batch} in {savepoint.took_ms:.0f} ms"
+    events.say(context, "savepoint.taken", savepoint.job, savepoint.id, message)
+    return savepoint
+
+
+def take_into(context: Context, shelf: Storage, planned: PlannedTake, watch: Watch) -> Savepoint:
+    """The savepoint in any storage of savepoints, unknown to the catalog."""
+    naming = taking.Naming(SavepointId(context.new_id("sp")), context.now_ms(), planned.reason, planned.label)
+    return taking.take(planned.source, planned.choice, shelf, naming, watch, first=planned.look)
 
 
 def record(context: Context, savepoint: Savepoint) -> None:
@@ -72,11 +90,12 @@ def refresh(context: Context, savepoint: SavepointId) -> None:
         raise
 
 
-def retained(context: Context, job: str) -> Sequence[RetainedBatch]:
+@answers(ListRetained)
+def retained(context: Context, question: ListRetained) -> Sequence[RetainedBatch]:
     """Batches of the job's live checkpoint that a savepoint can be taken of, oldest first."""
-    source = sources.of_job(context, runs.known(context, job))
-    kept = [one for place in source.queries for one in contents.retained_batches(place)]
-    return sorted(kept, key=lambda one: (one.timestamp_ms, one.batch))
+    source = sources.of_job(context, runs.known(context, question.job))
+    batches = [batch for place in source.queries for batch in contents.retained_batches(place)]
+    return sorted(batches, key=lambda batch: (batch.timestamp_ms, batch.batch))
 
 
 def newest_first(context: Context, job: str) -> Sequence[Savepoint]:
@@ -84,35 +103,51 @@ def newest_first(context: Context, job: str) -> Sequence[Savepoint]:
         return savepoint_rows.listed(reader, job)
 
 
-def get(context: Context, named: str) -> Savepoint:
-    """By id, by a unique beginning of it, or by its path; raises NotFound, or Invalid for several."""
+def get(context: Context, savepoint: str) -> Savepoint:
+    """The savepoint by id, by a unique beginning of it, or by its path; raises NotFound, or Invalid for several."""
     with context.catalog.reading() as reader:
-        return savepoint_rows.get(reader, named)
+        return savepoint_rows.get(reader, savepoint)
 
 
-def manifest(context: Context, named: str) -> Manifest:
-    return library.manifest(context.library, get(context, named).id)
+def manifest(context: Context, savepoint: str) -> Manifest:
+    return library.manifest(context.library, get(context, savepoint).id)
 
 
-def annotate(context: Context, named: str, request: AnnotateRequest) -> Savepoint:
-    """The savepoint with its label, note and best before as `request` leaves them. One change at a time: each is made of the last."""
-    savepoint = get(context, named)
-    with context.claiming(f"annotation of {savepoint.id}"):
-        annotating.annotate(context.library, savepoint.id, request, context.now_ms())
-        refresh(context, savepoint.id)
-    given = {"label": request.label, "note": request.note, "best before": request.best_before_ms}
-    said = ", ".join(name for name, value in given.items() if value is not None)
-    events.say(context, "savepoint.annotated", savepoint.job, savepoint.id, f"{said} of savepoint {savepoint.id} changed")
-    return get(context, savepoint.id)
+@answers(ListSavepoints)
+def _list(context: Context, question: ListSavepoints) -> Sequence[Savepoint]:
+    return newest_first(context, question.job)
 
 
-def dispose(context: Context, named: str, *, dry_run: bool) -> DisposePlan:
-    savepoint = get(context, named)
-    if dry_run:
-        return disposing.plan(context.library, savepoint.id, context.now_ms())
-    disposed = disposing.dispose(context.library, savepoint.id, context.now_ms())
+@answers(ShowSavepoint)
+def _show(context: Context, question: ShowSavepoint) -> Savepoint:
+    return get(context, question.savepoint)
+
+
+@answers(ReadManifest)
+def _read_manifest(context: Context, question: ReadManifest) -> Manifest:
+    return manifest(context, question.savepoint)
+
+
+@answers(ShowSpace)
+def _space(context: Context, question: ShowSpace) -> Space:
+    return space(context, question.job)
+
+
+def space(context: Context, job: str) -> Space:
+    """What the savepoints take on disk; of a job's alone, what another job's savepoints hold too counts as held by somebody else."""
+    return measuring.space(context.library, [savepoint.id for savepoint in newest_first(context, job)])
+
+
+def forget(context: Context, savepoint: Savepoint) -> None:
+    """Removes a savepoint whose files are gone from the catalog, and its readings."""
     with context.catalog.writing() as writer:
         savepoint_rows.forget(writer, savepoint.id)
     readings.forget(context, savepoint.id)
     events.say(context, "savepoint.disposed", JobName(savepoint.job), savepoint.id, f"savepoint {savepoint.id} was disposed of")
+
+
+def dispose(context: Context, savepoint: Savepoint) -> DisposePlan:
+    """Deletes it and answers with what that was; Conflict (`savepoint.in_use`) while something is made from it."""
+    disposed = disposing.dispose(context.library, savepoint.id, context.now_ms())
+    forget(context, savepoint)
     return disposed

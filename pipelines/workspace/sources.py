@@ -41,7 +41,7 @@ def _here(context: Context, job: JobName, query: QueryStarted) -> QueryStarted:
 
 
 def _on_newest_checkpoint(context: Context, job: JobName) -> Iterator[Run]:
-    """The newest run, then older ones that worked on the same checkpoint: the newest may have failed before its queries came up."""
+    """The newest run, then older runs on the same checkpoint: the newest may have failed before its queries started."""
     newest = runs.newest(context, job)
     for run in runs.of_job(context, job):
         if newest is not None and run.checkpoints == newest.checkpoints:

@@ -12,93 +12,97 @@ from typing import Any
 from pipelines.catalog import states as questions
 from pipelines.domain import proofs, states
 from pipelines.domain.errors import Invalid, NotFound
-from pipelines.domain.ids import OperationId, QueryName
-from pipelines.domain.operations import Operation
+from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import Manifest
-from pipelines.domain.states import Reading, StateQuery, StateRequest, StateRows, StateTable
+from pipelines.domain.states import Reading, StateRows, StateTable
 from pipelines.sandbox import states as sandbox
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.readings import ROWS_FOLDER, Far, ReadRows, ReadTask
 from pipelines.savepoint import leases, manifests, progress_file, restore
 from pipelines.savepoint import states as tables
-from pipelines.workspace import operations, progress, readings, savepoints, verifications
+from pipelines.verbs.state import ListStates, QueryState, ReadState, ReadStatePlan
+from pipelines.workspace import progress, readings, savepoints, verifications
 from pipelines.workspace.context import Context
-from pipelines.workspace.operations import Ticket
+from pipelines.workspace.doing import Planned, answers, plans
+from pipelines.workspace.tickets import Ticket
 
 
-def listed(context: Context, named: str) -> Sequence[StateTable]:
+@answers(ListStates)
+def listed(context: Context, question: ListStates) -> Sequence[StateTable]:
     """Every table of the savepoint's state, with how many rows are known of it and what was read of it."""
-    return _listed(context, savepoints.manifest(context, named))
+    return _listed(context, savepoints.manifest(context, question.savepoint))
 
 
-def read(context: Context, named: str, request: StateRequest) -> Operation:
-    """Begins to read; where so many rows were read before, the operation is done at once."""
-    manifest = savepoints.manifest(context, named)
-    table = states.chosen(_listed(context, manifest), request)
-    if request.limit < 1:
-        raise Invalid("state.limit", f"{request.limit} rows cannot be read", "Ask for at least one row.")
-    wanted = operations.cancellable(context, "read", manifest.job, manifest.id)
+@plans(ReadState)
+def plan(context: Context, change: ReadState) -> Planned[str, ReadStatePlan]:
+    """Plans to read the state of a table; where enough rows were read before, the answer is there at once."""
+    manifest = savepoints.manifest(context, change.savepoint)
+    table = states.chosen(_listed(context, manifest), change)
+    if change.limit < 1:
+        raise Invalid("state.limit", f"{change.limit} rows cannot be read", "Ask for at least one row.")
+    plan = ReadStatePlan(manifest.id, manifest.job, table, change.limit)
+    return Planned(plan, lambda ticket: _reading_of(context, manifest, plan, ticket).id)
 
-    def work(ticket: Ticket) -> str:
-        if (kept := _kept(context, manifest, table, request.limit)) is not None:
-            return kept.id
-        with verifications.turn(context, ticket):
-            kept = _kept(context, manifest, table, request.limit)
-            return (kept or _read(context, manifest, table, request.limit, wanted.id, ticket)).id
 
-    return operations.begin(context, wanted, work)
+def _reading_of(context: Context, manifest: Manifest, plan: ReadStatePlan, ticket: Ticket) -> Reading:
+    if (reading := _kept(context, manifest, plan.table, plan.limit)) is not None:
+        return reading
+    with verifications.turn(context, ticket):
+        reading = _kept(context, manifest, plan.table, plan.limit)
+        return reading or _read(context, manifest, plan.table, plan.limit, ticket)
 
 
 def _kept(context: Context, manifest: Manifest, table: StateTable, limit: int) -> Reading | None:
-    """What was read before, where it is enough: it may have been read while somebody waited for the turn."""
-    found = readings.find(context, manifest.id, states.reading_id(manifest.id, table))
-    return found if found is not None and (found.whole or found.rows >= limit) else None
+    """The earlier reading, where it has enough rows: it may have been read while this call waited for its turn."""
+    reading = readings.find(context, manifest.id, states.reading_id(manifest.id, table))
+    return reading if reading is not None and (reading.whole or reading.rows >= limit) else None
 
 
-def query(context: Context, named: str, asked: StateQuery) -> StateRows:
+@answers(QueryState)
+def query(context: Context, question: QueryState) -> StateRows:
     """Raises what `catalog.states.query` raises, and NotFound (`state.not_read`) where nobody has read that table."""
-    manifest = savepoints.manifest(context, named)
-    table = states.chosen(_listed(context, manifest), asked)
+    manifest = savepoints.manifest(context, question.savepoint)
+    table = states.chosen(_listed(context, manifest), question)
     if table.reading is None:
         raise NotFound("state.not_read", f"The state {table.title} of {manifest.id} was not read yet", "Read it first.")
-    return questions.query(readings.files(context, table.reading), asked)
+    return questions.query(readings.files(context, table.reading), question)
 
 
 def _listed(context: Context, manifest: Manifest) -> tuple[StateTable, ...]:
-    found = tables.tables(context.library, manifest)
-    rows = _operator_rows(context, manifest) if found else {}
+    listed_tables = tables.tables(context.library, manifest)
+    rows = _operator_rows(context, manifest) if listed_tables else {}
     return tuple(
         replace(
-            one,
-            operator_rows=rows.get((one.query, one.operator)),
-            reading=readings.find(context, manifest.id, states.reading_id(manifest.id, one)),
+            table,
+            operator_rows=rows.get((table.query, table.operator)),
+            reading=readings.find(context, manifest.id, states.reading_id(manifest.id, table)),
         )
-        for one in found
+        for table in listed_tables
     )
 
 
 def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryName, int], int | None]:
-    """What a proof read, else what the job's own progress said of that batch."""
+    """Rows by (query, operator): as a proof read them, else as the job's progress event of that batch has them."""
     verified = manifests.last_verification(context.library, manifest.id)
-    said = _said(context, manifest)
+    events = _said(context, manifest)
     rows: dict[tuple[QueryName, int], int | None] = {}
     for image in manifest.queries:
-        nothing = dict.fromkeys((one.id for one in image.operators), 0)
-        counts = proofs.state_counts(image, nothing, said.get(image.query), {**image.conf, **manifest.version.conf})
-        rows |= {(one.query, one.operator): one.expected for one in counts}
+        nothing = dict.fromkeys((operator.id for operator in image.operators), 0)
+        counts = proofs.state_counts(image, nothing, events.get(image.query), {**image.conf, **manifest.version.conf})
+        rows |= {(count.query, count.operator): count.expected for count in counts}
     proved = verified.proof.states if verified is not None and verified.proof is not None else ()
-    return rows | {(one.query, one.operator): one.rows for one in proved}
+    return rows | {(count.query, count.operator): count.rows for count in proved}
 
 
 def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
-    """As the savepoint kept it; else the job's runs are looked through for it."""
-    kept = progress_file.read(context.library, manifest.id)
-    return kept if len(kept) == len(manifest.queries) else {**progress.find(context, manifest), **kept}
+    """Progress events of the batches: from the savepoint, else from the job's runs."""
+    events = progress_file.read(context.library, manifest.id)
+    return events if len(events) == len(manifest.queries) else {**progress.find(context, manifest), **events}
 
 
-def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, operation: OperationId, ticket: Ticket) -> Reading:
+def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, ticket: Ticket) -> Reading:
     """1. the savepoint is restored in a scratch folder; 2. Spark reads it there; 3. the rows are kept. Nothing else is left."""
-    began, folder = time.monotonic(), context.layout.sandbox_folder(operation)
+    began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
     with leases.lease(context.library, manifest.id, str(folder), context.now_ms()):
         folder.mkdir(parents=True)
         try:
@@ -107,8 +111,8 @@ def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, o
             restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)  # 1
             home = folder / "read"
             home.mkdir()
-            found = _in_sandbox(manifest, table, limit, home, folder / "checkpoints", ticket)  # 2
-            reading = _reading(context, manifest, table, found, home, began)
+            read_rows = _in_sandbox(manifest, table, limit, home, folder / "checkpoints", ticket)  # 2
+            reading = _reading(context, manifest, table, read_rows, home, began)
             _keep(context, reading, home, folder / "kept")  # 3
             return reading
         finally:
@@ -116,7 +120,7 @@ def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, o
 
 
 def _in_sandbox(manifest: Manifest, table: StateTable, limit: int, home: Path, checkpoints: Path, ticket: Ticket) -> ReadRows:
-    image = next(one for one in manifest.queries if one.query == table.query)
+    image = next(candidate for candidate in manifest.queries if candidate.query == table.query)
     at = str(checkpoints / table.query)
     store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
     version = manifest.version
@@ -134,7 +138,7 @@ def _in_sandbox(manifest: Manifest, table: StateTable, limit: int, home: Path, c
     return sandbox.read(home, task, version.python, watch)
 
 
-def _reading(context: Context, manifest: Manifest, table: StateTable, found: ReadRows, home: Path, began: float) -> Reading:
+def _reading(context: Context, manifest: Manifest, table: StateTable, read_rows: ReadRows, home: Path, began: float) -> Reading:
     return Reading(
         id=states.reading_id(manifest.id, table),
         savepoint=manifest.id,
@@ -143,18 +147,21 @@ def _reading(context: Context, manifest: Manifest, table: StateTable, found: Rea
         store=table.store,
         variable=table.variable,
         batch=table.batch,
-        rows=found.rows,
-        total=found.total,
+        rows=read_rows.rows,
+        total=read_rows.total,
         bytes=readings.size(home / ROWS_FOLDER),
-        partitions={one: found.partitions.get(one, 0) for one in range(max(table.partitions, *(one + 1 for one in found.partitions)))},
-        spark_version=found.spark_version,
+        partitions={
+            partition: read_rows.partitions.get(partition, 0)
+            for partition in range(max(table.partitions, *(partition + 1 for partition in read_rows.partitions)))
+        },
+        spark_version=read_rows.spark_version,
         read_ms=context.now_ms(),
         took_ms=(time.monotonic() - began) * 1000,
     )
 
 
-def _keep(context: Context, reading: Reading, home: Path, made: Path) -> None:
-    """Of what the sandbox left, the rows alone."""
-    made.mkdir()
-    (home / ROWS_FOLDER).rename(made / ROWS_FOLDER)
-    readings.publish(context, reading, made)
+def _keep(context: Context, reading: Reading, home: Path, rows_folder: Path) -> None:
+    """Publishes the rows that the sandbox wrote; its other files are dropped."""
+    rows_folder.mkdir()
+    (home / ROWS_FOLDER).rename(rows_folder / ROWS_FOLDER)
+    readings.publish(context, reading, rows_folder)

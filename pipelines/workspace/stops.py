@@ -13,63 +13,75 @@ from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId, SavepointId
 from pipelines.domain.jobs import Run, StopWanted, Wanted
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import StopRequest, TakeRequest
-from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.domain.savepoints import Reason
+from pipelines.verbs.stop import Stop, StopPlan
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Works
 from pipelines.workspace import attachments, events, operations, runs, savepoints
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import Recorded, plans
 
 NOTHING_TO_SAVE = {"savepoint.no_query", "savepoint.no_batch"}
 """A script without streaming queries, or a stop before the first batch: that is not a savepoint that failed."""
 
 
-def stop(context: Context, job: str, request: StopRequest) -> Operation:
-    """Asks the job's run to end; asked again it answers with the stop that is under way.
-
-    Raises Conflict (`job.not_running`, `job.attached`).
-    """
-    name = runs.known(context, job)
+@plans(Stop)
+def plan(context: Context, change: Stop) -> Recorded[StopPlan]:
+    """Plans to end the job's run; during a stop it answers with that stop. Raises Conflict (`job.not_running`,
+    `job.attached`)."""
+    name = runs.known(context, change.job)
     attachments.refuse(context, name, "stopped")
-    with context.holding(name):
-        run = runs.newest(context, name)
-        if run is None or not run.state.live:
-            raise Conflict("job.not_running", f"Job {name} is not running", "Resume it first, or take a savepoint of it as it stands.")
-        wanted = context.files.wanted(name)
-        if wanted.stop is not None:
-            return _again(context, name, wanted, wanted.stop, request)
-        return _ask(context, name, run, request)
+    run = _live(context, name)
+    stop = context.files.wanted(name).stop
+    saves = change.savepoint and not change.at_once
+    shown = StopPlan(name, run.id, change.at_once, saves, stop.operation if stop else None)
+    return Recorded(shown, lambda: _stop(context, shown, change.label))
 
 
-def _ask(context: Context, job: JobName, run: Run, request: StopRequest) -> Operation:
-    kind = "cancel" if request.at_once else "stop"
-    operation = Operation(OperationId(context.new_id("o")), kind, job, OperationState.RUNNING, context.now_ms())
+def _live(context: Context, name: JobName) -> Run:
+    run = runs.newest(context, name)
+    if run is None or not run.state.live:
+        raise Conflict("job.not_running", f"Job {name} is not running", "Resume it first, or take a savepoint of it as it stands.")
+    return run
+
+
+def _stop(context: Context, plan: StopPlan, label: str) -> Operation:
+    with context.holding(plan.job):
+        run, wanted = _live(context, plan.job), context.files.wanted(plan.job)
+        return _ask(context, plan, run, label) if wanted.stop is None else _again(context, plan, wanted, wanted.stop)
+
+
+def _ask(context: Context, plan: StopPlan, run: Run, label: str) -> Operation:
+    kind = "cancel" if plan.at_once else "stop"
+    operation = Operation(OperationId(context.new_id("o")), kind, plan.job, OperationState.RUNNING, context.now_ms())
     operations.save(context, operation)
-    asked = StopWanted(request.at_once, request.savepoint and not request.at_once, operation.id, request.label)
-    context.files.write(context.layout.wanted_file(job), Wanted(run.id, asked))
-    events.say(context, f"run.{kind}", job, run.id, f"{kind} was asked for")
+    stop = StopWanted(plan.at_once, plan.savepoint, operation.id, label)
+    context.files.write(context.layout.wanted_file(plan.job), Wanted(run.id, stop))
+    events.say(context, f"run.{kind}", plan.job, run.id, f"{kind} was asked for")
     context.changed.set()
     return operation
 
 
-def _again(context: Context, job: JobName, wanted: Wanted, asked: StopWanted, request: StopRequest) -> Operation:
+def _again(context: Context, plan: StopPlan, wanted: Wanted, stop: StopWanted) -> Operation:
     """A cancel overtakes a stop that waits for its batch boundary; anything else changes nothing."""
-    if request.at_once and not asked.at_once:
-        context.files.write(context.layout.wanted_file(job), Wanted(wanted.run, replace(asked, at_once=True, savepoint=False)))
+    if plan.at_once and not stop.at_once:
+        context.files.write(context.layout.wanted_file(plan.job), Wanted(wanted.run, replace(stop, at_once=True, savepoint=False)))
         context.changed.set()
-    return operations.get(context, asked.operation)
+    return operations.get(context, stop.operation)
 
 
-def finish(context: Context, job: JobName, asked: StopWanted, *, with_savepoint: bool) -> SavepointId | None:
+def finish(context: Context, job: JobName, stop: StopWanted, *, with_savepoint: bool) -> SavepointId | None:
     """Carries a stop through once its run has ended; the id of its savepoint, None where there was nothing to save.
 
     A savepoint that fails fails the operation alone.
     """
     with context.holding(job):
-        running = _running(context, job, asked)
+        running = _running(context, job, stop)
         try:
-            taken = _savepoint(context, job, asked) if with_savepoint else None
-            ended = replace(running, state=OperationState.DONE, result=taken or "", ended_ms=context.now_ms())
+            savepoint = _savepoint(context, job, stop) if with_savepoint else None
+            ended = replace(running, state=OperationState.DONE, result=savepoint or "", ended_ms=context.now_ms())
         except TidemarkError as error:
-            taken = None
+            savepoint = None
             nothing = error.code in NOTHING_TO_SAVE
             done = replace(running, state=OperationState.DONE, ended_ms=context.now_ms())
             ended = done if nothing else operations.failed(running, error, context.now_ms())
@@ -77,27 +89,29 @@ def finish(context: Context, job: JobName, asked: StopWanted, *, with_savepoint:
                 context,
                 "savepoint.skipped" if nothing else "savepoint.failed",
                 job,
-                asked.operation,
+                stop.operation,
                 f"no savepoint at the stop: {error.message}",
             )
         operations.save(context, ended)
         context.files.write(context.layout.wanted_file(job), replace(context.files.wanted(job), stop=None))
-        return taken
+        return savepoint
 
 
-def _savepoint(context: Context, job: JobName, asked: StopWanted) -> SavepointId:
+def _savepoint(context: Context, job: JobName, stop: StopWanted) -> SavepointId:
     run = runs.newest(context, job)
     for earlier in savepoints.newest_first(context, job):
         if run is not None and earlier.run == run.id and earlier.reason is Reason.STOP:
             return earlier.id
-    taken = savepoints.take(context, job, TakeRequest(label=asked.label), reason=Reason.STOP)
-    assert isinstance(taken, Savepoint)
-    return taken.id
+    take = Take(job, label=stop.label)
+    works = Works("take", job)
+    return operations.noticed(
+        context, works, lambda ticket: savepoints.taken(context, job, take, Reason.STOP, ticket), lambda savepoint: savepoint.id
+    ).id
 
 
-def _running(context: Context, job: JobName, asked: StopWanted) -> Operation:
-    """The operation, made again where the catalog was rebuilt meanwhile."""
+def _running(context: Context, job: JobName, stop: StopWanted) -> Operation:
+    """The operation, created anew where the catalog was rebuilt meanwhile."""
     try:
-        return operations.get(context, asked.operation)
+        return operations.get(context, stop.operation)
     except NotFound:
-        return Operation(asked.operation, "stop", job, OperationState.RUNNING, context.now_ms())
+        return Operation(stop.operation, "stop", job, OperationState.RUNNING, context.now_ms())

@@ -5,52 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pipelines.domain.ids import OperationId
-from pipelines.domain.operations import DAMAGED, Operation
+from pipelines.domain.ids import OperationId, SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import library, manifests
 from pipelines.savepoint import verify as verifying
 from pipelines.storage.protocol import Advance, unwatched
-from pipelines.workspace import events, operations, progress, proving, savepoints
+from pipelines.verbs.savepoints import ReadVerification
+from pipelines.verbs.verify import Verify, VerifyPlan
+from pipelines.workspace import events, progress, proving, savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.operations import Ticket
+from pipelines.workspace.doing import Planned, answers, plans
+from pipelines.workspace.tickets import Ticket
 
 TURN_S = 0.5
 
 
-def verify(context: Context, named: str, level: Trust) -> Verification:
-    """Checks a savepoint and answers when it is done; damage is in the answer, not raised.
-
-    A proof is an operation here too, so that it is ended with the server.
-    """
-    savepoint = savepoints.get(context, named)
-    if level is not Trust.PROVED:
-        return _files(context, savepoint, level)
-    wanted = operations.cancellable(context, "prove", savepoint.job, savepoint.id)
-    return operations.answered(context, wanted, lambda ticket: _checked(context, savepoint, level, wanted.id, ticket), _result)
+@plans(Verify)
+def plan(context: Context, change: Verify) -> Planned[Verification, VerifyPlan]:
+    """Checks a savepoint; damage is in the answer, not raised."""
+    savepoint = savepoints.get(context, change.savepoint)
+    read = savepoint.bytes if change.level is not Trust.COMPLETE else 0
+    plan = VerifyPlan(savepoint.id, savepoint.job, change.level, savepoint.files, read)
+    return Planned(plan, lambda ticket: _check(context, savepoint, plan, ticket))
 
 
-def start(context: Context, named: str, level: Trust) -> Operation:
-    """The same as an operation; its result is the level reached, or `damaged`."""
-    savepoint = savepoints.get(context, named)
-    wanted = operations.cancellable(context, "prove" if level is Trust.PROVED else "verify", savepoint.job, savepoint.id)
-    return operations.begin(context, wanted, lambda ticket: _result(_checked(context, savepoint, level, wanted.id, ticket)))
+@answers(ReadVerification)
+def last(context: Context, question: ReadVerification) -> Verification | None:
+    return manifests.last_verification(context.library, savepoints.get(context, question.savepoint).id)
 
 
-def last(context: Context, named: str) -> Verification | None:
-    return manifests.last_verification(context.library, savepoints.get(context, named).id)
+def seal(context: Context, savepoint: SavepointId) -> None:
+    """Seals a savepoint, or compares its checksums where it is sealed."""
+    _files(context, savepoints.get(context, savepoint), Trust.INTACT)
 
 
-def _checked(context: Context, savepoint: Savepoint, level: Trust, operation: OperationId, ticket: Ticket) -> Verification:
-    if level is Trust.PROVED:
-        return _prove(context, savepoint, operation, ticket)
-    ticket.step("checking", savepoint.bytes if level is not Trust.COMPLETE else 0)
-    return _files(context, savepoint, level, ticket.advance)
-
-
-def _result(found: Verification) -> str:
-    return found.reached or DAMAGED
+def _check(context: Context, savepoint: Savepoint, plan: VerifyPlan, ticket: Ticket) -> Verification:
+    if plan.level is Trust.PROVED:
+        return _prove(context, savepoint, ticket.operation, ticket)
+    ticket.step("checking", plan.bytes)
+    return _files(context, savepoint, plan.level, ticket.advance)
 
 
 def _files(context: Context, savepoint: Savepoint, level: Trust, advance: Advance = unwatched) -> Verification:
@@ -69,7 +63,7 @@ def _prove(context: Context, savepoint: Savepoint, operation: OperationId, ticke
 
 @contextmanager
 def turn(context: Context, ticket: Ticket) -> Iterator[None]:
-    """One piece of work with Spark at a time: many asked for at once would take the machine from the jobs."""
+    """Waits for the turn to work with Spark, one at a time: several at once would take the machine from the jobs."""
     while not context.proving.acquire(timeout=TURN_S):
         ticket.step("waiting for the sandbox")
     try:
@@ -79,14 +73,14 @@ def turn(context: Context, ticket: Ticket) -> Iterator[None]:
 
 
 def _keep_progress(context: Context, savepoint: Savepoint, level: Trust) -> None:
-    """Before the savepoint is sealed, so that the seal covers what the job said of it."""
+    """Keeps the progress events before the savepoint is sealed, so that the seal covers them."""
     if level is not Trust.COMPLETE:
         progress.keep(context, context.library, library.manifest(context.library, savepoint.id))
 
 
-def _recorded(context: Context, savepoint: Savepoint, found: Verification) -> Verification:
-    """`found` with what earlier verifications add, kept in the savepoint and in the catalog."""
-    answer = verifying.record(context.library, found)
+def _recorded(context: Context, savepoint: Savepoint, verification: Verification) -> Verification:
+    """`verification` with what earlier verifications add, kept in the savepoint and in the catalog."""
+    answer = verifying.record(context.library, verification)
     savepoints.refresh(context, savepoint.id)
     if answer.damages:
         worst = answer.damages[0]
@@ -98,8 +92,10 @@ def _recorded(context: Context, savepoint: Savepoint, found: Verification) -> Ve
 def _proved(savepoint: Savepoint, answer: Verification) -> str:
     proof = answer.proof
     assert proof is not None
-    compared = [one for one in proof.states if one.expected is not None]
-    rows = sum(one.rows for one in proof.states)
+    compared = [count for count in proof.states if count.expected is not None]
+    rows = sum(count.rows for count in proof.states)
     counts = f"{rows} rows in {len(proof.states)} stateful operators, {len(compared)} of them compared with what the job had counted"
-    batches = ", ".join(f"batch {one.batch} of {one.query} ({one.input_rows} rows in, {one.output_rows} out)" for one in proof.batches)
+    batches = ", ".join(
+        f"batch {batch.batch} of {batch.query} ({batch.input_rows} rows in, {batch.output_rows} out)" for batch in proof.batches
+    )
     return f"savepoint {savepoint.id} is proved: Spark {proof.spark_version} read {counts}, and ran {batches}"

@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import ast
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from pipelines.catalog import versions as version_rows
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
 from pipelines.domain.versions import Version, version
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.verbs.revision import Revision
 from pipelines.workspace.context import Context
+from pipelines.workspace.doing import answers
 
 
-@dataclass(frozen=True)
-class Change:
-    """What a new version has of its own; None keeps what the old one has."""
-
-    code: str | None = None
-    script: str | None = None
-    args: tuple[str, ...] | None = None
-    conf: Mapping[str, str] | None = None
-    master: str | None = None
-    python: str | None = None
-
-
-def changed(old: Version, change: Change, now_ms: int) -> Version:
-    """`old` with `change`, under the id of its content; Invalid (`runtime.not_found`) for an interpreter that is not on this machine.
+def changed(old: Version, revision: Revision, now_ms: int) -> Version:
+    """`old` with `revision`, under the id of its content; Invalid (`runtime.not_found`) for an interpreter that is not on this machine.
 
     Where the old one's is not (the savepoint came from another machine), it gives way to Tidemark's own.
     """
     return version(
-        old.script if change.script is None else script_name(change.script),
-        old.code if change.code is None else change.code,
-        args=old.args if change.args is None else change.args,
-        conf=old.conf if change.conf is None else change.conf,
-        master=old.master if change.master is None else change.master,
-        python=_kept(old.python) if change.python in (None, old.python) else runtime(change.python or ""),
+        old.script if revision.script is None else script_name(revision.script),
+        old.code if revision.code is None else revision.code,
+        args=old.args if revision.args is None else revision.args,
+        conf=old.conf if revision.conf is None else revision.conf,
+        master=old.master if revision.master is None else revision.master,
+        python=_kept(old.python) if revision.python in (None, old.python) else runtime(revision.python or ""),
         source=old.source,
         created_ms=now_ms,
     )
@@ -55,20 +45,25 @@ def runtime(python: str) -> str:
     return python
 
 
-def freeze(context: Context, wanted: Version) -> Version:
+def freeze(context: Context, version: Version) -> Version:
     """Stores a version once and answers with the stored one; raises Invalid (`code.syntax`) for code that Python cannot read."""
-    check_syntax(wanted.script, wanted.code)
-    script_name(wanted.script)
-    return keep(context, wanted)
+    check(version)
+    return keep(context, version)
 
 
-def keep(context: Context, wanted: Version) -> Version:
+def check(version: Version) -> None:
+    """Raises Invalid (`code.syntax`, `code.script`) for a version that cannot be frozen."""
+    check_syntax(version.script, version.code)
+    script_name(version.script)
+
+
+def keep(context: Context, version: Version) -> Version:
     """Stores a version once, as it is: one that ran elsewhere may be written for another Python than ours."""
-    stored = context.files.version(wanted.id)
+    stored = context.files.version(version.id)
     if stored is None:
-        stored = wanted if wanted.created_ms else replace(wanted, created_ms=context.now_ms())
-        context.files.write_bytes(context.layout.script(wanted.id, wanted.script), wanted.code.encode())
-        context.files.write(context.layout.version_file(wanted.id), stored)
+        stored = version if version.created_ms else replace(version, created_ms=context.now_ms())
+        context.files.write_bytes(context.layout.script(version.id, version.script), version.code.encode())
+        context.files.write(context.layout.version_file(version.id), stored)
     with context.catalog.writing() as writer:
         version_rows.save(writer, [stored])
     return stored
@@ -93,9 +88,14 @@ def script_name(script: str) -> str:
     return name
 
 
-def get(context: Context, named: str) -> Version:
+def get(context: Context, version_id: str) -> Version:
     """The version with this id; raises NotFound (`version.not_found`)."""
-    found = context.files.version(VersionId(named)) if "/" not in named and not named.startswith(".") else None
-    if found is None:
-        raise NotFound("version.not_found", f"There is no version {named!r}", "The page of a job lists the versions of its runs.")
-    return found
+    version = context.files.version(VersionId(version_id)) if "/" not in version_id and not version_id.startswith(".") else None
+    if version is None:
+        raise NotFound("version.not_found", f"There is no version {version_id!r}", "The page of a job lists the versions of its runs.")
+    return version
+
+
+@answers(ShowVersion)
+def show(context: Context, question: ShowVersion) -> Version:
+    return get(context, question.version)

@@ -13,7 +13,7 @@ from starlette.routing import Mount
 
 from pipelines.api.app import create_api
 from pipelines.storage.layout import Layout
-from pipelines.workspace.face import Face
+from pipelines.verbs.face import Face
 
 
 @contextmanager

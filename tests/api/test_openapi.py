@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import httpx
 
+from pipelines import verbs
 from pipelines.api.app import create_api
-from pipelines.workspace.face import Face
 from tests.faces import FakeFace
 
-BESIDE_THE_FACE = {"ping", "job_events"}
-"""Routes that are no method of `Face`: who answers, and events once more below their job."""
+BY_HAND = {"ping", "dispose"}
+"""Routes that are no declaration: who answers, and one savepoint disposed of by its own address."""
 
 
+@cache
 def operations() -> dict[str, Any]:
     """Operation id -> (method, path, its description)."""
     paths = create_api(FakeFace()).openapi()["paths"]
     return {one["operationId"]: (method, path, one) for path, methods in paths.items() for method, one in methods.items()}
 
 
-def face_methods() -> set[str]:
-    return {name for name in vars(Face) if not name.startswith("_")} - {"acting"}  # a header of every call
-
-
-def test_every_method_of_the_face_has_a_route_and_every_route_a_method() -> None:
-    assert operations().keys() == face_methods() | BESIDE_THE_FACE
+def test_every_declaration_has_its_routes_and_every_route_its_declaration() -> None:
+    declared = {http.name or kind.call: (http, kind) for kind in verbs.every() for http in (kind.http, *kind.also)}
+    assert operations().keys() == declared.keys() | BY_HAND
+    for name, (http, kind) in declared.items():
+        method, path, described = operations()[name]
+        assert (method.upper(), path) == (http.method, f"/v1{http.path}")
+        assert described["tags"] == [kind.topic]
 
 
 def test_every_route_is_described() -> None:

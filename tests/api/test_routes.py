@@ -12,6 +12,11 @@ import pytest
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError
 from pipelines.storage.documents import plain
 from pipelines.storage.layout import Layout
+from pipelines.verbs.experiments import ShowTree
+from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.operations import ListOperations
+from pipelines.verbs.savepoints import ListSavepoints, ReadVerification
+from pipelines.verbs.system import ListEvents
 from tests.faces import NOW_MS, ROOT, FakeFace
 
 FIRST = "sp-000000000002"
@@ -192,7 +197,7 @@ def test_a_wrong_body_is_named_and_changes_nothing(client: httpx.Client, face: F
     assert (answer.status_code, error["group"], error["code"]) == (422, "invalid", "request.invalid")
     assert where in error["message"]
     assert "/api/docs" in error["hint"]
-    assert face.calls == []
+    assert face.begun == []
 
 
 @pytest.mark.parametrize(
@@ -217,7 +222,7 @@ def test_what_another_site_could_send_is_refused(
     headers = {"content-type": content_type} if content_type else {}
     answer = client.request(method, path, content=b"{}", headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "request.content_type")
-    assert face.calls == []
+    assert face.begun == []
 
 
 def test_broken_json_is_a_wrong_request(client: httpx.Client) -> None:
@@ -226,19 +231,19 @@ def test_broken_json_is_a_wrong_request(client: httpx.Client) -> None:
 
 
 def test_answers_are_the_domain_values(client: httpx.Client, face: FakeFace) -> None:
-    assert client.get("/v1/jobs").json() == plain(face.jobs())
-    assert client.get("/v1/tree").json() == plain(face.tree())
+    assert client.get("/v1/jobs").json() == plain(face.ask(ListJobs()))
+    assert client.get("/v1/tree").json() == plain(face.ask(ShowTree()))
 
 
 @pytest.mark.parametrize("path", ["/v1/events?limit=2&kind=runs&job=post_engagement", "/v1/jobs/post_engagement/events?limit=2"])
 def test_events_say_where_the_older_ones_are(client: httpx.Client, face: FakeFace, path: str) -> None:
-    face.happened = [replace(face.events("post_engagement")[0], at_ms=NOW_MS - n, message=f"before {n}") for n in range(1, 4)]
+    face.happened = [replace(face.ask(ListEvents("post_engagement"))[0], at_ms=NOW_MS - n, message=f"before {n}") for n in range(1, 4)]
     found = []
     while path:
         answer = client.get(path)
         found += answer.json()
         path = answer.links.get("next", {}).get("url", "")
-    assert found == plain(face.events("post_engagement", limit=100)) and len(found) == 4
+    assert found == plain(face.ask(ListEvents("post_engagement", limit=100))) and len(found) == 4
 
 
 def test_a_version_and_an_operation_are_found(client: httpx.Client, face: FakeFace) -> None:
@@ -265,7 +270,7 @@ def test_a_savepoint_is_found_by_its_path(client: httpx.Client) -> None:
 
 def test_the_longer_paths_of_a_savepoint_that_is_named_by_its_path(client: httpx.Client, face: FakeFace) -> None:
     quoted = f"{ROOT}/{PROVED}".replace("/", "%2F")
-    assert client.get(f"/v1/savepoints/{quoted}/verification").json() == plain(face.verification(PROVED))
+    assert client.get(f"/v1/savepoints/{quoted}/verification").json() == plain(face.ask(ReadVerification(PROVED)))
     assert client.post(f"/v1/savepoints/{quoted}/verifications", json={}).json()["subject"] == PROVED
     assert client.post(f"/v1/savepoints/{quoted}/export", json={"url": "s3://lake/one"}).json()["subject"] == PROVED
 
@@ -294,7 +299,7 @@ def test_a_dry_run_exports_nothing(client: httpx.Client, face: FakeFace) -> None
     plan = client.post(f"/v1/savepoints/{FIRST}/export", json={"url": "s3://lake/one.tar.zst", "dry_run": True}).json()
     assert (plan["archive"], plan["files"]) == (True, 12)
     assert "s3://lake/one.tar.zst" not in face.exported
-    assert len(face.operations(running=True)) == 1
+    assert len(face.ask(ListOperations(running=True))) == 1
 
 
 def test_a_dry_run_disposes_of_nothing(client: httpx.Client, face: FakeFace) -> None:
@@ -303,7 +308,7 @@ def test_a_dry_run_disposes_of_nothing(client: httpx.Client, face: FakeFace) -> 
 
 
 def test_of_several_each_has_its_outcome(client: httpx.Client, face: FakeFace) -> None:
-    second = face.savepoints("post_engagement")[0].id
+    second = face.ask(ListSavepoints("post_engagement"))[0].id
     face.needed.add(second)
     asked = {"savepoints": [FIRST, second, "sp-none"]}
     preview = client.post("/v1/savepoints/dispose", json={**asked, "dry_run": True}).json()
@@ -325,7 +330,7 @@ def test_ping_says_which_workspace(client: httpx.Client, layout: Layout) -> None
 def test_each_group_has_its_status(client: httpx.Client, face: FakeFace, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     error = GROUPS.get(group, TidemarkError)("some.code", "a message", "a hint")
 
-    def refuse() -> None:
+    def refuse(question: ListJobs) -> None:
         raise error
 
     monkeypatch.setattr(face, "jobs", refuse)
@@ -336,7 +341,7 @@ def test_each_group_has_its_status(client: httpx.Client, face: FakeFace, group: 
 def test_what_nobody_expected_is_logged_with_its_traceback(
     client: httpx.Client, face: FakeFace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail() -> None:
+    def fail(question: ListJobs) -> None:
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(face, "jobs", fail)

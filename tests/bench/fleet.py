@@ -20,7 +20,7 @@ from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.versions import Version, version
 from pipelines.storage.layout import Layout
-from pipelines.workspace.context import Parts
+from pipelines.workspace.context import Context
 from pipelines.workspace.files import Files
 from pipelines.workspace.opening import wall_clock_ms
 from pipelines.workspace.workspace import Workspace
@@ -55,7 +55,7 @@ def open_fleet(root: Path, batches: int) -> Workspace:
     catalog = open_catalog(layout.catalog_file)
     if not made:
         _make(catalog, layout, batches, wall_clock_ms())
-    return Workspace(Parts(layout, Files(layout), catalog, wall_clock_ms, os.urandom))
+    return Workspace(Context(layout, Files(layout), catalog, wall_clock_ms, os.urandom))
 
 
 def _make(catalog: Catalog, layout: Layout, batches: int, now_ms: int) -> None:

@@ -16,11 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.jobs import Run
-from pipelines.domain.requests import ResumeRequest, RunRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.savepoints import Savepoint
 from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ReadLog, ShowJob
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.take import Take
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 
@@ -38,8 +42,7 @@ MEGABYTE = 1_000_000
 def test_a_savepoint_costs_files_not_bytes(tmp_path: Path, state_bytes: int) -> None:
     with running(tmp_path / "workspace") as workspace:
         grow(workspace, state_bytes)
-        run = workspace.resume(JOB, ResumeRequest(args=("--rows", "500")))
-        assert isinstance(run, Run)
+        run = do(workspace, Resume(JOB, args=("--rows", "500")))
         progress = workspace.layout.run(run.job, run.id) / PROGRESS_FILE
         wait_for(lambda: len(durations(progress)) >= 5, "the first batches after the resume")
         taken, quiet, busy = alternate(workspace, progress)
@@ -59,7 +62,7 @@ def running(root: Path) -> Iterator[Workspace]:
     try:
         yield workspace
     finally:
-        if workspace.job(JOB).summary.state in ("running", "starting", "wanted"):
+        if workspace.ask(ShowJob(JOB)).summary.state in ("running", "starting", "wanted"):
             stop(workspace)
         loop.stop()
         workspace.close()
@@ -68,24 +71,23 @@ def running(root: Path) -> Iterator[Workspace]:
 def grow(workspace: Workspace, state_bytes: int) -> None:
     """Runs the job with large batches until its store holds `state_bytes`, then stops it without a savepoint."""
     rows = 50_000
-    request = RunRequest(
+    change = RunScript(
         name=JOB, script=SCRIPT.name, code=SCRIPT.read_text(), args=("--rows", str(rows)), conf={"spark.driver.memory": "4g"}
     )
-    run = workspace.run(request)
+    run = do(workspace, change)
     progress = workspace.layout.run(run.job, run.id) / PROGRESS_FILE
     batches = -(-state_bytes // (rows * 1024))
     wait_for(lambda: failed(workspace) or len(durations(progress)) >= batches, f"{batches} batches of {rows} rows", 1_500)
-    assert not failed(workspace), workspace.logs(JOB).text[-2_000:]
+    assert not failed(workspace), workspace.ask(ReadLog(JOB)).text[-2_000:]
     stop(workspace)
 
 
 def failed(workspace: Workspace) -> bool:
-    return workspace.job(JOB).summary.state == "failed"
+    return workspace.ask(ShowJob(JOB)).summary.state == "failed"
 
 
 def stop(workspace: Workspace) -> None:
-    operation = workspace.stop(JOB, StopRequest(savepoint=False))
-    wait_for(lambda: workspace.operation(operation.id).state != "running", "the stop", 300)
+    do(workspace, Stop(JOB, savepoint=False))
 
 
 def alternate(workspace: Workspace, progress: Path) -> tuple[list[Savepoint], list[float], list[float]]:
@@ -110,9 +112,7 @@ def window(progress: Path, between: Callable[[], None]) -> list[float]:
 
 
 def take(workspace: Workspace) -> Savepoint:
-    savepoint = workspace.take(JOB, TakeRequest())
-    assert isinstance(savepoint, Savepoint)
-    return savepoint
+    return do(workspace, Take(JOB))
 
 
 def durations(progress: Path) -> list[float]:

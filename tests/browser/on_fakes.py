@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import uvicorn
 from starlette.requests import Request
@@ -17,7 +19,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard import server, session
 from dashboard.views import live
 from pipelines.api.app import create_api
-from pipelines.domain.requests import RunRequest
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ShowSeries
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.verb import Question
+from pipelines.verbs.verify import Verify
 from tests import faces, samples
 from tests.browser import pasts, waves
 from tests.copies import Copies
@@ -49,9 +55,9 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
     faces.NOW_MS = samples.NOW_MS = int(time.time() * 1_000)
     made = FakeFace() if given.empty else FakeFace.busy() if given.busy else FakeFace.sample()
     vars(face).clear()
-    vars(face).update(vars(made), series=waves.series)
+    vars(face).update(vars(made), ask=partial(_answered, face))
     for number in range(given.jobs):
-        face.run(RunRequest(f"job_{number}", "job.py", "print('a')\n"))
+        do(face, RunScript(name=f"job_{number}", script="job.py", code="print('a')\n"))
     if given.past:
         pasts.give(face, given.jobs)
     if given.memory:
@@ -59,11 +65,16 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
         pasts.read_partly(face, READ)
     if given.damaged:
         face.damaged |= {DAMAGED, "post_engagement_split"}
-        face.verify(DAMAGED)
+        do(face, Verify(DAMAGED))
     if given.copying:
         Copies(face)
     live.REFRESH_SECONDS = STILL_SECONDS if given.still else REFRESH_SECONDS
     session.open_with(face)
+
+
+def _answered(face: FakeFace, question: Question[Any]) -> Any:
+    """As the face says, but charts have waves to show."""
+    return waves.series(question) if isinstance(question, ShowSeries) else FakeFace.ask(face, question)
 
 
 def arranging(app: ASGIApp, face: FakeFace) -> ASGIApp:

@@ -7,9 +7,13 @@ from dataclasses import replace
 from pipelines.domain.events import DRIVER, PAGE
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.jobs import Event
-from pipelines.domain.requests import ForkRequest, RunRequest, TakeRequest
 from pipelines.domain.runs import RunState
-from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ShowSavepoint
+from pipelines.verbs.state import ListStates
+from pipelines.verbs.take import Take
 from tests import faces
 from tests.faces import FakeFace
 
@@ -33,7 +37,7 @@ def give(face: FakeFace, jobs: int) -> None:
         if number % 20 == 7:
             _end(face, f"job_{number}")
     _restless(face, "post_engagement", now)
-    face.run(RunRequest(UNSAVED, "daily_totals.py", "print('a')\n"))
+    do(face, RunScript(name=UNSAVED, script="daily_totals.py", code="print('a')\n"))
     _move(face, UNSAVED, now - 2 * DAY_MS)
     for number in range(0, jobs, 3):
         forks = LARGE if number == 0 and jobs > 100 else 2 if number % 10 == 0 else 0
@@ -51,14 +55,13 @@ def _end(face: FakeFace, job: str) -> None:
 def _fork(face: FakeFace, job: str, forks: int) -> None:
     if not face.runs[job][-1].state.live:
         return
-    taken = face.take(job, TakeRequest(label="before the change"))
-    assert isinstance(taken, Savepoint)
+    taken = do(face, Take(job, label="before the change"))
     begun = face.runs[job][-1].created_ms
     query = replace(taken.queries[0], batch_timestamp_ms=begun + 1_200_000)
     face.savepoints_by_id[taken.id] = replace(taken, created_ms=begun + 1_200_000, queries=(query, *taken.queries[1:]))
     for fork in range(forks):
         name = f"{job}_variant_{fork}"
-        face.fork(taken.id, ForkRequest(name))
+        do(face, Fork(savepoint=taken.id, name=name))
         _move(face, name, begun + 1_300_000 + fork * 300_000)
         if fork % 4:
             _end(face, name)
@@ -74,8 +77,7 @@ def _restless(face: FakeFace, job: str, now: int) -> None:
     earlier = [replace(run, state=RunState.FAILED, ended_ms=run.created_ms + 5_000) for run in face.runs[job]]
     later = [replace(first, id=RunId(f"r-again-{n}"), version=of, created_ms=at, started_ms=at) for n, (at, of) in enumerate(moments)]
     face.runs[job] = earlier + later
-    taken = face.take(job, TakeRequest(label="between"))
-    assert isinstance(taken, Savepoint)
+    taken = do(face, Take(job, label="between"))
     face.happened += [
         Event(now - 12_000, "savepoint.taken", JobName(job), taken.id, f"{job} at batch {taken.batch}", PAGE),
         Event(now - 655_000, "run.failed", JobName(job), later[1].id, "the driver ended with 1", DRIVER),
@@ -84,5 +86,5 @@ def _restless(face: FakeFace, job: str, now: int) -> None:
 
 def read_partly(face: FakeFace, savepoint: str) -> None:
     """Of the savepoint's last table of state some rows are read."""
-    read = face.memory.reading(face.savepoint(savepoint), face.states(savepoint)[-1], PARTLY)
+    read = face.memory.reading(face.ask(ShowSavepoint(savepoint)), face.ask(ListStates(savepoint))[-1], PARTLY)
     face.readings[read.id] = read

@@ -175,4 +175,4 @@ def test_savepoints_are_filtered(watched: Watched, fakes: str) -> None:
     press(page, "Select shown")
     expect(page.locator(".st-key-card_bulk")).to_contain_text("2 savepoints")
     page.get_by_role("textbox", name="Filter").fill("nothing is called this")
-    expect(page.get_by_text("No savepoint is like this.")).to_be_visible()
+    expect(page.get_by_text("No savepoint fits.")).to_be_visible()

@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from pipelines.domain.experiments import Series
 from pipelines.domain.ids import JobName
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
+from pipelines.verbs.jobs import ShowSeries
 
 STEP_MS = 5_000
 OPERATORS = ("stateStoreSave", "symmetricHashJoin", "dedupeWithinWatermark", "transformWithStateExec", "sessionWindowStateStoreSave")
 
 
-def series(job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series:
+def series(asked: ShowSeries) -> Series:
     """A batch every five seconds of the range, at most `points` of them."""
-    first = -(-from_ms // STEP_MS) * STEP_MS
-    t = [float(at) for at in range(first, to_ms, STEP_MS)][-points:]
+    first = -(-asked.from_ms // STEP_MS) * STEP_MS
+    t = [float(at) for at in range(first, asked.to_ms, STEP_MS)][-asked.points :]
     swing = [math.sin(at / 41_000) + 0.4 * math.sin(at / 7_000) for at in t]
     took = [430 + 120 * one for one in swing]
     columns = {
@@ -42,7 +43,7 @@ def series(job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series:
         "checkpoint_source_bytes": [1e7 + 1e4 * place for place in range(len(t))],
         "checkpoint_bytes": [2.1e8 + 1e5 * place for place in range(len(t))],
     }
-    return Series(JobName(job), columns, _operators(t, swing), (_waiting(t, swing),))
+    return Series(JobName(asked.job), columns, _operators(t, swing), (_waiting(t, swing),))
 
 
 def _operators(t: Sequence[float], swing: Sequence[float]) -> tuple[OperatorSeries, ...]:

@@ -21,13 +21,13 @@ from pipelines.catalog import (
 )
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.errors import Corrupt, Invalid, NotFound
-from pipelines.domain.events import EventFilter
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId
 from pipelines.domain.jobs import Event, Origin, QuerySeen
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.versions import version
+from pipelines.verbs.system import ListEvents
 from tests.catalog.making import RUN, A, batch, job, run, savepoint
 
 ORIGIN = Origin(SavepointId("sp-1"), A, ExperimentId("e-1"))
@@ -132,9 +132,9 @@ def test_events_are_newest_first_and_never_doubled(catalog: Catalog) -> None:
     with catalog.writing() as writer:
         events.append(writer, [second, other])
     with catalog.reading() as reader:
-        assert events.listed(reader, EventFilter()) == [other, second, first]
-        assert events.listed(reader, EventFilter(), limit=1) == [other]
-        assert events.listed(reader, EventFilter(job="a")) == [first]
+        assert events.listed(reader, ListEvents()) == [other, second, first]
+        assert events.listed(reader, ListEvents(limit=1)) == [other]
+        assert events.listed(reader, ListEvents(job="a")) == [first]
 
 
 HAPPENED = [
@@ -149,25 +149,25 @@ HAPPENED = [
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
-        (EventFilter(), [50, 40, 30, 20, 10]),
-        (EventFilter(kind="run.failed"), [10]),
-        (EventFilter(kind="run"), [10]),
-        (EventFilter(kind="runs"), [10]),
-        (EventFilter(kind="ru"), []),
-        (EventFilter(kind="savepoints"), [50, 30, 20]),
-        (EventFilter(kind="failures"), [30, 10]),
-        (EventFilter(kind="other"), [40]),
-        (EventFilter(actor="page"), [20]),
-        (EventFilter(text="ads BEFORE"), [20]),
-        (EventFilter(text="nightly"), [30]),
-        (EventFilter(text="ads memory"), []),
-        (EventFilter(text="%"), []),
-        (EventFilter(from_ms=20, to_ms=40), [40, 30, 20]),
-        (EventFilter(job="b", from_ms=31), [40]),
-        (EventFilter(job="a", kind="failures", text="memory", actor="supervisor", from_ms=10, to_ms=10), [10]),
+        (ListEvents(), [50, 40, 30, 20, 10]),
+        (ListEvents(kind="run.failed"), [10]),
+        (ListEvents(kind="run"), [10]),
+        (ListEvents(kind="runs"), [10]),
+        (ListEvents(kind="ru"), []),
+        (ListEvents(kind="savepoints"), [50, 30, 20]),
+        (ListEvents(kind="failures"), [30, 10]),
+        (ListEvents(kind="other"), [40]),
+        (ListEvents(actor="page"), [20]),
+        (ListEvents(text="ads BEFORE"), [20]),
+        (ListEvents(text="nightly"), [30]),
+        (ListEvents(text="ads memory"), []),
+        (ListEvents(text="%"), []),
+        (ListEvents(from_ms=20, to_ms=40), [40, 30, 20]),
+        (ListEvents(job="b", from_ms=31), [40]),
+        (ListEvents(job="a", kind="failures", text="memory", actor="supervisor", from_ms=10, to_ms=10), [10]),
     ],
 )
-def test_events_that_fit(catalog: Catalog, wanted: EventFilter, found: list[int]) -> None:
+def test_events_that_fit(catalog: Catalog, wanted: ListEvents, found: list[int]) -> None:
     with catalog.writing() as writer:
         events.append(writer, HAPPENED)
     with catalog.reading() as reader:
@@ -177,18 +177,18 @@ def test_events_that_fit(catalog: Catalog, wanted: EventFilter, found: list[int]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 60])
-@pytest.mark.parametrize("wanted", [EventFilter(), EventFilter(job="b"), EventFilter(text="odd", from_ms=2)])
-def test_older_events_go_on_where_the_newer_ones_end(catalog: Catalog, limit: int, wanted: EventFilter) -> None:
+@pytest.mark.parametrize("wanted", [ListEvents(), ListEvents(job="b"), ListEvents(text="odd", from_ms=2)])
+def test_older_events_go_on_where_the_newer_ones_end(catalog: Catalog, limit: int, wanted: ListEvents) -> None:
     """Seven events share each millisecond; more come meanwhile."""
     made = [Event(n // 7, "x.y", JobName("ab"[n % 2]) if n % 3 else None, f"s-{n}", "odd" if n % 2 else "even") for n in range(50)]
     with catalog.writing() as writer:
         events.append(writer, made)
     with catalog.reading() as reader:
-        expected = events.listed(reader, wanted, limit=100)
+        expected = events.listed(reader, replace(wanted, limit=100))
     found: list[Event] = []
     while True:
         with catalog.reading() as reader:
-            page = events.listed(reader, replace(wanted, before=found[-1].cursor if found else ""), limit=limit)
+            page = events.listed(reader, replace(wanted, before=found[-1].cursor if found else "", limit=limit))
         if not page:
             break
         found += page
@@ -198,8 +198,8 @@ def test_older_events_go_on_where_the_newer_ones_end(catalog: Catalog, limit: in
 
 
 def test_a_place_that_is_none_is_refused(catalog: Catalog) -> None:
-    with catalog.reading() as reader, pytest.raises(Invalid, match="no place among the events"):
-        events.listed(reader, EventFilter(before="yesterday"))
+    with catalog.reading() as reader, pytest.raises(Invalid, match="not the cursor of an event"):
+        events.listed(reader, ListEvents(before="yesterday"))
 
 
 def test_file_positions(catalog: Catalog) -> None:

@@ -78,7 +78,7 @@ def test_what_is_only_within_a_compact_file_is_not_offered() -> None:
     storage = log(_19_compact=[line("a")], _20=[line("b")])
     names = sink_log.names(storage)
     assert [batch for batch in range(22) if sink_log.holds(names, batch)] == [19, 20]
-    with pytest.raises(Corrupt, match="from it on can still be had"):
+    with pytest.raises(Corrupt, match="only that batch and later ones can be restored"):
         sink_log.read(storage, 18)
 
 

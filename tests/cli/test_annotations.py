@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pipelines.domain.requests import AnnotateRequest
+from pipelines.verbs.annotate import Annotate
 from tests.cli.doors import NOW, Door
 from tests.faces import NOW_MS
 
@@ -17,13 +17,13 @@ TODAY_END_MS = NOW_MS - NOW_MS % DAY_MS + DAY_MS - 1
 
 def test_what_is_given_is_changed(tidemark: Door) -> None:
     done = tidemark("annotate", FIRST, "--label", "kept", "--note", "one\ntwo", "--best-before", "+2d")
-    assert tidemark.face.calls[-1] == ("annotate", AnnotateRequest("kept", "one\ntwo", TODAY_END_MS + 2 * DAY_MS))
+    assert tidemark.face.begun[-1] == Annotate(FIRST, "kept", "one\ntwo", TODAY_END_MS + 2 * DAY_MS)
     lines = done.stdout.splitlines()
     assert [line.split(maxsplit=1) for line in lines[:2]] == [["savepoint", FIRST], ["label", "kept"]]
     assert lines[3:] == ["note         one", "             two"]
     assert "best before  2027-01-1" in lines[2]
     assert tidemark.json("annotate", FIRST, "--best-before", "none")["best_before_ms"] is None
-    assert tidemark.face.calls[-1] == ("annotate", AnnotateRequest(best_before_ms=0))
+    assert tidemark.face.begun[-1] == Annotate(FIRST, best_before_ms=0)
     assert tidemark.json("annotate", FIRST, "--label", "", "--note", "")["label"] == ""
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from pipelines.cli.remote import RemoteFace
+from pipelines.client.remote import RemoteFace
+from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.workspace import operations
 from pipelines.workspace.operations import Ticket
 from pipelines.workspace.workspace import Workspace
@@ -65,7 +66,7 @@ def words(command: str, savepoint: str, script: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("command", "kind"),
-    [("savepoint", "take"), ("fork", "fork"), ("run", "fork"), ("experiment", "fork"), ("resume", "take"), ("rewind", "take")],
+    [("savepoint", "take"), ("fork", "fork"), ("run", "fork"), ("experiment", "fork"), ("resume", "resume"), ("rewind", "resume")],
 )
 def test_who_leaves_cancels_and_nothing_is_left(
     stopped: Shell, standing: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, kind: str
@@ -115,4 +116,4 @@ def test_over_a_server_it_is_the_same(house: House, monkeypatch: pytest.MonkeyPa
     assert (done.exit_code, done.stdout) == (130, "")
     said = done.stderr.splitlines()
     assert said[-2:] == ["cancelling the take; what it made is being removed", "the take was cancelled"]
-    assert house.face.savepoints() == [] and list(house.face.layout.savepoints.iterdir()) == []
+    assert not house.face.ask(ListSavepoints()) and list(house.face.layout.savepoints.iterdir()) == []

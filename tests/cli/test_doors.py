@@ -18,6 +18,8 @@ import pytest
 from pipelines.cli.server import running_server
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.storage.layout import Layout
+from pipelines.verbs.operations import ListOperations, ShowOperation
+from pipelines.verbs.savepoints import ListSavepoints
 from tests.api.serving import serving
 from tests.faces import FakeFace
 
@@ -55,7 +57,7 @@ def tidemark(layout: Layout, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_command_talks_to_the_server_that_runs(layout: Layout, url: str, face: FakeFace) -> None:
     done = tidemark(layout, "savepoint", "post_engagement", "--label", "from outside")
-    taken = face.savepoints("post_engagement")[0]
+    taken = face.ask(ListSavepoints("post_engagement"))[0]
     assert (done.returncode, done.stdout) == (0, f"{taken.path}\n")
     assert taken.label == "from outside"
 
@@ -73,9 +75,9 @@ class Standing(FakeFace):
 
     looks = 0
 
-    def operation(self, operation: str) -> Operation:
+    def operation(self, question: ShowOperation) -> Operation:
         self.looks += 1
-        return self.operations_by_id[operation]
+        return self.operations_by_id[question.operation]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -94,7 +96,7 @@ def test_a_command_that_is_ended_cancels_its_operation_on_the_server(layout: Lay
                 started.kill()
     assert (started.returncode, out) == (code, "")
     assert err == "cancelling the verify; what it made is being removed\nthe verify was cancelled\n"
-    assert [one.state for one in face.operations()] == [OperationState.CANCELLED]
+    assert [one.state for one in face.ask(ListOperations())] == [OperationState.CANCELLED]
 
 
 def until(found: Callable[[], bool]) -> None:

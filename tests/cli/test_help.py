@@ -90,15 +90,6 @@ def test_help_lists_every_command_and_exit_code() -> None:
     assert "  130  interrupted: " in shown
 
 
-def test_the_readme_lists_every_command() -> None:
-    """The section of README.md whose heading speaks of commands or the command line, once there is one."""
-    readme = ROOT / "README.md"
-    sections = re.split(r"^#+ ", readme.read_text(), flags=re.MULTILINE) if readme.exists() else []
-    for section in (one for one in sections if "command" in one.partition("\n")[0].lower()):
-        missing = [" ".join(words) for words in COMMANDS if not re.search(rf"(pipelines |`){' '.join(words)}\b", section)]
-        assert missing == []
-
-
 def test_version() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout == f"tidemark {__version__}\n"
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.errors import Unavailable
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import ExportRequest, ImportRequest, TakeRequest
-from pipelines.domain.savepoints import Savepoint, TakePlan
 from pipelines.storage.documents import plain
+from pipelines.verbs.export import Export
+from pipelines.verbs.import_ import Import
+from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Begun, Change
 from tests import samples
 from tests.cli.doors import Door
 from tests.faces import NOW_MS, FakeFace
@@ -34,7 +36,7 @@ def tidemark() -> Door:
 def test_export_prints_the_url(tidemark: Door) -> None:
     done = tidemark("export", FIRST, "s3://lake/one")
     assert (done.exit_code, done.stdout) == (0, "s3://lake/one\n")
-    assert tidemark.face.calls == [("export", ExportRequest("s3://lake/one"))]
+    assert tidemark.face.begun == [Export(FIRST, "s3://lake/one")]
     assert tidemark.json("export", FIRST, "s3://lake/two")["state"] == "done"
 
 
@@ -42,7 +44,7 @@ def test_export_to_a_path_from_here(tidemark: Door, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     done = tidemark("export", FIRST, "one", "--archive", "--then-dispose")
     assert done.stdout == f"{tmp_path / 'one'}\n"
-    assert tidemark.face.calls == [("export", ExportRequest(str(tmp_path / "one"), True, True))]
+    assert tidemark.face.begun == [Export(FIRST, str(tmp_path / "one"), True, True)]
     assert FIRST not in tidemark.face.savepoints_by_id
 
 
@@ -57,7 +59,7 @@ def test_export_dry_run_prints_the_plan(tidemark: Door) -> None:
 def test_import_prints_the_id(tidemark: Door) -> None:
     done = tidemark("import", ARCHIVE)
     assert (done.exit_code, done.stdout) == (0, f"{ARCHIVED}\n")
-    assert tidemark.face.calls == [("import_savepoint", ImportRequest(ARCHIVE))]
+    assert tidemark.face.begun == [Import(ARCHIVE)]
     assert "2.0 MB in 12 files" in done.stderr
 
 
@@ -76,7 +78,7 @@ def test_a_refusal_before_it_begins(tidemark: Door) -> None:
 def test_progress_is_said_now_and_then(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: Door.sleep(tidemark, 3))
     narration = tidemark("export", FIRST, "s3://lake/one").stderr.splitlines()
-    assert narration == ["copying: 1.5 MB of 2.0 MB, 166.7 kB/s, 3.0 s left", f"{FIRST} exported in 0 ms"]
+    assert narration == ["copying: 1.5 MB of 2.0 MB, 167 kB/s, 3 s left", f"{FIRST} exported in 0 ms"]
     assert tidemark("export", FIRST, "s3://lake/two", "--json").stderr == f"{FIRST} exported in 0 ms\n"
 
 
@@ -94,7 +96,7 @@ def test_who_leaves_cancels(
     done = tidemark(*words)
     assert (done.exit_code, done.stdout) == (code, "")
     assert f"the {kind} was cancelled\n" in done.stderr
-    assert tidemark.face.operations()[0].state is OperationState.CANCELLED
+    assert tidemark.face.ask(ListOperations())[0].state is OperationState.CANCELLED
     assert tidemark.face.exported.keys() == {ARCHIVE} and ARCHIVED not in tidemark.face.savepoints_by_id
     assert signal.getsignal(number) is usual
 
@@ -102,8 +104,8 @@ def test_who_leaves_cancels(
 def test_a_second_signal_ends_it_as_ever(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = tidemark.face.cancel
 
-    def cancel(named: str) -> Operation:
-        asked(named)
+    def cancel(change: CancelOperation) -> Operation:
+        asked(change)
         signal.raise_signal(signal.SIGINT)
         raise AssertionError("the second signal did nothing")
 
@@ -115,10 +117,10 @@ def test_a_second_signal_ends_it_as_ever(tidemark: Door, monkeypatch: pytest.Mon
 def test_who_leaves_too_late_has_what_was_done(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = tidemark.face.cancel
 
-    def cancel(named: str) -> Operation:
-        while tidemark.face.operation(named).state is OperationState.RUNNING:
+    def cancel(change: CancelOperation) -> Operation:
+        while tidemark.face.ask(ShowOperation(change.operation)).state is OperationState.RUNNING:
             pass
-        return asked(named)
+        return asked(change)
 
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
     monkeypatch.setattr(tidemark.face, "cancel", cancel)
@@ -127,29 +129,21 @@ def test_who_leaves_too_late_has_what_was_done(tidemark: Door, monkeypatch: pyte
 
 
 class Copying(FakeFace):
-    """Takes savepoints to a URL at its leisure: until somebody cancels that, or the copy was looked at often enough."""
+    """Takes savepoints to a URL as an operation, which is done when it was looked at often enough."""
 
     def __init__(self) -> None:
         super().__init__()
         self.begin_again(busy=True)
-        self.ended = threading.Event()
-        self.looks = 0
 
-    def operations(self, *, running: bool = False) -> Sequence[Operation]:
-        self.looks += "op-copying" in self.operations_by_id
-        return super().operations(running=running)
+    def begin(self, change: Change[Any, Any]) -> Begun[Any]:
+        if not isinstance(change, Take):
+            return super().begin(change)
+        self.begun.append(change)
+        begun = self._start("export", change.job, change.to, lambda: change.to)
+        return Begun(change, begun)
 
-    def take(self, job: str, request: TakeRequest) -> Savepoint | TakePlan:
-        self.copy = self._keep(samples.begun("op-copying", "export", job, request.to))
-        self.ended.wait()
-        if self.operations_by_id[self.copy.id].state is OperationState.CANCELLED:
-            raise Conflict("operation.cancelled", "The operation was cancelled", "Begin it again.")
-        return super().take(job, request)
-
-    def cancel(self, operation: str) -> Operation:
-        cancelled = super().cancel(operation)
-        self.ended.set()
-        return cancelled
+    def answer(self, begun: Begun[Any]) -> Any:
+        return self.take(begun.change) if isinstance(begun.change, Take) else super().answer(begun)
 
 
 def test_a_savepoint_on_its_way_to_a_url_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,41 +153,37 @@ def test_a_savepoint_on_its_way_to_a_url_is_cancelled(monkeypatch: pytest.Monkey
     done = tidemark("savepoint", "clicks", "--to", "s3://lake/one")
     assert (done.exit_code, done.stdout) == (143, "")
     assert done.stderr == "cancelling the export; what it made is being removed\nthe export was cancelled\n"
-    assert tidemark.face.operation("op-exporting").state is OperationState.RUNNING
+    assert tidemark.face.ask(ShowOperation("op-exporting")).state is OperationState.RUNNING
 
 
 def test_a_savepoint_on_its_way_to_a_url_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    face = Copying()
-    tidemark = Door(face)
-
-    def sleep(seconds: float) -> None:
-        Door.sleep(tidemark, 6)
-        if face.looks == 3:
-            face.ended.set()
-        time.sleep(0.01)
-
-    monkeypatch.setattr(tidemark, "sleep", sleep)
+    tidemark = Door(Copying())
+    monkeypatch.setattr(tidemark, "sleep", lambda seconds: Door.sleep(tidemark, 6))
     done = tidemark("savepoint", "clicks", "--to", "s3://lake/one")
     assert (done.exit_code, done.stdout) == (0, "s3://lake/one\n")
-    assert "copying: 0 B of 2.0 MB\n" in done.stderr
+    assert "copying: 1.0 MB of 2.0 MB" in done.stderr
 
 
 def test_what_cannot_be_called_back_is_a_conflict(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = tidemark.face.export
+    begin = tidemark.face.begin
 
-    def export(savepoint: str, request: ExportRequest) -> Operation:
-        made = begun(savepoint, request)
-        assert isinstance(made, Operation)
-        return tidemark.face._keep(replace(made, can_cancel=False))
+    def begin_for_good(change: Change[Any, Any]) -> Begun[Any]:
+        begun = begin(change)
+        if begun.operation is None:
+            return begun
+        return replace(begun, operation=tidemark.face._keep(replace(begun.operation, can_cancel=False)))
 
-    monkeypatch.setattr(tidemark.face, "export", export)
+    monkeypatch.setattr(tidemark.face, "begin", begin_for_good)
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
     done = tidemark("export", FIRST, "s3://lake/one")
     assert done.exit_code == 5 and "cannot be called back" in done.stderr
 
 
 def test_somebody_else_cancels(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tidemark, "sleep", lambda seconds: tidemark.face.cancel(tidemark.face.operations(running=True)[0].id))
+    def sleep(seconds: float) -> None:
+        tidemark.face.begin(CancelOperation(tidemark.face.ask(ListOperations(running=True))[0].id))
+
+    monkeypatch.setattr(tidemark, "sleep", sleep)
     done = tidemark("export", FIRST, "s3://lake/one")
     assert (done.exit_code, done.stdout) == (5, "")
     assert "cancelled by somebody else" in done.stderr
@@ -207,9 +197,9 @@ def test_operations(tidemark: Door) -> None:
         ["op-failed", "import", "failed"],
         ["op-verified", "prove", "done"],
     ]
-    assert "copying: 500.0 kB of 2.0 MB" in rows[0] and f"{PROVED} is here already" in rows[1]
+    assert "copying: 500 kB of 2.0 MB" in rows[0] and f"{PROVED} is here already" in rows[1]
     assert [one["id"] for one in tidemark.json("operations", "--running")] == ["op-exporting"]
-    assert tidemark.json("operations") == plain(tidemark.face.operations())
+    assert tidemark.json("operations") == plain(tidemark.face.ask(ListOperations()))
 
 
 def test_cancel_operation(tidemark: Door) -> None:
@@ -225,15 +215,15 @@ def test_cancel_operation(tidemark: Door) -> None:
 def test_cancel_operation_waits_and_says_how_it_ended(
     tidemark: Door, monkeypatch: pytest.MonkeyPatch, state: OperationState, code: int
 ) -> None:
-    asked = tidemark.face.operation("op-exporting")
+    asked = tidemark.face.ask(ShowOperation("op-exporting"))
 
-    def seen(named: str) -> Operation:
+    def seen(question: ShowOperation) -> Operation:
         if tidemark.ticks < 3:
             return asked
         failed = samples.failed(asked, Unavailable("storage.away", "the store is away", "Wait."))
         return failed if state is OperationState.FAILED else replace(asked, state=state, ended_ms=NOW_MS)
 
-    monkeypatch.setattr(tidemark.face, "cancel", lambda named: asked)
+    monkeypatch.setattr(tidemark.face, "cancel", lambda change: asked)
     monkeypatch.setattr(tidemark.face, "operation", seen)
     assert tidemark("cancel-operation", "op-exporting").exit_code == code
     assert tidemark.ticks == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pipelines.domain.states import StateRequest
+from pipelines.verbs.state import ReadState
 from tests.cli.doors import Door
 
 SAVEPOINT = "sp-000000000002"
@@ -15,10 +15,10 @@ def test_it_reads_once_and_prints_rows(tidemark: Door) -> None:
     assert done.exit_code == 0, done.output
     head, *rows = done.stdout.splitlines()
     assert head.split()[:3] == ["key.window.start", "key.window.end", "key.post"]
-    views = [int(row.split()[5]) for row in rows]
+    views = [int(row.split()[7]) for row in rows]
     assert len(views) == 3 and views == sorted(views, reverse=True)
     assert "the first 3 rows of 116 of counts / 0 / default" in done.stderr
-    assert ("read_state", StateRequest("counts", 0, "default", "")) in tidemark.face.calls
+    assert tidemark.face.begun == [ReadState(savepoint=SAVEPOINT, query="counts", operator=0, store="default")]
 
 
 def test_sql_and_a_filter(tidemark: Door) -> None:
@@ -31,7 +31,7 @@ def test_tables_are_listed_without_reading(tidemark: Door) -> None:
     tidemark.face.memory.several = True
     done = tidemark("state", SAVEPOINT, "--tables")
     assert [line.split()[3] for line in done.stdout.splitlines()[1:]] == ["default", "left", "right", "left-keyToNumValues", "default"]
-    assert "seen (map)" in done.stdout and tidemark.face.calls == []
+    assert "seen (map)" in done.stdout and tidemark.face.begun == []
     assert len(tidemark.json("state", SAVEPOINT, "--tables")) == 5
 
 

@@ -11,6 +11,11 @@ import pytest
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.trust import Trust
 from pipelines.storage.documents import plain
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.face import do
+from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
+from pipelines.verbs.system import ShowSpace
+from pipelines.verbs.verify import Verify
 from tests import samples
 from tests.cli.doors import Door
 from tests.faces import NOW_MS, ROOT, FakeFace
@@ -28,7 +33,7 @@ def busy() -> Door:
 @pytest.mark.parametrize(("words", "level"), [([], Trust.INTACT), (["--level", "complete"], Trust.COMPLETE)])
 def test_verify_a_savepoint(tidemark: Door, words: list[str], level: Trust) -> None:
     done = tidemark("verify", FIRST, *words)
-    assert (done.exit_code, tidemark.face.calls) == (0, [("start_verify", level)])
+    assert (done.exit_code, tidemark.face.begun) == (0, [Verify(FIRST, level)])
     assert f"reached    {level}\n" in done.stdout
 
 
@@ -50,7 +55,7 @@ def test_verify_of_a_damaged_one_has_the_doctors_word(tidemark: Door) -> None:
     assert done.exit_code == 7
     assert "missing    queries/counts/checkpoint/metadata: the file is gone" in done.stdout
     assert "newest restorable batch  8" in done.stdout and "state of operator 0, partition 3" in done.stdout
-    advice = tidemark.face.diagnose(FIRST)[0].advice
+    advice = do(tidemark.face, Diagnose(FIRST))[0].advice
     assert done.stderr == f"error: {FIRST} has 1 damaged file, first queries/counts/checkpoint/metadata\nhint: {advice}\n"
 
 
@@ -59,12 +64,12 @@ def test_verify_of_a_damaged_one_as_json(tidemark: Door) -> None:
     done = tidemark("verify", FIRST, "--json")
     said = json.loads(done.stdout)
     assert (done.exit_code, said["damages"][0]["kind"]) == (7, "missing")
-    assert said["diagnosis"] == plain(tidemark.face.diagnose(FIRST))
+    assert said["diagnosis"] == plain(do(tidemark.face, Diagnose(FIRST)))
     assert json.loads(done.stderr)["error"]["code"] == "savepoint.damaged"
 
 
 def test_a_doctor_who_cannot_look_takes_nothing_away(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(subject: str) -> None:
+    def refuse(change: Diagnose) -> None:
         raise Corrupt("manifest.damaged", "the manifest is no JSON", "Restore it.")
 
     tidemark.face.damaged.add(FIRST)
@@ -76,9 +81,9 @@ def test_a_doctor_who_cannot_look_takes_nothing_away(tidemark: Door, monkeypatch
 
 def test_a_level_that_is_not_reached_without_damage_is_a_conflict(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     note = "the sources had nothing new to run a batch with"
-    savepoint = tidemark.face.savepoint(FIRST)
+    savepoint = tidemark.face.ask(ShowSavepoint(FIRST))
     found = replace(samples.verification(savepoint, Trust.INTACT), asked=Trust.PROVED, proof=replace(samples.proof(), note=note))
-    monkeypatch.setattr(tidemark.face, "verification", lambda named: found)
+    monkeypatch.setattr(tidemark.face, "answer", lambda begun: found)
     done = tidemark("verify", FIRST, "--level", "proved")
     assert done.exit_code == 5
     assert "reached    intact" in done.stdout
@@ -95,14 +100,14 @@ def test_the_doctor_on_a_job_and_on_a_checkpoint(
     (tmp_path / "live").mkdir()
     monkeypatch.chdir(tmp_path)
     subject = subject.format(here=tmp_path)
-    assert tidemark.json("verify", typed) == plain(tidemark.face.diagnose(subject))
+    assert tidemark.json("verify", typed) == plain(do(tidemark.face, Diagnose(subject)))
     shown = tidemark("verify", typed).stdout
-    assert "restorable batches       7-9" in shown and "damaged                  nothing" in shown
+    assert "restorable batches       7–9" in shown and "damaged                  nothing" in shown
     tidemark.face.damaged.add(subject)
     damaged = tidemark("verify", typed)
     assert damaged.exit_code == 7
     assert damaged.stderr.startswith(f"error: {subject} has 1 damaged file\nhint: Batch 8 is whole")
-    assert "restorable batches       7-8" in damaged.stdout and "state/0/3/9.delta" in damaged.stdout
+    assert "restorable batches       7–8" in damaged.stdout and "state/0/3/9.delta" in damaged.stdout
 
 
 def test_the_doctor_on_an_attached_job(busy: Door) -> None:
@@ -123,20 +128,20 @@ def test_only_a_savepoint_has_levels(tidemark: Door, subject: str) -> None:
 def test_show_has_each_level_with_its_time_and_the_proof(busy: Door) -> None:
     lines = [line.split() for line in busy("show", PROVED).stdout.splitlines()]
     assert ["trust", "proved"] in lines
-    reached = {line[0]: " ".join(line[3:]) for line in lines if line and line[0] in ("complete", "intact", "proved")}
-    assert reached == {"complete": "(1 min 00 s ago)", "intact": "(1 min 00 s ago)", "proved": "(0 ms ago)"}
+    reached = {line[0]: " ".join(line[4:]) for line in lines if line and line[0] in ("complete", "intact", "proved")}
+    assert reached == {"complete": "(1 min ago)", "intact": "(1 min ago)", "proved": "(just now)"}
     assert ["counts", "0", "stateStoreSave", "116", "116"] in lines
-    assert busy.json("show", PROVED)["verification"] == plain(busy.face.verification(PROVED))
+    assert busy.json("show", PROVED)["verification"] == plain(busy.face.ask(ReadVerification(PROVED)))
 
 
 def test_show_of_one_that_was_never_verified(tidemark: Door) -> None:
     lines = [line.split() for line in tidemark("show", FIRST).stdout.splitlines()]
-    assert ["trust", "complete"] in lines and ["proved", "-"] in lines
+    assert ["trust", "complete"] in lines and ["proved", "–"] in lines
     assert tidemark.json("show", FIRST)["verification"] is None
 
 
 def test_savepoints_show_the_best_level_or_the_damage(busy: Door) -> None:
-    damaged = replace(busy.face.savepoint(FIRST), damaged_files=2, verified_ms=NOW_MS)
+    damaged = replace(busy.face.ask(ShowSavepoint(FIRST)), damaged_files=2, verified_ms=NOW_MS)
     busy.face.savepoints_by_id[damaged.id] = damaged
     rows = {line.split()[0]: line.split() for line in busy("savepoints").stdout.splitlines()}
     assert "proved" in rows[PROVED] and "damaged" in rows[FIRST] and "complete" in rows["sp-000000000003"]
@@ -157,5 +162,5 @@ def test_sizes(tidemark: Door) -> None:
         "sp-000000000002 post_engagement 2.0 MB 4.1 kB 2.0 MB",
         "together on disk 2.0 MB 8.2 kB 2.0 MB",
     ]
-    assert tidemark.json("savepoints", "--sizes") == plain(tidemark.face.space())
+    assert tidemark.json("savepoints", "--sizes") == plain(tidemark.face.ask(ShowSpace()))
     assert tidemark("savepoints", "post_events", "--sizes").stdout == ""

@@ -12,9 +12,19 @@ from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.operations import Amount, Operation, OperationState
-from pipelines.domain.requests import AttachRequest, CompareRequest, ForkRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import Exit, RunState
 from pipelines.storage.documents import plain
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.experiments import Compare, ListExperiments
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
+from pipelines.verbs.operations import ListOperations, ShowOperation
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.take import Take
 from tests.cli.doors import Door
 from tests.faces import LOG, NOW_MS, ROOT
 
@@ -27,16 +37,24 @@ def test_run_prints_job_and_run(tidemark: Door, script: Path) -> None:
     done = tidemark("run", script, "--name", "c", "--conf", "a=b=c", "--master", "local[1]", "--", "--rate", "5", "{output}")
     begun = tidemark.face.runs["c"][-1]
     assert (done.exit_code, done.stdout) == (0, f"c {begun.id}\n")
-    asked = RunRequest("c", "counts.py", "print('counts')\n", ("--rate", "5", "{output}"), {"a": "b=c"}, "local[1]", "", str(script))
-    assert tidemark.face.calls == [("run", asked)]
+    asked = RunScript(
+        name="c",
+        script="counts.py",
+        code="print('counts')\n",
+        args=("--rate", "5", "{output}"),
+        conf={"a": "b=c"},
+        master="local[1]",
+        source=str(script),
+    )
+    assert tidemark.face.begun == [asked]
     assert tidemark.ticks == 1
 
 
 def test_run_takes_its_name_from_the_script_and_its_state_from_a_savepoint(tidemark: Door, script: Path) -> None:
     assert tidemark.json("run", script, "--from", FIRST, "--runtime", "/py")["job"] == "counts"
-    assert tidemark.face.calls[0][1] == replace(
-        RunRequest("counts", "counts.py", "print('counts')\n"), source=str(script), from_savepoint=FIRST, python="/py"
-    )
+    assert tidemark.face.begun == [
+        RunScript(name="counts", script="counts.py", code="print('counts')\n", source=str(script), from_savepoint=FIRST, python="/py")
+    ]
 
 
 def test_run_waits_until_it_runs(tidemark: Door, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,21 +90,21 @@ def test_list_is_a_table_with_units(tidemark: Door) -> None:
             "ms",
             "850",
             "ms",
-            "120.5",
+            "120",
             "rows/s",
-            "9.0",
+            "9.00",
             "s",
             "1.5",
             "MB",
             "2.0",
             "MB",
             "2",
-            "3.0",
+            "3",
             "s",
             "ago",
         ]
     )
-    assert tidemark.json("list") == plain(tidemark.face.jobs())
+    assert tidemark.json("list") == plain(tidemark.face.ask(ListJobs()))
 
 
 def test_columns_are_aligned(tidemark: Door) -> None:
@@ -117,7 +135,7 @@ def test_show_a_job(tidemark: Door) -> None:
     text = tidemark("show", "post_engagement_split").stdout
     assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in text
     assert f"{FIRST} of post_engagement" in text
-    assert tidemark.json("show", JOB) == plain(tidemark.face.job(JOB))
+    assert tidemark.json("show", JOB) == plain(tidemark.face.ask(ShowJob(JOB)))
 
 
 def test_show_a_savepoint(tidemark: Door) -> None:
@@ -139,8 +157,8 @@ def test_logs(tidemark: Door, words: tuple[str, ...]) -> None:
 def test_logs_follow_until_the_run_ends(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     text = LOG
 
-    def logs(job: str, *, run: str = "", offset: int = 0, limit: int = 8) -> LogChunk:
-        begin = max(0, offset)
+    def logs(question: ReadLog) -> LogChunk:
+        begin = max(0, question.offset)
         return LogChunk(tidemark.face.runs[JOB][-1].id, text[begin : begin + 8], begin, min(len(text), begin + 8), len(text))
 
     def sleep(seconds: float) -> None:
@@ -156,8 +174,8 @@ def test_logs_follow_until_the_run_ends(tidemark: Door, monkeypatch: pytest.Monk
 
 def test_stop_prints_the_path_of_its_savepoint(tidemark: Door) -> None:
     done = tidemark("stop", JOB, "--label", "night")
-    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.savepoints(JOB)[0].path}\n")
-    assert tidemark.face.calls == [("stop", StopRequest(label="night"))]
+    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.ask(ListSavepoints(JOB))[0].path}\n")
+    assert tidemark.face.begun == [Stop(JOB, label="night")]
     assert "waiting" in done.stderr
 
 
@@ -166,7 +184,7 @@ def test_stop_waits_for_the_operation(tidemark: Door, monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         tidemark.face,
         "operation",
-        lambda name: ended(name) if tidemark.ticks > 3 else replace(ended(name), state=OperationState.RUNNING),
+        lambda question: ended(question) if tidemark.ticks > 3 else replace(ended(question), state=OperationState.RUNNING),
     )
     assert tidemark("stop", JOB).exit_code == 0
     assert tidemark.ticks == 4
@@ -175,10 +193,10 @@ def test_stop_waits_for_the_operation(tidemark: Door, monkeypatch: pytest.Monkey
 def test_stop_shows_how_far_its_savepoint_is(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     ended, left = tidemark.face.operation, [10, 20, 30]
 
-    def operation(named: str) -> Operation:
-        return replace(ended(named), state=OperationState.RUNNING) if left else ended(named)
+    def operation(question: ShowOperation) -> Operation:
+        return replace(ended(question), state=OperationState.RUNNING) if left else ended(question)
 
-    def operations(*, running: bool) -> list[Operation]:
+    def operations(question: ListOperations) -> list[Operation]:
         copied = Amount("copying", left.pop(0) * 1_000_000, 40_000_000)
         of = [("o-1", "another", replace(copied, done=0)), ("o-2", JOB, copied)]
         return [Operation(OperationId(id_), "take", JobName(job), OperationState.RUNNING, 0, amount=amount) for id_, job, amount in of]
@@ -187,13 +205,13 @@ def test_stop_shows_how_far_its_savepoint_is(tidemark: Door, monkeypatch: pytest
     monkeypatch.setattr(tidemark.face, "operations", operations)
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: Door.sleep(tidemark, 6))
     said = tidemark("stop", JOB).stderr.splitlines()
-    assert said[1:3] == ["copying: 20.0 MB of 40.0 MB, 1.7 MB/s, 12.0 s left", "copying: 30.0 MB of 40.0 MB, 1.7 MB/s, 6.0 s left"], said
+    assert said[1:3] == ["copying: 20.0 MB of 40.0 MB, 1.7 MB/s, 12 s left", "copying: 30.0 MB of 40.0 MB, 1.7 MB/s, 6 s left"], said
 
 
 def test_stop_whose_operation_fails(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = tidemark.face.operation
     failed = {"state": OperationState.FAILED, "error_code": "savepoint.gone", "error_message": "files vanished", "error_hint": "again"}
-    monkeypatch.setattr(tidemark.face, "operation", lambda name: replace(ended(name), **failed))
+    monkeypatch.setattr(tidemark.face, "operation", lambda question: replace(ended(question), **failed))
     done = tidemark("stop", JOB)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "error: files vanished\nhint: again\n" in done.stderr
@@ -210,13 +228,14 @@ def test_stop_as_json(tidemark: Door) -> None:
 
 def test_cancel(tidemark: Door) -> None:
     assert tidemark("cancel", JOB).stdout == ""
-    assert tidemark.face.calls == [("stop", StopRequest(savepoint=False, at_once=True))]
+    assert tidemark.face.begun == [Stop(JOB, savepoint=False, at_once=True)]
 
 
 def test_resume(tidemark: Door, script: Path) -> None:
     done = tidemark("resume", "post_events", "--from", FIRST, "--code", script, "--arg", "x", "--conf", "k=v", "--master", "local[1]")
     assert done.stdout == f"post_events {tidemark.face.runs['post_events'][-1].id}\n"
-    assert tidemark.face.calls == [("resume", ResumeRequest(FIRST, None, "print('counts')\n", ("x",), {"k": "v"}, "local[1]"))]
+    changed = {"code": "print('counts')\n", "args": ("x",), "conf": {"k": "v"}, "master": "local[1]"}
+    assert tidemark.face.begun == [Resume(job="post_events", from_savepoint=FIRST, **changed)]
     assert tidemark.ticks == 1
 
 
@@ -224,30 +243,30 @@ def test_another_runtime_is_an_upgrade_of_the_engine(tidemark: Door, script: Pat
     tidemark("resume", "post_events", "--runtime", "/py")
     tidemark("fork", FIRST, "--name", "b", "--runtime", "/py")
     tidemark("run", script, "--from", FIRST, "--runtime", "/py", "--new-query", "late")
-    resumed, forked, run = (request for _, request in tidemark.face.calls)
+    resumed, forked, run = tidemark.face.begun
     assert (resumed.python, forked.python, run.python, run.new_queries) == ("/py", "/py", "/py", ("late",))
 
 
 def test_resume_keeps_what_is_not_given(tidemark: Door) -> None:
     assert tidemark("resume", "post_events").exit_code == 0
-    assert tidemark.face.calls == [("resume", ResumeRequest())]
+    assert tidemark.face.begun == [Resume(job="post_events")]
 
 
 def test_resume_adds_confs_to_those_it_had(tidemark: Door) -> None:
     tidemark("cancel", JOB)
     tidemark("resume", JOB, "--conf", "k=v")
-    assert tidemark.face.calls[-1] == ("resume", ResumeRequest(conf={"spark.x": "1", "k": "v"}))
+    assert tidemark.face.begun[-1] == Resume(job=JOB, conf={"spark.x": "1", "k": "v"})
 
 
 def test_resume_at_a_batch(tidemark: Door) -> None:
     assert tidemark("resume", "post_events", "--batch", "8", "--new-query", "a", "--new-query", "b").exit_code == 0
-    assert tidemark.face.calls == [("resume", ResumeRequest(batch=8, new_queries=("a", "b")))]
-    assert tidemark.face.runs["post_events"][-1].from_savepoint == tidemark.face.savepoints("post_events")[0].id
+    assert tidemark.face.begun == [Resume(job="post_events", batch=8, new_queries=("a", "b"))]
+    assert tidemark.face.runs["post_events"][-1].from_savepoint == tidemark.face.ask(ListSavepoints("post_events"))[0].id
 
 
 def test_resume_goes_to_one_point(tidemark: Door) -> None:
     done = tidemark("resume", "post_events", "--batch", "8", "--from", FIRST)
-    assert (done.exit_code, tidemark.face.calls) == (2, [])
+    assert (done.exit_code, tidemark.face.begun) == (2, [])
     assert "--from, --batch" in done.stderr
 
 
@@ -262,7 +281,7 @@ ATTACHED = [
 def test_attach(tidemark: Door, words: list[str], checkpoints: dict[str, str]) -> None:
     done = tidemark("attach", "far", *words)
     assert (done.exit_code, done.stdout) == (0, f"far {tidemark.face.runs['far'][-1].id}\n")
-    assert tidemark.face.calls == [("attach", AttachRequest("far", checkpoints))]
+    assert tidemark.face.begun == [Attach(name="far", checkpoints=checkpoints)]
     assert tidemark.ticks == 1
 
 
@@ -274,14 +293,25 @@ def test_attach_with_all_that_a_checkpoint_does_not_say(
     assert tidemark("attach", "far", "live/counts", *words, "--spark-version", "4.1.0").exit_code == 0
     here = {"query-0": str(tmp_path / "live" / "counts")}
     code = "print('counts')\n"
-    asked = AttachRequest("far", here, "parquet", str(tmp_path / "out"), "counts.py", code, ("1",), {"k": "v"}, "yarn", "4.1.0")
-    assert tidemark.face.calls == [("attach", asked)]
+    asked = Attach(
+        name="far",
+        checkpoints=here,
+        sink="parquet",
+        sink_path=str(tmp_path / "out"),
+        script="counts.py",
+        code=code,
+        args=("1",),
+        conf={"k": "v"},
+        master="yarn",
+        spark_version="4.1.0",
+    )
+    assert tidemark.face.begun == [asked]
 
 
 @pytest.mark.parametrize("words", [[], ["/a", "--checkpoint", "b=/b"], ["--checkpoint", "/b"], ["--checkpoint", "b=/b", "--query", "b"]])
 def test_attach_that_makes_no_sense(tidemark: Door, words: list[str]) -> None:
     assert tidemark("attach", "far", *words).exit_code == 2
-    assert tidemark.face.calls == []
+    assert tidemark.face.begun == []
 
 
 def test_an_attached_job_is_watched(tidemark: Door) -> None:
@@ -295,33 +325,33 @@ def test_an_attached_job_is_watched(tidemark: Door) -> None:
 
 def test_savepoint_prints_its_path_and_nothing_else(tidemark: Door) -> None:
     done = tidemark("savepoint", JOB, "--batch", "8", "--label", "before ads")
-    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.savepoints(JOB)[0].path}\n")
-    assert tidemark.face.calls == [("take", TakeRequest(8, label="before ads"))]
+    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.ask(ListSavepoints(JOB))[0].path}\n")
+    assert tidemark.face.begun == [Take(JOB, 8, label="before ads")]
     assert "batch 8, 2.0 MB in 12 files, 4.1 kB new, in 42 ms" in done.stderr
 
 
 def test_savepoint_at_a_time(tidemark: Door) -> None:
     assert tidemark("savepoint", JOB, "--at", "-10m").exit_code == 0
-    assert tidemark.face.calls == [("take", TakeRequest(at_ms=NOW_MS - 600_000))]
+    assert tidemark.face.begun == [Take(JOB, at_ms=NOW_MS - 600_000)]
 
 
 def test_savepoint_at_an_event_time(tidemark: Door) -> None:
     assert tidemark("savepoint", JOB, "--event-time", "-1h").exit_code == 0
-    assert tidemark.face.calls == [("take", TakeRequest(event_ms=NOW_MS - 3_600_000))]
+    assert tidemark.face.begun == [Take(JOB, event_ms=NOW_MS - 3_600_000)]
 
 
 def test_savepoint_to_a_url(tidemark: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert tidemark("savepoint", JOB, "--to", "s3://lake/one").stdout == "s3://lake/one\n"
     assert tidemark("savepoint", JOB, "--to", "one").stdout == f"{tmp_path / 'one'}\n"
-    assert tidemark.face.calls[0] == ("take", TakeRequest(to="s3://lake/one"))
+    assert tidemark.face.begun[0] == Take(JOB, to="s3://lake/one")
 
 
 @pytest.mark.parametrize("option", ["--at", "--event-time"])
 def test_savepoint_at_no_time(tidemark: Door, option: str) -> None:
     assert tidemark("savepoint", JOB, option, "soon").exit_code == 2
     assert tidemark("savepoint", JOB, option, "-10m", "--batch", "8").exit_code == 2
-    assert tidemark.face.calls == []
+    assert tidemark.face.begun == []
 
 
 def test_savepoint_dry_run_prints_the_plan(tidemark: Door) -> None:
@@ -349,8 +379,8 @@ def test_a_savepoint_by_its_folder_from_here(tidemark: Door, tmp_path: Path, mon
 def test_fork(tidemark: Door, script: Path) -> None:
     done = tidemark("fork", FIRST, "--name", "c", "--code", script, "--arg", "1", "--arg", "2", "--conf", "k=v")
     assert done.stdout == f"c {tidemark.face.runs['c'][-1].id}\n"
-    wanted = ForkRequest("c", "print('counts')\n", "counts.py", ("1", "2"), {"spark.x": "1", "k": "v"})
-    assert tidemark.face.calls == [("fork", wanted)]
+    changed = {"code": "print('counts')\n", "script": "counts.py", "args": ("1", "2"), "conf": {"spark.x": "1", "k": "v"}}
+    assert tidemark.face.begun == [Fork(savepoint=FIRST, name="c", **changed)]
 
 
 def test_fork_dry_run_prints_the_plan(tidemark: Door) -> None:
@@ -370,18 +400,18 @@ SINKS = [
 def test_fork_says_what_its_sinks_do(tidemark: Door, given: list[str], sinks: dict[str, str]) -> None:
     words = [word for sink in given for word in ("--sink", sink)]
     assert tidemark("fork", FIRST, "--name", "c", *words, "--new-query", "more").exit_code == 0
-    assert tidemark.face.calls == [("fork", ForkRequest("c", sinks=sinks, new_queries=("more",)))]
+    assert tidemark.face.begun == [Fork(savepoint=FIRST, name="c", sinks=sinks, new_queries=("more",))]
 
 
 @pytest.mark.parametrize("sink", ["frsh", "counts=", "=fresh", "counts=new"])
 def test_fork_with_a_sink_that_does_nothing_known(tidemark: Door, sink: str) -> None:
     assert tidemark("fork", FIRST, "--name", "c", "--sink", sink).exit_code == 2
-    assert tidemark.face.calls == []
+    assert tidemark.face.begun == []
 
 
 def test_experiment(tidemark: Door, script: Path) -> None:
     done = tidemark("experiment", FIRST, "--name", "e", "--variant", f"c={script}", "--variant", "d", "--with-parent")
-    made = next(one for one in tidemark.face.experiments() if one.name == "e")
+    made = next(one for one in tidemark.face.ask(ListExperiments()) if one.name == "e")
     assert (done.stdout, made.jobs) == (f"{made.id}\n", (JOB, "c", "d"))
     assert tidemark.ticks == 1
     assert "ads" in tidemark("experiments").stdout
@@ -393,19 +423,19 @@ def test_compare(tidemark: Door) -> None:
     lines = [line.split() for line in text.splitlines()]
     for wanted in (["equal", "8"], ["changed", "1"], ["post", "a.views", "b.views"], ["2", "3", "5"]):
         assert wanted in lines
-    asked = CompareRequest(JOB, "post_engagement_split", "", ("post",), 5)
+    asked = Compare(JOB, "post_engagement_split", "", ("post",), 5)
     found = tidemark.json("compare", JOB, "post_engagement_split", "--key", "post")
-    assert found.keys() - plain(tidemark.face.compare(asked)).keys() == {"metrics", "state"}
-    assert found | plain(tidemark.face.compare(asked)) == found
+    assert found.keys() - plain(tidemark.face.ask(asked)).keys() == {"metrics", "state"}
+    assert found | plain(tidemark.face.ask(asked)) == found
 
 
 def test_versions_is_a_tree(tidemark: Door) -> None:
     engagement, split, events = (tidemark.face.runs[job][-1].version for job in (JOB, "post_engagement_split", "post_events"))
     assert tidemark("versions").stdout.splitlines() == [
         f"post_engagement  running  {engagement}",
-        f'├─ {FIRST}  batch 7  2.0 MB  0 ms ago  "before ads"',
+        f'├─ {FIRST}  batch 7  2.0 MB  just now  "before ads"',
         f"│  └─ post_engagement_split  failed  {split}",
-        f"└─ {SECOND}  batch 9  2.0 MB  0 ms ago",
+        f"└─ {SECOND}  batch 9  2.0 MB  just now",
         f"post_events  stopped  {events}",
     ]
 
@@ -415,7 +445,7 @@ def test_a_version_prints_its_code(tidemark: Door) -> None:
 
 
 def test_the_tree_knows_what_was_disposed_of_and_forgotten(tidemark: Door) -> None:
-    tidemark.face.dispose(FIRST)
+    tidemark.face.begin(Dispose((FIRST,)))
     assert f"(from {FIRST}, disposed of)" in tidemark("versions").stdout
     del tidemark.face.runs[JOB]
     assert "post_engagement  (forgotten)" in tidemark("versions").stdout
@@ -423,7 +453,7 @@ def test_the_tree_knows_what_was_disposed_of_and_forgotten(tidemark: Door) -> No
 
 def test_operators_are_tables_of_each_query(tidemark: Door) -> None:
     shown = tidemark("operators", JOB).stdout
-    assert "counts  batch 9, 3.0 s ago" in shown
+    assert "counts  batch 9, 3 s ago" in shown
     assert "KafkaV2[Subscribe[clicks]]" in shown and "1,250 rows" in shown
     assert [line.split()[1:4] for line in shown.splitlines() if line.startswith("stateStoreSave")] == [["116", "24", "3"]]
     assert [one["operators"][1]["rows"] for one in tidemark.json("operators", JOB)] == [480]
@@ -431,7 +461,7 @@ def test_operators_are_tables_of_each_query(tidemark: Door) -> None:
 
 
 PLAN = """
-counts  batch 9, 3.0 s ago
+counts  batch 9, 3 s ago
 WriteToDataSourceV2  (output rows 24)
 └─ StateStoreSave #0  (output rows 24, total state rows 116)
    └─ StreamingSymmetricHashJoin #1  (output rows 87, total state rows 480)
@@ -493,7 +523,7 @@ def test_catalog_rebuild(tidemark: Door) -> None:
 def test_each_group_has_its_exit_code(tidemark: Door, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     error = GROUPS.get(group, TidemarkError)("some.code", "a message", "a hint")
 
-    def refuse() -> None:
+    def refuse(question: object) -> None:
         raise error
 
     monkeypatch.setattr(tidemark.face, "tree", refuse)
@@ -524,7 +554,7 @@ def test_usage_errors(tidemark: Door, words: tuple[str, ...]) -> None:
     done = tidemark(*words)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "Error" in done.stderr
-    assert tidemark.face.calls == []
+    assert tidemark.face.begun == []
 
 
 def test_code_that_cannot_be_read_is_named(tidemark: Door, tmp_path: Path) -> None:
@@ -546,8 +576,8 @@ def _starting(tidemark: Door, monkeypatch: pytest.MonkeyPatch, *, until_ticks: i
     """Makes every run look as if it still started, until the supervisor has acted so often."""
     known = tidemark.face.job
 
-    def job(name: str) -> object:
-        detail = known(name)
+    def job(question: ShowJob) -> object:
+        detail = known(question)
         state = then if tidemark.ticks >= until_ticks else RunState.STARTING
         how = Exit("failed", 1, "BAD_STATE", "no luck", NOW_MS) if state is RunState.FAILED else None
         return replace(detail, runs=tuple(replace(run, state=state, exit=how) for run in detail.runs))

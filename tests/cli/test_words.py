@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from pipelines.cli import formats
 from pipelines.cli.output import Table, details
 from pipelines.domain.errors import Invalid
 from pipelines.domain.moments import best_before_ms, moment_ms
@@ -59,47 +58,6 @@ def test_no_best_before_dates(text: str) -> None:
     with pytest.raises(Invalid) as raised:
         best_before_ms(text, NOW)
     assert raised.value.code == "date.invalid"
-
-
-SIZES = [
-    (None, "-"),
-    (0, "0 B"),
-    (999, "999 B"),
-    (1_000, "1.0 kB"),
-    (999_949, "999.9 kB"),
-    (999_950, "1.0 MB"),
-    (1.5e9, "1.5 GB"),
-    (2e15, "2,000.0 TB"),
-]
-DURATIONS = [
-    (None, "-"),
-    (0, "0 ms"),
-    (999.4, "999 ms"),
-    (999.6, "1.0 s"),
-    (59_940, "59.9 s"),
-    (59_960, "1 min 00 s"),
-    (3_599_000, "59 min 59 s"),
-    (3_600_000, "1 h 00 min"),
-    (90_000_000, "1 d 1 h"),
-]
-
-
-@pytest.mark.parametrize(("value", "text"), SIZES)
-def test_sizes(value: float | None, text: str) -> None:
-    assert formats.size(value) == text
-
-
-@pytest.mark.parametrize(("ms", "text"), DURATIONS)
-def test_durations(ms: float | None, text: str) -> None:
-    assert formats.duration(ms) == text
-
-
-def test_times_are_relative_and_exact() -> None:
-    at_ms = round(NOW.timestamp() * 1000)
-    exact = NOW.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    assert formats.when(at_ms, at_ms + 90_000) == f"{exact} (1 min 30 s ago)"
-    assert formats.when(None, at_ms) == "-"
-    assert formats.ago(at_ms + 5_000, at_ms) == "0 ms ago"
 
 
 def test_tables_are_aligned() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,6 +18,7 @@ OUTSIDE = {"dashboard", "pipelines"}
 VIOLATIONS = {
     "pipelines/storage/planted.py": "import pipelines.checkpoint, streamlit, plotly",
     "pipelines/cli/planted.py": "import pipelines.api, fastapi",
+    "pipelines/client/planted.py": "import pipelines.workspace",
     "pipelines/driver/planted.py": "import pipelines.storage",
     "pipelines/supervisor/planted.py": "import pipelines.driver, pyspark",
     "pipelines/jobs/planted.py": "import pipelines.domain",
@@ -37,18 +39,52 @@ def test_every_contract_is_kept() -> None:
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
-def test_every_contract_bites(tmp_path: Path) -> None:
-    shutil.copy(ROOT / ".importlinter", tmp_path)
+def verdicts(folder: Path, planted: dict[str, str]) -> dict[str, str]:
+    """Contract -> KEPT or BROKEN, for a copy of our packages in `folder` with `planted` modules (path -> text) in it."""
+    shutil.copy(ROOT / ".importlinter", folder)
     for package in sorted(OUTSIDE):
-        shutil.copytree(
-            ROOT / package, tmp_path / package, ignore=lambda _, names: [n for n in names if "." in n and not n.endswith(".py")]
-        )
-    for path, text in VIOLATIONS.items():
-        (tmp_path / path).write_text(text)
-    answer = lint(tmp_path)
-    verdicts = re.findall(r"^(.+?) (KEPT|BROKEN)", answer.stdout, re.MULTILINE)
-    assert verdicts, answer.stdout + answer.stderr
-    assert [name for name, verdict in verdicts if verdict == "KEPT"] == []
+        shutil.copytree(ROOT / package, folder / package, ignore=lambda _, names: [n for n in names if "." in n and not n.endswith(".py")])
+    for path, text in planted.items():
+        (folder / path).write_text(text)
+    answer = lint(folder)
+    verdict_of = dict(re.findall(r"^(.+?) (KEPT|BROKEN)", answer.stdout, re.MULTILINE))
+    assert verdict_of, answer.stdout + answer.stderr
+    return verdict_of
+
+
+def test_every_contract_bites(tmp_path: Path) -> None:
+    assert [name for name, verdict in verdicts(tmp_path, VIOLATIONS).items() if verdict == "KEPT"] == []
+
+
+def test_a_circle_hidden_in_a_function_is_one(tmp_path: Path) -> None:
+    planted = {
+        "pipelines/domain/planted.py": "import pipelines.domain.planted_back",
+        "pipelines/domain/planted_back.py": "def later() -> None:\n    import pipelines.domain.planted",
+    }
+    broken = [name for name, verdict in verdicts(tmp_path, planted).items() if verdict == "BROKEN"]
+    assert broken == ["No import circles"]
+
+
+def folder_circles(graph: grimp.ImportGraph) -> list[str]:
+    """Modules that import the folder they are in while that folder's own `__init__.py` leads to them: no circle of siblings."""
+    return [
+        f"{module} <-> {folder}"
+        for module in sorted(graph.modules)
+        for folder in sorted(graph.find_modules_directly_imported_by(module))
+        if module.startswith(f"{folder}.") and graph.find_shortest_chain(folder, module)
+    ]
+
+
+def test_no_module_is_in_a_circle_with_its_folder() -> None:
+    assert folder_circles(grimp.build_graph(*OUTSIDE, cache_dir=None)) == []
+
+
+def test_a_circle_with_a_folder_is_seen() -> None:
+    graph = grimp.ImportGraph()
+    graph.add_import(importer="house", imported="house.room")
+    graph.add_import(importer="house.room", imported="house")
+    graph.add_import(importer="house.garden", imported="house")
+    assert folder_circles(graph) == ["house.room <-> house"]
 
 
 def imported(module: Path) -> set[str]:
@@ -70,7 +106,7 @@ STANDARD_ONLY = {
     "dashboard/__main__.py": ("dashboard",),
     "dashboard/environment.py": ("dashboard.installing",),
     "dashboard/installing.py": (),
-    "tests/__main__.py": ("dashboard",),
+    "tests/__main__.py": ("dashboard", "tests.running"),
 }
 """Where -> what it may import beside the standard library."""
 

@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.views.new_job import ATTACH, attach
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.requests import AttachRequest
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.savepoints import ListSavepoints
 from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
 
@@ -28,7 +29,7 @@ def form(opened: Opener, face: FakeFace, **typed: str) -> AppTest:
 def test_one_query_is_attached(opened: Opener) -> None:
     face = FakeFace()
     app = clicked(form(opened, face, name="clicks", checkpoint_0=CHECKPOINT), "attach_start")
-    assert face.calls == [("attach", AttachRequest("clicks", {"query-0": CHECKPOINT}))]
+    assert face.begun == [Attach(name="clicks", checkpoints={"query-0": CHECKPOINT})]
     assert selected(app, "job") == "clicks"
 
 
@@ -44,11 +45,15 @@ def test_several_queries_with_their_sink_and_code(opened: Opener, tmp_path: Path
     app.text_input(key="attach_script").set_value(str(script)).run()
     app.text_input(key="attach_args").set_value("--out '{output}'").run()
     clicked(app, "attach_start")
-    _, request = face.calls[0]
-    assert request == AttachRequest(
-        "clicks", {"counts": CHECKPOINT, "late": "s3://lake/late"}, "parquet", "s3://lake/out", "clicks.py", "print('clicks')\n",
-        ("--out", "{output}"),
-    )  # fmt: skip
+    assert face.begun[0] == Attach(
+        name="clicks",
+        checkpoints={"counts": CHECKPOINT, "late": "s3://lake/late"},
+        sink="parquet",
+        sink_path="s3://lake/out",
+        script="clicks.py",
+        code="print('clicks')\n",
+        args=("--out", "{output}"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +92,7 @@ def test_a_press_with_the_last_letter_counts(opened: Opener) -> None:
     app = clicked(form(opened, face, name="clicks", checkpoint_0="/data/gone"), "attach_start")
     app.text_input(key="attach_checkpoint_0").set_value(CHECKPOINT)
     clicked(app, "attach_start")
-    assert face.calls[-1] == ("attach", AttachRequest("clicks", {"query-0": CHECKPOINT}))
+    assert face.begun[-1] == Attach(name="clicks", checkpoints={"query-0": CHECKPOINT})
     assert selected(app, "job") == "clicks"
 
 
@@ -113,7 +118,7 @@ def test_a_script_that_cannot_be_read_is_said_beside_its_field(opened: Opener) -
 def test_it_is_watched_and_neither_stopped_nor_started(opened: Opener) -> None:
     app = opened(FakeFace.busy(), "job", job="clicks")
     words = said(app)
-    for part in ("Watched", "s3://lake/clicks/checkpoint", "s3://lake/clicks/out", "Nobody has said what code"):
+    for part in ("Watched", "s3://lake/clicks/checkpoint", "s3://lake/clicks/out", "Its code is not known"):
         assert part in words
     keys = {one.key for one in app.button}
     assert {"take", "fork", "forget"} <= keys
@@ -147,7 +152,7 @@ def test_forgetting_it_touches_nothing_of_it(opened: Opener) -> None:
 
 def test_a_fork_of_it_needs_code(opened: Opener, tmp_path: Path) -> None:
     face = FakeFace.busy()
-    taken = face.savepoints("clicks")[0]
+    taken = face.ask(ListSavepoints("clicks"))[0]
     app = opened(face, "fork", savepoint=taken.id)
     assert "clicks runs elsewhere" in said(app)
     assert app.button(key="fork_start").disabled
@@ -160,5 +165,5 @@ def test_a_fork_of_it_needs_code(opened: Opener, tmp_path: Path) -> None:
 
 def test_its_savepoint_is_not_resumed_here(opened: Opener) -> None:
     face = FakeFace.busy()
-    app = opened(face, "savepoints", savepoint=face.savepoints("clicks")[0].id)
+    app = opened(face, "savepoints", savepoint=face.ask(ListSavepoints("clicks"))[0].id)
     assert "runs elsewhere" in app.button(key="resume_catalog").help

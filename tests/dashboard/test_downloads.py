@@ -17,11 +17,11 @@ from starlette.applications import Starlette
 
 from dashboard import downloads
 from dashboard.components.table import Cell, Column, Row, clock, moment, number, shortened, table_data
-from dashboard.formats import count, duration, size
 from dashboard.views.experiments.reading import parting_frame
 from dashboard.views.versions import difference
 from pipelines.domain.differences import Entry, Outcome, Unit
 from pipelines.domain.experiments import Parting
+from pipelines.words.formats import count, duration, size
 from tests.dashboard.asking import answered
 
 SAID = {

@@ -8,7 +8,8 @@ from dashboard import session
 from dashboard.views import events
 from dashboard.views.job import occurrences
 from pipelines.domain.errors import Unavailable
-from tests.dashboard.opening import Opener, clicked, said, selected, tables
+from pipelines.verbs.system import ListEvents
+from tests.dashboard.opening import Opener, clicked, refusing, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
 
@@ -62,11 +63,8 @@ def test_nothing_yet(opened: Opener) -> None:
 
 
 def test_an_error_is_shown(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(job: str = "", *, limit: int = 200, **_: object) -> None:
-        raise Unavailable("catalog.away", "The catalog is away.")
-
     face = FakeFace.sample()
-    monkeypatch.setattr(face, "events", refuse)
+    refusing(monkeypatch, face, ListEvents, Unavailable("catalog.away", "The catalog is away."))
     assert "catalog.away" in said(opened(face, "events"))
 
 

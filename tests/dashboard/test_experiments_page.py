@@ -12,14 +12,16 @@ from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.ids import ExperimentId, JobName
-from pipelines.domain.requests import CompareRequest, DropRequest, PromoteRequest
+from pipelines.verbs.drop import Drop
+from pipelines.verbs.experiments import Compare
+from pipelines.verbs.promote import Promote
 from tests import samples
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said, selected
 from tests.faces import FakeFace
 
 
 def comparison() -> Comparison:
-    return FakeFace.sample().compare(CompareRequest("post_engagement", "post_engagement_split"))
+    return FakeFace.sample().ask(Compare("post_engagement", "post_engagement_split"))
 
 
 @pytest.mark.parametrize(
@@ -77,11 +79,9 @@ def test_a_and_b_side_by_side(opened: Opener) -> None:
 
 
 def test_what_cannot_be_compared_is_said_and_the_rest_is_shown(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: FakeFace, request: CompareRequest) -> None:
-        raise Unsupported("compare.sink", "Only files can be compared", "Write to parquet.")
-
-    monkeypatch.setattr(FakeFace, "compare", refuse)
-    words = said(opened(FakeFace.sample(), "experiments", experiment="ex-1"))
+    face = FakeFace.sample()
+    refusing(monkeypatch, face, Compare, Unsupported("compare.sink", "Only files can be compared", "Write to parquet."))
+    words = said(opened(face, "experiments", experiment="ex-1"))
     assert "compare.sink" in words
     assert "Metrics over event time" in words
 
@@ -139,9 +139,9 @@ def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
     words = said(app)
     for part in ("goes on: version", "It is kept.", "Its arguments become those of", "+12"):
         assert part in words
-    assert [request for name, request in face.calls if name == "promote"] == [PromoteRequest(dry_run=True)]
+    assert face.begun == []
     answered(app, "decide_promote", "decide_yes")
-    assert ("promote", PromoteRequest()) in face.calls
+    assert Promote("post_engagement_split") in face.begun
     words = said(opened(face, "experiments", experiment="ex-1"))
     assert "post_engagement_split was promoted" in words and "Promoted" in words
 
@@ -149,14 +149,15 @@ def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
 def test_a_promotion_may_begin_at_the_savepoint(opened: Opener) -> None:
     face = FakeFace.sample()
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote", promote_state=StateFrom.SAVEPOINT)
-    assert PromoteRequest(StateFrom.SAVEPOINT, dry_run=True) in [request for _, request in face.calls]
     assert "--state savepoint" in "".join(one.value for one in app.code)
+    answered(app, "decide_promote", "decide_yes")
+    assert face.begun == [Promote("post_engagement_split", StateFrom.SAVEPOINT)]
 
 
 def test_a_dropped_variant_is_marked_and_asked_about_no_more(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
-    assert ("drop", DropRequest()) in face.calls
+    assert Drop("post_engagement_split") in face.begun
     app = opened(face, "experiments", experiment="ex-1")
     assert "was dropped" in said(app) and "decide_drop" not in [one.key for one in app.button]
 

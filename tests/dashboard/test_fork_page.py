@@ -11,8 +11,11 @@ import pytest
 from dashboard import gallery, typed
 from dashboard.views.fork import drafts, form
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError
-from pipelines.domain.requests import ExperimentRequest, ForkRequest
 from pipelines.domain.savepoints import SinkPlan
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.verbs.fork import Fork, Variant
+from pipelines.verbs.savepoints import ReadManifest
 from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
 
@@ -20,14 +23,20 @@ SAVEPOINT = "sp-000000000002"
 
 
 def draft() -> drafts.Draft:
-    return drafts.begin(FakeFace.sample().manifest(SAVEPOINT), {"post_engagement"})
+    return drafts.begin(FakeFace.sample().ask(ReadManifest(SAVEPOINT)), {"post_engagement"})
 
 
 def test_a_draft_begins_with_what_the_savepoint_has() -> None:
     first = draft().variants[0]
     assert (first.name, first.script, first.code) == ("post_engagement_fork", "post_engagement.py", "print('a')\n")
-    assert first.request() == ForkRequest(
-        "post_engagement_fork", "print('a')\n", "post_engagement.py", ("--out", "{output}"), {"spark.x": "1"}, "local[2]", python=""
+    assert first.asked() == Variant(
+        name="post_engagement_fork",
+        code="print('a')\n",
+        script="post_engagement.py",
+        args=("--out", "{output}"),
+        conf={"spark.x": "1"},
+        master="local[2]",
+        python="",
     )
 
 
@@ -62,7 +71,7 @@ def test_arguments_and_confs_are_read_as_written() -> None:
 
 
 def test_confs_that_the_savepoint_pins_are_found() -> None:
-    manifest = FakeFace.sample().manifest(SAVEPOINT)
+    manifest = FakeFace.sample().ask(ReadManifest(SAVEPOINT))
     assert drafts.pinned(manifest, {"spark.sql.shuffle.partitions": "8", "spark.y": "1"}) == [("spark.sql.shuffle.partitions", "8", "4")]
     assert drafts.pinned(manifest, {"spark.sql.shuffle.partitions": "4"}) == []
 
@@ -106,7 +115,7 @@ def test_the_plan_is_shown_before_anything_starts(opened: Opener) -> None:
     words = said(app)
     for part in ("ready to start", "12 files, 2.0 MB", "4.1 kB", "a new one", "the sink&#x27;s log is carried over", "a warning"):
         assert part in words
-    assert all(asked.dry_run for name, asked in face.calls if name == "fork" and isinstance(asked, ForkRequest))
+    assert face.begun == []
     assert not app.button(key="fork_start").disabled
 
 
@@ -159,9 +168,9 @@ def test_a_fresh_output_is_asked_for_per_query(opened: Opener) -> None:
     choice.set_value("fresh").run()
     assert any("--sink counts=fresh" in one.value for one in app.code)
     clicked(app, "fork_start")
-    _, request = face.calls[-1]
-    assert isinstance(request, ForkRequest)
-    assert request.sinks == {"counts": "fresh"}
+    change = face.begun[-1]
+    assert isinstance(change, Fork)
+    assert change.sinks == {"counts": "fresh"}
 
 
 def test_a_refused_sink_says_what_to_change(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,9 +198,9 @@ def test_a_query_that_the_savepoint_does_not_know_is_named(opened: Opener, tmp_p
     app.multiselect(key=f"fork_new_{SAVEPOINT}_A").set_value(["late"]).run()
     assert "The code names late" not in said(app)
     clicked(app, "fork_start")
-    _, request = face.calls[-1]
-    assert isinstance(request, ForkRequest)
-    assert request.new_queries == ("late",)
+    change = face.begun[-1]
+    assert isinstance(change, Fork)
+    assert change.new_queries == ("late",)
 
 
 def test_two_variants_make_an_experiment(opened: Opener) -> None:
@@ -200,8 +209,8 @@ def test_two_variants_make_an_experiment(opened: Opener) -> None:
     assert selected(app, "variant") == "B"
     app.text_area(key=f"fork_confs_{SAVEPOINT}_B").set_value("spark.x=2").run()
     app = clicked(app, "fork_start")
-    _, asked = next(call for call in face.calls if call[0] == "start_experiment")
-    assert isinstance(asked, ExperimentRequest)
+    (asked,) = face.begun
+    assert isinstance(asked, StartExperiment)
     assert [(one.name, dict(one.conf or {})) for one in asked.variants] == [
         ("post_engagement_fork", {"spark.x": "1"}),
         ("post_engagement_fork_b", {"spark.x": "2"}),
@@ -222,7 +231,7 @@ def test_the_parent_can_be_compared_with(opened: Opener) -> None:
     app = opened(face, "fork", savepoint=SAVEPOINT)
     app.toggle(key=f"fork_parent_{SAVEPOINT}").set_value(True).run()
     clicked(app, "fork_start")
-    assert any(isinstance(asked, ExperimentRequest) and asked.with_parent for _, asked in face.calls)
+    assert any(isinstance(change, StartExperiment) and change.with_parent for change in face.begun)
 
 
 def test_a_savepoint_that_is_gone_is_said(opened: Opener) -> None:
@@ -235,7 +244,7 @@ def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest
     app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("renamed")
     monkeypatch.setattr(form, "code_editor", lambda *_, **__: "print('typed')\n")
     clicked(app, "fork_start")
-    assert face.version(face.runs["renamed"][0].version).code == "print('typed')\n"
+    assert face.ask(ShowVersion(face.runs["renamed"][0].version)).code == "print('typed')\n"
     assert selected(app, "job") == "renamed"
 
 

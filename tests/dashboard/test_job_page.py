@@ -12,10 +12,19 @@ from dashboard.drawing.retention import batches_chart
 from dashboard.views.job import batches, failure, header, logs, metrics, resuming, versions
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.jobs import JobDetail
-from pipelines.domain.requests import ResumeRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import RunState
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.face import do
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.jobs import ListRetained, ShowJob
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.state import ListStates
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Question
 from tests import samples
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected, tables
+from tests.dashboard.opening import Opener, agreed, answered, answering, asked, clicked, refusing, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
 TABS = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
@@ -25,9 +34,11 @@ JOB = "post_engagement"
 class ScriptFace(FakeFace):
     """The same, with jobs that start no query."""
 
-    def job(self, job: str) -> JobDetail:
-        detail = super().job(job)
-        return replace(detail, queries=(), summary=replace(detail.summary, queries=0, last_progress_ms=None, batch=None))
+    def ask(self, question: Question[Any]) -> Any:
+        answer = super().ask(question)
+        if not isinstance(answer, JobDetail):
+            return answer
+        return replace(answer, queries=(), summary=replace(answer.summary, queries=0, last_progress_ms=None, batch=None))
 
 
 def script() -> FakeFace:
@@ -95,7 +106,7 @@ def test_a_batch_in_the_address_is_shown_in_detail(opened: Opener) -> None:
 def test_a_savepoint_answers_with_all_that_is_to_know(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "job", job=JOB), "take")
-    assert face.calls == [("take", TakeRequest())]
+    assert face.begun == [Take(JOB)]
     words = said(app)
     for part in ("Savepoint taken", "batch 9", "2.0 MB in 12 files", "4.1 kB new on disk"):
         assert part in words
@@ -104,19 +115,16 @@ def test_a_savepoint_answers_with_all_that_is_to_know(opened: Opener) -> None:
 
 
 def test_a_refused_savepoint_says_why(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(job: str, request: TakeRequest) -> None:
-        raise Unavailable("storage.full", "The disk is full.", "Make room.")
-
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB)
-    monkeypatch.setattr(face, "take", refuse)
+    refusing(monkeypatch, face, Take, Unavailable("storage.full", "The disk is full.", "Make room."))
     assert "storage.full" in said(clicked(app, "take"))
 
 
 def test_a_savepoint_of_an_earlier_batch(opened: Opener) -> None:
     face = FakeFace.sample()
     clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:7"), "point_take")
-    assert face.calls == [("take", TakeRequest(batch=7))]
+    assert face.begun == [Take(JOB, batch=7)]
 
 
 def test_a_batch_that_is_gone_is_said(opened: Opener) -> None:
@@ -130,7 +138,7 @@ def test_a_fork_from_now_takes_a_savepoint_first(opened: Opener) -> None:
     app.run()
     app.button(key="fork").click()
     app = clicked(app, "fork_now")
-    assert face.calls[0] == ("take", TakeRequest(label="to fork"))
+    assert face.begun[0] == Take(JOB, label="to fork")
 
 
 def test_a_stop_takes_its_savepoint_and_says_so(opened: Opener) -> None:
@@ -139,7 +147,7 @@ def test_a_stop_takes_its_savepoint_and_says_so(opened: Opener) -> None:
     app.button(key="stop").click().run()
     app.button(key="stop").click()
     app = clicked(app, "stop_yes")
-    assert face.calls == [("stop", StopRequest(savepoint=True))]
+    assert face.begun == [Stop(JOB, savepoint=True)]
     assert "Stopped, with a savepoint" in said(app)
     assert "Resume" in labels(app)
 
@@ -148,9 +156,9 @@ def test_a_cancel_is_asked_first(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB)
     assert "nothing is lost" in said(app.button(key="cancel").click().run())
-    assert face.calls == []
+    assert face.begun == []
     agreed(app, "cancel")
-    assert face.calls == [("stop", StopRequest(savepoint=False, at_once=True))]
+    assert face.begun == [Stop(JOB, savepoint=False, at_once=True)]
 
 
 def test_resume_from_the_checkpoint(opened: Opener) -> None:
@@ -159,12 +167,12 @@ def test_resume_from_the_checkpoint(opened: Opener) -> None:
     app.button(key="resume").click().run()
     app.button(key="resume").click()
     clicked(app, "resume_yes")
-    assert face.calls == [("resume", ResumeRequest())]
+    assert face.begun == [Resume("post_events")]
 
 
 def test_resume_from_a_savepoint_shows_its_plan(opened: Opener) -> None:
     face = FakeFace.sample()
-    taken = face._taken("post_events", TakeRequest())
+    taken = do(face, Take("post_events"))
     app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resuming.SAVEPOINT)
     words = said(app)
     for part in ("12 files, 2.0 MB", "the sink&#x27;s log is carried over", "a warning", "so nothing is lost"):
@@ -172,7 +180,7 @@ def test_resume_from_a_savepoint_shows_its_plan(opened: Opener) -> None:
     app.button(key="resume").click()
     app.radio(key="resume_way").set_value(resuming.SAVEPOINT)
     clicked(app, "resume_yes")
-    assert face.calls[-1] == ("resume", ResumeRequest(taken.id))
+    assert face.begun[-1] == Resume("post_events", from_savepoint=taken.id)
 
 
 def test_resume_goes_back_to_a_batch(opened: Opener) -> None:
@@ -180,16 +188,13 @@ def test_resume_goes_back_to_a_batch(opened: Opener) -> None:
     app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resuming.BATCH, resume_batch=7)
     assert any("resume post_events --batch 7" in one.value for one in app.code)
     answered(app, "resume", "resume_yes")
-    assert face.calls[-1] == ("resume", ResumeRequest(batch=7))
+    assert face.begun[-1] == Resume("post_events", batch=7)
 
 
 def test_a_refused_plan_cannot_be_begun(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(job: str, request: ResumeRequest) -> None:
-        raise Unavailable("storage.gone", "The store is away.", "Wait.")
-
     face = FakeFace.sample()
     app = opened(face, "job", job="post_events")
-    monkeypatch.setattr(face, "resume", refuse)
+    refusing(monkeypatch, face, Resume, Unavailable("storage.gone", "The store is away.", "Wait."))
     app = asked(app, "resume", resume_way=resuming.BATCH)
     assert "storage.gone" in said(app)
     assert app.button(key="resume_yes").disabled
@@ -205,7 +210,7 @@ def test_the_checkpoint_of_a_failed_job_is_examined(opened: Opener) -> None:
     for part in ("state of operator 0, partition 3", "batches 7–8", "Batch 8 is whole"):
         assert part in words
     app = answered(asked(app, "doctor_rewind"), "doctor_rewind", "rewind_yes")
-    assert face.calls[-1] == ("resume", ResumeRequest(batch=8))
+    assert face.begun[-1] == Resume("post_engagement_split", batch=8)
 
 
 def test_a_sound_checkpoint_is_said_to_be_sound(opened: Opener) -> None:
@@ -217,9 +222,9 @@ def test_a_sound_checkpoint_is_said_to_be_sound(opened: Opener) -> None:
 
 def test_a_checkpoint_with_nothing_left_leads_to_a_savepoint(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     face = FakeFace.sample()
-    face._taken("post_engagement_split", TakeRequest())
+    do(face, Take("post_engagement_split"))
     one = samples.diagnosis("post_engagement_split", "/c", damaged=True)
-    monkeypatch.setattr(face, "diagnose", lambda subject: [replace(one, restorable=())])
+    answering(monkeypatch, face, Diagnose, lambda _: [replace(one, restorable=())])
     app = opened(face, "job", job="post_engagement_split", examine="yes")
     assert "no batch" in said(app)
     app = clicked(app, "doctor_savepoint")
@@ -233,7 +238,7 @@ def test_forget_says_what_goes_and_leaves_the_page(opened: Opener) -> None:
     assert "It cannot be undone" in said(asked)
     assert "has no savepoint" in said(asked)
     app = agreed(app, "forget")
-    assert ("forget", "post_events") in face.calls
+    assert Forget("post_events") in face.begun
     assert "post_events" not in face.runs
 
 
@@ -260,7 +265,7 @@ def test_marks_are_savepoints_versions_and_restarts() -> None:
     first = face.runs[JOB][0]
     again = replace(first, id="r-2", created_ms=NOW_MS - 1_000, started_ms=NOW_MS - 900)
     changed = replace(first, id="r-3", version="v-other", created_ms=NOW_MS - 500, started_ms=NOW_MS - 400)
-    marks = metrics.marks_of([changed, again, first], face.savepoints(JOB), NOW_MS - 700_000)
+    marks = metrics.marks_of([changed, again, first], face.ask(ListSavepoints(JOB)), NOW_MS - 700_000)
     assert sorted(mark.kind for mark in marks) == ["restart", "savepoint", "savepoint", "version", "version"]
     assert [mark.kind for mark in metrics.marks_of([first], [], NOW_MS)] == []
 
@@ -317,14 +322,14 @@ def test_phases_fill_the_batch() -> None:
 
 def test_retained_batches_and_savepoints_on_one_axis() -> None:
     face = FakeFace.sample()
-    chart = batches_chart(face.retained(JOB), face.savepoints(JOB), "counts:8")
+    chart = batches_chart(face.ask(ListRetained(JOB)), face.ask(ListSavepoints(JOB)), "counts:8")
     assert chart.traces[0]["customdata"] == ["counts:7", "counts:8", "counts:9"]
     assert len(chart.traces) == 2
     assert chart.legend[1].value == "2"
 
 
 def test_a_starting_job_may_still_stream() -> None:
-    detail = script().job(JOB)
+    detail = script().ask(ShowJob(JOB))
     assert not header.streams(detail)
     assert header.streams(replace(detail, summary=replace(detail.summary, state=RunState.STARTING)))
 
@@ -338,9 +343,9 @@ def test_its_state_is_a_click_away(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB, tab="State")
     [(name, rows)] = tables(app).items()
-    assert (name, rows) == ("states", [one.title for one in face.states(face.savepoints(JOB)[0].id)])
+    assert (name, rows) == ("states", [one.title for one in face.ask(ListStates(face.ask(ListSavepoints(JOB))[0].id))])
     clicked(app, "state_newest")
-    assert len(face.savepoints(JOB)) == 3
+    assert len(face.ask(ListSavepoints(JOB))) == 3
 
 
 def test_without_a_savepoint_the_way_to_state_is_one(opened: Opener) -> None:

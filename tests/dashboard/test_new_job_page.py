@@ -10,7 +10,7 @@ from dashboard import gallery
 from dashboard.views import new_job
 from dashboard.views.new_job import form
 from pipelines.domain.errors import Invalid, NotFound
-from pipelines.domain.requests import RunRequest
+from pipelines.verbs.run import RunScript
 from tests.dashboard.opening import Opener, clicked, said
 from tests.faces import FakeFace
 
@@ -21,12 +21,11 @@ def test_the_gallery_is_filled_in(opened: Opener) -> None:
     assert [field.value for field in app.text_input][:1] == ["post_events"]
     assert app.text_area[0].value == "--out '{output}'"
     clicked(app, "start")
-    name, request = face.calls[0]
-    assert name == "run"
-    assert isinstance(request, RunRequest)
-    assert (request.name, request.script, request.args) == ("post_events", "post_events.py", ("--out", "{output}"))
-    assert request.source == "pipelines/jobs/post_events.py"
-    assert "def main" in request.code
+    (change,) = face.begun
+    assert isinstance(change, RunScript)
+    assert (change.name, change.script, change.args) == ("post_events", "post_events.py", ("--out", "{output}"))
+    assert change.source == "pipelines/jobs/post_events.py"
+    assert "def main" in change.code
 
 
 def test_a_taken_name_gets_a_number_and_the_events_are_found(opened: Opener) -> None:
@@ -61,9 +60,9 @@ def test_a_script_from_a_file(opened: Opener, tmp_path: Path) -> None:
     script.write_text("print('mine')\n")
     face = FakeFace()
     clicked(opened(face, "new_job", source="File", path=str(script)), "start")
-    request = face.calls[0][1]
-    assert isinstance(request, RunRequest)
-    assert (request.name, request.script, request.code, request.source) == ("mine", "mine.py", "print('mine')\n", str(script))
+    (change,) = face.begun
+    assert isinstance(change, RunScript)
+    assert (change.name, change.script, change.code, change.source) == ("mine", "mine.py", "print('mine')\n", str(script))
 
 
 def test_a_syntax_error_cannot_be_started(opened: Opener, tmp_path: Path) -> None:
@@ -113,9 +112,9 @@ def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest
     app.text_input[0].set_value("renamed")
     monkeypatch.setattr(new_job, "code_editor", lambda *_, **__: "print('typed')\n")
     clicked(app, "start")
-    _, request = face.calls[0]
-    assert isinstance(request, RunRequest)
-    assert (request.name, request.code) == ("renamed", "print('typed')\n")
+    (change,) = face.begun
+    assert isinstance(change, RunScript)
+    assert (change.name, change.code) == ("renamed", "print('typed')\n")
 
 
 def test_a_press_with_what_is_no_python_starts_nothing(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,5 +122,5 @@ def test_a_press_with_what_is_no_python_starts_nothing(opened: Opener, monkeypat
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
     monkeypatch.setattr(new_job, "code_editor", lambda *_, **__: "x = (\n")
     clicked(app, "start")
-    assert face.calls == []
+    assert face.begun == []
     assert app.button(key="start").disabled and app.button(key="start").help.startswith("Line 1")

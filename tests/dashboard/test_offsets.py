@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard import formats, offsets
+from dashboard import offsets
+from pipelines.words import formats
 
 SAID = [
     ("", "the beginning"),

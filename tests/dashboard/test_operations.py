@@ -7,7 +7,9 @@ import pytest
 from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import OperationState
 from pipelines.domain.trust import Trust
-from tests.dashboard.opening import Opener, answered, asked, clicked, said
+from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
+from pipelines.verbs.verify import Verify
+from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said
 from tests.faces import FakeFace
 
 SAVEPOINT = "sp-000000000002"
@@ -17,10 +19,10 @@ EXPORTING = "op-exporting"
 def test_a_proof_is_followed_to_its_badge(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "savepoints", savepoint=SAVEPOINT), "prove_catalog")
-    assert ("start_verify", Trust.PROVED) in face.calls
+    assert Verify(SAVEPOINT, Trust.PROVED) in face.begun
     assert "Proving sp-00000000 of post_engagement" in said(app)
     assert "reading state" in said(app)
-    while face.operations(running=True):
+    while face.ask(ListOperations(running=True)):
         app.run()
     words = said(app.run())
     assert "Proved sp-00000000 of post_engagement: proved" in words
@@ -48,19 +50,16 @@ def test_of_another_job_nothing_is_said_on_a_job_s_page_itself(opened: Opener) -
 def test_cancelling_ends_it_and_says_so_until_it_is_put_away(opened: Opener) -> None:
     face = FakeFace.busy()
     app = clicked(opened(face, "savepoints"), f"cancel_savepoints_{EXPORTING}")
-    assert face.operation(EXPORTING).state is OperationState.CANCELLED
+    assert face.ask(ShowOperation(EXPORTING)).state is OperationState.CANCELLED
     assert "was cancelled" in said(app)
     assert "What it had made was removed" in said(app)
     assert "was cancelled" not in said(clicked(app, f"away_savepoints_{EXPORTING}"))
 
 
 def test_a_cancel_that_is_refused_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(operation: str) -> None:
-        raise Conflict("operation.not_cancellable", "It cannot be called back", "Wait.")
-
     face = FakeFace.busy()
     app = opened(face, "savepoints")
-    monkeypatch.setattr(face, "cancel", refuse)
+    refusing(monkeypatch, face, CancelOperation, Conflict("operation.not_cancellable", "It cannot be called back", "Wait."))
     assert "operation.not_cancellable" in said(clicked(app, f"cancel_savepoints_{EXPORTING}"))
 
 
@@ -80,7 +79,7 @@ def test_an_import_that_fails_says_what_why_and_what_to_do(opened: Opener) -> No
 def test_what_came_of_earlier_work_gives_way_to_new_work(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "savepoints", savepoint=SAVEPOINT), "prove_catalog")
-    while face.operations(running=True):
+    while face.ask(ListOperations(running=True)):
         app.run()
     assert "ended-prove" in said(app.run())
     assert "ended-prove" not in said(clicked(app, "prove_catalog"))

@@ -13,15 +13,21 @@ from dashboard.views.overview import table
 from dashboard.views.overview.attention import findings
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.jobs import JobSummary
-from pipelines.domain.requests import RunRequest
 from pipelines.domain.runs import RunState
-from tests.dashboard.opening import Opener, clicked, said, selected, tables
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.system import ShowHealth, StartExample
+from pipelines.verbs.take import Take
+from tests.dashboard.opening import Opener, answering, clicked, refusing, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
 
 def summary(**changes: Any) -> JobSummary:
     """The sample's running job, changed."""
-    return replace(next(job for job in FakeFace.sample().jobs() if job.state is RunState.RUNNING), **changes)
+    return replace(next(job for job in FakeFace.sample().ask(ListJobs()) if job.state is RunState.RUNNING), **changes)
 
 
 def shown(app: AppTest) -> list[str]:
@@ -35,7 +41,7 @@ def test_an_empty_workspace_offers_the_example(opened: Opener) -> None:
     assert "No jobs yet" in said(app)
     assert "keeps versions of their state" in said(app)
     app = clicked(app, "start_example")
-    assert ("start_example", None) in face.calls
+    assert StartExample() in face.begun
     assert "No jobs yet" not in said(app)
 
 
@@ -50,7 +56,7 @@ def test_it_counts_and_says_what_failed(opened: Opener) -> None:
 def test_a_failed_job_is_resumed_from_there(opened: Opener) -> None:
     face = FakeFace.sample()
     clicked(opened(face, "overview"), "do_resume_post_engagement_split")
-    assert face.calls[0][0] == "resume"
+    assert face.begun == [Resume("post_engagement_split")]
 
 
 def test_the_table_is_filtered_by_state_and_words(opened: Opener) -> None:
@@ -62,30 +68,27 @@ def test_the_table_is_filtered_by_state_and_words(opened: Opener) -> None:
 
 def test_the_range_stands_in_the_address(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     face, asked = FakeFace.sample(), list[int]()
-    health = face.health
+    health = face.ask(ShowHealth())
 
-    def watched(*, span_ms: int = 0) -> Any:
-        asked.append(span_ms)
-        return health(span_ms=span_ms)
+    def watched(question: ShowHealth) -> Any:
+        asked.append(question.span_ms)
+        return health
 
-    monkeypatch.setattr(face, "health", watched)
+    answering(monkeypatch, face, ShowHealth, watched)
     opened(face, "overview", range="6h")
     assert asked[-1] == 6 * 3_600_000
 
 
 def test_an_error_is_shown_as_such(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
-        raise Unavailable("catalog.away", "The catalog is away.", "Wait.")
-
     face = FakeFace.sample()
-    monkeypatch.setattr(face, "jobs", refuse)
+    refusing(monkeypatch, face, ListJobs, Unavailable("catalog.away", "The catalog is away.", "Wait."))
     assert "catalog.away" in said(opened(face, "overview"))
 
 
 def test_five_hundred_jobs_a_page_at_a_time_in_the_order_of_the_address(opened: Opener) -> None:
     face = FakeFace()
     for number in range(500):
-        face.run(RunRequest(f"job_{number:03d}", "a.py", "pass\n"))
+        do(face, RunScript(name=f"job_{number:03d}", script="a.py", code="pass\n"))
     assert shown(opened(face, "overview")) == [f"job_{number:03d}" for number in range(100)]
     assert shown(opened(face, "overview", page="5"))[-1] == "job_499"
     assert shown(opened(face, "overview", page="99"))[0] == "job_400"
@@ -170,17 +173,17 @@ def test_little_growth_no_state_and_a_young_job_need_nothing() -> None:
 
 def test_damaged_savepoints_and_a_full_disk_come_before_what_can_wait() -> None:
     face = FakeFace.sample()
-    damaged = replace(face.savepoints()[0], damaged_files=2, verified_ms=NOW_MS)
-    disk = replace(face.health(), free_bytes=5, total_bytes=100)
-    found = findings([summary(recent_restarts=9)], NOW_MS, [damaged, face.savepoints()[1]], disk)
+    damaged = replace(face.ask(ListSavepoints())[0], damaged_files=2, verified_ms=NOW_MS)
+    disk = replace(face.ask(ShowHealth()), free_bytes=5, total_bytes=100)
+    found = findings([summary(recent_restarts=9)], NOW_MS, [damaged, face.ask(ListSavepoints())[1]], disk)
     assert [one.title for one in found] == ["damaged savepoint", "disk nearly full", "restarting often"]
     assert found[0].subject == damaged.id
 
 
 def test_a_savepoint_is_taken_from_there(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     face = FakeFace()
-    face.run(RunRequest("counts", "a.py", "pass\n"))
+    do(face, RunScript(name="counts", script="a.py", code="pass\n"))
     face.runs["counts"] = [replace(face.runs["counts"][0], started_ms=NOW_MS - 3 * DAY_MS)]
     monkeypatch.setattr("dashboard.session.now_ms", lambda: float(NOW_MS))
     clicked(opened(face, "overview"), "do_take_counts")
-    assert face.calls[-1][0] == "take"
+    assert face.begun[-1] == Take("counts")

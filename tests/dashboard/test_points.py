@@ -6,9 +6,12 @@ import pytest
 
 from dashboard.drawing.retention import Axis, batches_chart, newest_until, of_batch
 from dashboard.views.job import resuming
-from pipelines.domain.requests import ResumeRequest, TakeRequest
 from pipelines.domain.savepoints import RetainedBatch
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from pipelines.verbs.jobs import ListRetained
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.take import Take
+from tests.dashboard.opening import Opener, answered, answering, asked, clicked, said, selected
 from tests.faces import NOW_MS, QUERY, FakeFace
 
 JOB, STOPPED = "post_engagement", "post_events"
@@ -99,35 +102,35 @@ def test_a_stopped_job_is_rewound_after_its_plan(opened: Opener) -> None:
     words = said(app)
     for part in ("begins again after batch 8", "12 files, 2.0 MB", "so nothing is lost", "a warning"):
         assert part in words
-    assert face.calls[-1] == ("resume", ResumeRequest(batch=8, dry_run=True))
+    assert face.begun == []
     app = answered(app, "point_rewind", "rewind_yes")
-    assert face.calls[-1] == ("resume", ResumeRequest(batch=8))
+    assert face.begun[-1] == Resume(STOPPED, batch=8)
     assert face.runs[STOPPED][-1].state.live
 
 
 def test_a_fork_from_a_batch_takes_it_first(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:8"), "point_fork")
-    assert face.calls[0] == ("take", TakeRequest(batch=8))
-    assert selected(app, "savepoint") == face.savepoints(JOB)[0].id
+    assert face.begun[0] == Take(JOB, batch=8)
+    assert selected(app, "savepoint") == face.ask(ListSavepoints(JOB))[0].id
 
 
 @pytest.mark.parametrize(
-    ("axis", "request_"),
-    [("clock", TakeRequest(at_ms=NOW_MS - 10_000)), ("event", TakeRequest(event_ms=NOW_MS - 60_000))],
+    ("axis", "take"),
+    [("clock", Take(JOB, at_ms=NOW_MS - 10_000)), ("event", Take(JOB, event_ms=NOW_MS - 60_000))],
 )
-def test_several_queries_are_taken_at_a_moment(opened: Opener, monkeypatch: pytest.MonkeyPatch, axis: str, request_: TakeRequest) -> None:
+def test_several_queries_are_taken_at_a_moment(opened: Opener, monkeypatch: pytest.MonkeyPatch, axis: str, take: Take) -> None:
     face = FakeFace.sample()
-    other = [RetainedBatch(one.query, one.batch, one.timestamp_ms, one.watermark_ms) for one in face.retained(JOB)]
-    monkeypatch.setattr(face, "retained", lambda job: [*other, RetainedBatch("late", 2, NOW_MS, NOW_MS)])
+    other = [RetainedBatch(one.query, one.batch, one.timestamp_ms, one.watermark_ms) for one in face.ask(ListRetained(JOB))]
+    answering(monkeypatch, face, ListRetained, lambda _: [*other, RetainedBatch("late", 2, NOW_MS, NOW_MS)])
     clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:8", axis=axis), "point_take")
-    assert face.calls == [("take", request_)]
+    assert face.begun == [take]
 
 
 def test_several_queries_are_not_rewound_by_number(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     face = FakeFace.sample()
-    kept = [*face.retained(STOPPED), RetainedBatch("late", 2, NOW_MS, NOW_MS)]
-    monkeypatch.setattr(face, "retained", lambda job: kept)
+    kept = [*face.ask(ListRetained(STOPPED)), RetainedBatch("late", 2, NOW_MS, NOW_MS)]
+    answering(monkeypatch, face, ListRetained, lambda _: kept)
     app = opened(face, "job", job=STOPPED, tab="Savepoints", point="counts:8")
     assert "take a savepoint here" in app.button(key="point_rewind").help
     assert resuming.BATCH not in asked(app, "resume").radio(key="resume_way").options

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from dashboard import progress
-from dashboard.progress import Sample
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.operations import Amount, Operation, OperationState
+from pipelines.words import pace
+from pipelines.words.pace import Sample
 from tests import samples
 
 NOW = 100_000.0
@@ -34,15 +35,15 @@ def seen(*done: tuple[float, int]) -> tuple[Sample, ...]:
     ],
 )
 def test_a_rate_needs_some_time(samples: tuple[Sample, ...], rate: float | None) -> None:
-    assert progress.rate(samples) == rate
+    assert pace.rate(samples) == rate
 
 
 def test_samples_are_of_the_present_step_and_of_the_last_seconds() -> None:
-    kept = progress.sampled(seen((85_000, 1), (95_000, 5)), Amount("copying", 9, 20), NOW)
+    kept = pace.sampled(seen((85_000, 1), (95_000, 5)), Amount("copying", 9, 20), NOW)
     assert [one.done for one in kept] == [5, 9]
-    assert [one.done for one in progress.sampled(seen((1_000, 1)), Amount("copying", 9, 20), NOW)] == [1, 9]
-    assert [one.done for one in progress.sampled(seen((95_000, 5)), Amount("reading back", 0, 20), NOW)] == [0]
-    assert progress.sampled(seen((95_000, 5)), None, NOW) == ()
+    assert [one.done for one in pace.sampled(seen((1_000, 1)), Amount("copying", 9, 20), NOW)] == [1, 9]
+    assert [one.done for one in pace.sampled(seen((95_000, 5)), Amount("reading back", 0, 20), NOW)] == [0]
+    assert pace.sampled(seen((95_000, 5)), None, NOW) == ()
 
 
 @pytest.mark.parametrize(
@@ -83,8 +84,8 @@ def test_the_bar_says_its_share_to_screen_readers() -> None:
 
 
 def test_more_done_than_expected_is_still_all_of_it() -> None:
-    assert progress.share(Amount("copying", 5, 4)) == 1.0
-    assert progress.share(Amount("copying", 5, 0)) is None
+    assert pace.share(Amount("copying", 5, 4)) == 1.0
+    assert pace.share(Amount("copying", 5, 0)) is None
 
 
 def ended(state: OperationState, **more: str) -> Operation:
@@ -110,3 +111,21 @@ def ended(state: OperationState, **more: str) -> Operation:
 def test_what_came_of_it(operation: Operation, parts: tuple[str, ...]) -> None:
     html = progress.ending(operation)
     assert all(part in html for part in parts), html
+
+
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [
+        ("fork", "Forking sp-01234567 as a"),
+        ("resume", "Resuming a from sp-01234567"),
+        ("verify", "Verifying sp-01234567 of a"),
+        ("rescale", "Rescale sp-01234567 of a"),
+    ],
+)
+def test_what_it_works_on(kind: str, title: str) -> None:
+    assert progress.title(operation(kind=kind)) == title
+
+
+def test_a_sound_checkpoint_is_no_damage() -> None:
+    assert progress.outcome(ended(OperationState.DONE, kind="diagnose", result="sound")) == "Examined sp-01234567 of a: nothing is damaged"
+    assert progress.outcome(ended(OperationState.DONE, kind="diagnose", result="damaged")) == "sp-01234567 of a is damaged"

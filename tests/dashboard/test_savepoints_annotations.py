@@ -12,9 +12,15 @@ from pandas.io.formats.style import Styler
 from dashboard.views.savepoints.filters import matches
 from dashboard.views.savepoints.table import MOST_TONED, frame, toned
 from pipelines.domain.errors import Unavailable
-from pipelines.domain.requests import AnnotateRequest, ImportRequest, StopRequest
 from pipelines.domain.trust import Trust
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.face import do
+from pipelines.verbs.import_ import Import
+from pipelines.verbs.operations import ListOperations, ShowOperation
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.verify import Verify
+from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said, selected
 from tests.faces import FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -27,14 +33,14 @@ def now_ms() -> int:
 
 def annotated(**given: object) -> FakeFace:
     face = FakeFace.sample()
-    face.annotate(FIRST, AnnotateRequest(**given))  # type: ignore[arg-type]
-    face.calls.clear()
+    do(face, Annotate(FIRST, **given))  # type: ignore[arg-type]
+    face.begun.clear()
     return face
 
 
 def test_the_table_says_origin_date_and_that_there_is_a_note(opened: Opener) -> None:
     face = annotated(note="why", best_before_ms=now_ms() - DAY_MS)
-    face.stop("post_engagement", StopRequest(label="for the night"))
+    do(face, Stop("post_engagement", label="for the night"))
     rows = opened(face, "savepoints").dataframe[0].value.set_index("id")
     assert list(rows["origin"]) == ["stop", "by hand", "by hand"]
     assert list(rows["note"]) == ["", "", "≡"]
@@ -52,11 +58,11 @@ def test_one_is_annotated_in_place(opened: Opener) -> None:
     app.text_area(key=f"{place}_note").set_value("three")
     app.date_input(key=f"{place}_until").set_value(date.fromtimestamp(time.time() + 9 * 86_400))
     app = clicked(app, f"{place}_save")
-    ((name, request),) = face.calls
-    assert isinstance(request, AnnotateRequest)
-    assert (name, request.label, request.note) == ("annotate", "renamed", "three")
-    until = datetime.fromtimestamp((request.best_before_ms or 0) / 1000, UTC)
-    assert (until.hour, until.minute) == (23, 59) and 8 * DAY_MS < (request.best_before_ms or 0) - now_ms() < 10 * DAY_MS
+    (change,) = face.begun
+    assert isinstance(change, Annotate)
+    assert (change.savepoint, change.label, change.note) == (FIRST, "renamed", "three")
+    until = datetime.fromtimestamp((change.best_before_ms or 0) / 1000, UTC)
+    assert (until.hour, until.minute) == (23, 59) and 8 * DAY_MS < (change.best_before_ms or 0) - now_ms() < 10 * DAY_MS
     assert "three" in said(app) and not app.text_area
 
 
@@ -67,18 +73,16 @@ def test_what_is_not_changed_is_not_sent(opened: Opener) -> None:
     app.text_input(key=f"{place}_label").set_value("")
     app.date_input(key=f"{place}_until").set_value(None)
     app = clicked(app, f"{place}_save")
-    assert face.calls == [("annotate", AnnotateRequest(label="", best_before_ms=0))]
+    assert face.begun == [Annotate(FIRST, label="", best_before_ms=0)]
     app = clicked(clicked(app, "annotate_catalog"), f"{place}_save")
-    assert len(face.calls) == 1, "nothing was changed"
+    assert len(face.begun) == 1, "nothing was changed"
 
 
 def test_what_was_typed_stays_when_it_fails(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: FakeFace, savepoint: str, request: AnnotateRequest) -> None:
-        raise Unavailable("storage.full", "The disk is full.", "Make room.")
-
-    monkeypatch.setattr(FakeFace, "annotate", refuse)
+    face = FakeFace.sample()
+    refusing(monkeypatch, face, Annotate, Unavailable("storage.full", "The disk is full.", "Make room."))
     place = f"annotation_{FIRST}"
-    app = clicked(opened(FakeFace.sample(), "savepoints", savepoint=FIRST), "annotate_catalog")
+    app = clicked(opened(face, "savepoints", savepoint=FIRST), "annotate_catalog")
     app.text_area(key=f"{place}_note").set_value("long thought")
     app = clicked(app, f"{place}_save")
     assert "storage.full" in said(app)
@@ -89,9 +93,9 @@ def test_what_was_typed_stays_when_it_fails(opened: Opener, monkeypatch: pytest.
 
 def test_the_address_filters_by_origin_trust_and_date(opened: Opener) -> None:
     face = annotated(note="quarterly report", best_before_ms=now_ms() - DAY_MS)
-    face.stop("post_engagement", StopRequest())
-    face.verify(SECOND, Trust.PROVED)
-    stop = face.savepoints()[0].id
+    do(face, Stop("post_engagement"))
+    do(face, Verify(SECOND, Trust.PROVED))
+    stop = face.ask(ListSavepoints())[0].id
     for query, ids in (
         ({"origin": "stop"}, [stop]),
         ({"origin": "manual"}, [SECOND, FIRST]),
@@ -102,12 +106,12 @@ def test_the_address_filters_by_origin_trust_and_date(opened: Opener) -> None:
     ):
         app = opened(face, "savepoints", **query)
         assert list(app.dataframe[0].value["id"]) == ids, query
-    assert "No savepoint is like this" in said(opened(face, "savepoints", origin="stop", past="yes"))
+    assert "No savepoint fits" in said(opened(face, "savepoints", origin="stop", past="yes"))
 
 
 def test_what_is_chosen_stands_in_the_address(opened: Opener) -> None:
     face = annotated(best_before_ms=now_ms() - DAY_MS)
-    face.verify(FIRST, Trust.INTACT)
+    do(face, Verify(FIRST, Trust.INTACT))
     app = opened(face, "savepoints")
     app.selectbox(key="savepoints_origin").set_value("manual")
     app.selectbox(key="savepoints_trust").set_value("intact")
@@ -130,23 +134,23 @@ def test_several_get_one_label_and_date(opened: Opener) -> None:
     app = asked(app, "bulk_label", bulk_label_text="audit")
     assert "Takes the place of the label of 1 savepoint" in said(app)
     answered(app, "bulk_label", "bulk_label_yes")
-    assert {one.label for one in face.savepoints()} == {"audit"}
-    assert face.calls == [("annotate", AnnotateRequest("audit"))] * 2
+    assert {one.label for one in face.ask(ListSavepoints())} == {"audit"}
+    assert sorted(face.begun, key=repr) == [Annotate(FIRST, "audit"), Annotate(SECOND, "audit")]
 
 
 def test_where_an_imported_one_came_from_is_said(opened: Opener) -> None:
     face = FakeFace.busy()
-    begun = face.import_savepoint(ImportRequest("s3://lake/archive/clicks.tar.zst"))
-    while face.operations(running=True)[0].id == begun.id:
-        face.operation(begun.id)
-    brought = face.operation(begun.id).result
+    begun = do(face, Import("s3://lake/archive/clicks.tar.zst"))
+    while face.ask(ListOperations(running=True))[0].id == begun.id:
+        face.ask(ShowOperation(begun.id))
+    brought = face.ask(ShowOperation(begun.id)).result
     words = said(opened(face, "savepoints", savepoint=brought))
     assert "imported" in words and "s3://lake/archive/clicks.tar.zst" in words
-    assert matches(face.savepoint(brought), "IMPORTED")
+    assert matches(face.ask(ShowSavepoint(brought)), "IMPORTED")
 
 
 def test_past_dates_are_toned_where_there_are_few_rows() -> None:
-    rows = frame(FakeFace.sample().savepoints(), {})
+    rows = frame(FakeFace.sample().ask(ListSavepoints()), {})
     assert toned(rows, [False] * len(rows)) is rows
     assert isinstance(toned(rows, [True] * len(rows)), Styler)
     many = pd.concat([rows] * MOST_TONED)

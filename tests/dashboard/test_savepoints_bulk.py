@@ -7,10 +7,16 @@ import pytest
 from dashboard.views.savepoints.disposing import cautions
 from pipelines.domain.disposals import Disposal
 from pipelines.domain.errors import Conflict
-from pipelines.domain.operations import Operation
-from pipelines.domain.requests import AnnotateRequest, ExportRequest
 from pipelines.domain.trust import Trust
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.export import Export
+from pipelines.verbs.face import do
+from pipelines.verbs.operations import ListOperations
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
+from pipelines.verbs.verb import Begun
+from pipelines.verbs.verify import Verify
+from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said, selected
 from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -23,7 +29,7 @@ def test_disposing_asks_with_what_it_deletes(opened: Opener) -> None:
     words = said(app)
     for part in ("12 files, 2.0 MB", "<strong>4.1 kB</strong>", "This cannot be undone"):
         assert part in words
-    assert FIRST in face.savepoints_by_id and face.calls == [("dispose_many", ((FIRST,), True))]
+    assert FIRST in face.savepoints_by_id and face.begun == []
     app = answered(app, "dispose_catalog", "dispose_yes")
     assert FIRST not in face.savepoints_by_id
     assert selected(app, "savepoint") == ""
@@ -39,7 +45,7 @@ def test_several_are_previewed_together_and_asked_once(opened: Opener) -> None:
     assert sorted(preview["Savepoint"]) == [FIRST, SECOND]
     app = answered(app, "bulk_dispose", "dispose_yes")
     assert not face.savepoints_by_id
-    assert face.calls[-1][0] == "dispose_many"
+    assert [type(change) for change in face.begun] == [Dispose]
 
 
 def test_what_is_needed_stays_and_says_why(opened: Opener) -> None:
@@ -59,13 +65,13 @@ def test_what_is_needed_stays_and_says_why(opened: Opener) -> None:
 def test_one_that_fails_after_the_question_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the preview and the yes a fork began."""
     face = FakeFace.sample()
-    usual = FakeFace.dispose_many
+    begin = face.begin
 
-    def late(self: FakeFace, savepoints: list[str], *, dry_run: bool = False) -> Disposal:
-        face.needed |= set() if dry_run else {SECOND}
-        return usual(self, savepoints, dry_run=dry_run)
+    def late(change: Dispose) -> Begun[Disposal]:
+        face.needed.add(SECOND)
+        return begin(change)
 
-    monkeypatch.setattr(FakeFace, "dispose_many", late)
+    monkeypatch.setattr(face, "begin", late)
     app = opened(face, "savepoints", savepoint=BOTH)
     app = answered(clicked(app, "bulk_dispose"), "bulk_dispose", "dispose_yes")
     words = said(app)
@@ -75,10 +81,10 @@ def test_one_that_fails_after_the_question_is_said(opened: Opener, monkeypatch: 
 
 def test_dates_that_are_to_come_are_a_caution() -> None:
     face = FakeFace.sample()
-    face.annotate(FIRST, AnnotateRequest(best_before_ms=NOW_MS + 1))
-    every = face.savepoints()
-    assert cautions([face.savepoint(FIRST)], every, NOW_MS) == ["It is not past its best-before date yet."]
-    assert cautions([face.savepoint(FIRST)], every, NOW_MS + 2) == []
+    do(face, Annotate(FIRST, best_before_ms=NOW_MS + 1))
+    every = face.ask(ListSavepoints())
+    assert cautions([face.ask(ShowSavepoint(FIRST))], every, NOW_MS) == ["It is not past its best-before date yet."]
+    assert cautions([face.ask(ShowSavepoint(FIRST))], every, NOW_MS + 2) == []
     assert cautions(every, every, NOW_MS) == [
         "1 of them is not past its best-before date yet.",
         "post_engagement has no savepoint left then.",
@@ -91,35 +97,26 @@ def test_several_are_verified_as_operations(opened: Opener, level: Trust) -> Non
     app = opened(face, "savepoints", savepoint=BOTH)
     app.menu_button(key="bulk_verify").click(level).run()
     assert not app.exception
-    assert face.calls == [("start_verify", level)] * 2
-    assert len(face.operations(running=True)) == 2
+    assert sorted(face.begun, key=repr) == [Verify(FIRST, level), Verify(SECOND, level)]
+    assert len(face.ask(ListOperations(running=True))) == 2
 
 
 def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     face = FakeFace.sample()
-    usual = FakeFace.start_verify
-
-    def some(self: FakeFace, savepoint: str, level: Trust = Trust.INTACT) -> Operation:
-        if savepoint == SECOND:
-            raise Conflict("savepoint.disposing", "It is being disposed of", "Use another one.")
-        return usual(self, savepoint, level)
-
-    monkeypatch.setattr(FakeFace, "start_verify", some)
+    refusing(monkeypatch, face, Verify(SECOND), Conflict("savepoint.disposing", "It is being disposed of", "Use another one."))
     app = opened(face, "savepoints", savepoint=BOTH)
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
     assert "1 of 2 are done" in said(app) and "savepoint.disposing" in said(app)
-    assert [one.subject for one in face.operations(running=True)] == [FIRST]
+    assert [one.subject for one in face.ask(ListOperations(running=True))] == [FIRST]
 
 
 def test_several_are_exported_into_one_folder(opened: Opener) -> None:
     face = FakeFace.sample()
-    face.exported[f"s3://lake/old/{SECOND}.tar.zst"] = face.savepoint(SECOND)
+    face.exported[f"s3://lake/old/{SECOND}.tar.zst"] = face.ask(ShowSavepoint(SECOND))
     app = opened(face, "savepoints", savepoint=BOTH)
     app = asked(app, "bulk_export", export_all_url="s3://lake/old/")
     assert "export.exists" in said(app) and "1 of 2 savepoints" in said(app)
     app = asked(opened(face, "savepoints", savepoint=BOTH), "bulk_export", export_all_url="s3://lake/new")
     assert "24 files, 4.0 MB" in said(app)
     answered(app, "bulk_export", "export_all_yes")
-    urls = [f"s3://lake/new/{one}.tar.zst" for one in (FIRST, SECOND)]
-    begun = [request for name, request in face.calls if name == "export" and isinstance(request, ExportRequest) and not request.dry_run]
-    assert begun == [ExportRequest(url, True) for url in urls]
+    assert face.begun == [Export(one, f"s3://lake/new/{one}.tar.zst", archive=True) for one in (FIRST, SECOND)]

@@ -13,11 +13,19 @@ from dashboard.views.savepoints.reading import by_kind, kind_of, offset_words
 from dashboard.views.savepoints.trust import nearest_sound, states_frame
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.requests import ExportRequest, ResumeRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import Reason, StoredFile
 from pipelines.domain.trust import StateCount, Trust, Verification
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
+from pipelines.verbs.export import Export
+from pipelines.verbs.face import do
+from pipelines.verbs.operations import ListOperations
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.system import ShowSpace
+from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
+from tests.dashboard.opening import Opener, agreed, answered, answering, asked, clicked, refusing, said, selected
 from tests.faces import NOW_MS, QUERY, FakeFace
 from tests.samples import proof
 from tests.waiting import until
@@ -83,7 +91,7 @@ def test_the_address_filters(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", filter="before")
     assert list(app.dataframe[0].value["id"]) == [FIRST]
     app = opened(FakeFace.sample(), "savepoints", filter="nothing like it")
-    assert "No savepoint is like this" in said(app)
+    assert "No savepoint fits" in said(app)
 
 
 def test_the_address_selects_one_and_its_contents_are_shown(opened: Opener) -> None:
@@ -105,11 +113,11 @@ def test_a_running_job_cannot_be_resumed_from_here(opened: Opener) -> None:
 
 def test_a_stopped_job_goes_back_after_one_question(opened: Opener) -> None:
     face = FakeFace.sample()
-    face.stop("post_engagement", StopRequest(savepoint=False))
+    do(face, Stop("post_engagement", savepoint=False))
     app = clicked(opened(face, "savepoints", savepoint=FIRST), "resume_catalog")
     assert "begins again at batch 7" in said(app)
     agreed(app, "resume_catalog")
-    assert face.calls[-1] == ("resume", ResumeRequest(FIRST))
+    assert face.begun[-1] == Resume("post_engagement", from_savepoint=FIRST)
 
 
 def test_two_are_compared_in_the_tree(opened: Opener) -> None:
@@ -121,15 +129,15 @@ def test_several_are_verified_as_operations(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}")
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
-    assert face.calls == [("start_verify", Trust.INTACT)] * 2
+    assert sorted(face.begun, key=repr) == [Verify(FIRST), Verify(SECOND)]
     finished(app, face)
-    assert [one.trust for one in face.savepoints()] == [Trust.INTACT, Trust.INTACT]
+    assert [one.trust for one in face.ask(ListSavepoints())] == [Trust.INTACT, Trust.INTACT]
 
 
 def test_a_damaged_one_shows_what_the_doctor_finds_and_the_way_out(opened: Opener) -> None:
     face = FakeFace.sample()
     face.damaged.add(FIRST)
-    face.verify(FIRST)
+    do(face, Verify(FIRST))
     app = opened(face, "savepoints", savepoint=FIRST)
     words = said(app)
     for part in ("1 file of", "state of operator 0, partition 3", "batches 7–8", "Batch 8 is whole", "the file is gone"):
@@ -138,14 +146,14 @@ def test_a_damaged_one_shows_what_the_doctor_finds_and_the_way_out(opened: Opene
         assert app.button(key=key).disabled
     assert "Open sp-00000000, batch 9" in [one.label for one in app.button]
     app = clicked(app, "again_catalog")
-    assert face.calls[-1] == ("take", TakeRequest(batch=7, label="before ads"))
-    assert selected(app, "savepoint") == face.savepoints()[0].id
+    assert face.begun[-1] == Take("post_engagement", batch=7, label="before ads")
+    assert selected(app, "savepoint") == face.ask(ListSavepoints())[0].id
 
 
 def test_the_nearest_sound_savepoint_is_offered() -> None:
     face = FakeFace.sample()
-    first, second = face.savepoint(FIRST), face.savepoint(SECOND)
-    assert nearest_sound(first, face.savepoints()) == second
+    first, second = face.ask(ShowSavepoint(FIRST)), face.ask(ShowSavepoint(SECOND))
+    assert nearest_sound(first, face.ask(ListSavepoints())) == second
     assert nearest_sound(first, [first, replace(second, damaged_files=1)]) is None
 
 
@@ -154,7 +162,7 @@ def test_levels_are_badges_with_their_times(opened: Opener) -> None:
     words = said(opened(face, "savepoints", savepoint=FIRST))
     assert 'class="tm-chip tm-not"' in words
     assert "Nobody has verified it yet" in words
-    face.verify(FIRST, Trust.PROVED)
+    do(face, Verify(FIRST, Trust.PROVED))
     words = said(opened(face, "savepoints", savepoint=FIRST))
     assert 'class="tm-chip tm-not"' not in words
     assert "Spark restored it, counted its rows and ran a batch" in words
@@ -162,12 +170,12 @@ def test_levels_are_badges_with_their_times(opened: Opener) -> None:
 
 def test_counts_that_differ_are_said() -> None:
     states = [StateCount(QUERY, 0, "dedupe", 5, 5), StateCount(QUERY, 1, "join", 5, 6), StateCount(QUERY, 2, "rank", 5, None)]
-    assert list(states_frame(states)["Agrees"]) == ["yes", "no", "not said"]
+    assert list(states_frame(states)["Agrees"]) == ["yes", "no", "not known"]
 
 
 def test_a_proof_that_could_not_run_a_batch_says_why() -> None:
     found = Verification(SavepointId(FIRST), Trust.PROVED, Trust.INTACT, NOW_MS, 1, 1, proof=replace(proof(), note="Nothing new to read."))
-    assert trust.said(found) == ("Not proved: intact was reached", "Nothing new to read.", "orange")
+    assert trust.verdict(found) == ("Not proved: intact was reached", "Nothing new to read.", "orange")
 
 
 def test_sizes_are_shown_each_and_together(opened: Opener) -> None:
@@ -187,7 +195,7 @@ def test_an_export_shows_its_plan_and_leaves_when_told_to(opened: Opener) -> Non
         assert part in words
     assert FIRST in face.savepoints_by_id
     app = answered(app, "export_catalog", "export_yes")
-    assert face.calls[-1] == ("export", ExportRequest("/archive/a.tar.zst", archive=True, then_dispose=True))
+    assert face.begun[-1] == Export(FIRST, "/archive/a.tar.zst", archive=True, then_dispose=True)
     finished(app, face)
     assert FIRST not in face.savepoints_by_id
     app = answered(asked(opened(face, "savepoints"), "import", import_url="/archive/a.tar.zst"), "import", "import_yes")
@@ -197,7 +205,7 @@ def test_an_export_shows_its_plan_and_leaves_when_told_to(opened: Opener) -> Non
 
 def test_an_export_to_a_taken_place_is_refused_before_it_starts(opened: Opener) -> None:
     face = FakeFace.sample()
-    face.exported["/archive/a"] = face.savepoint(SECOND)
+    face.exported["/archive/a"] = face.ask(ShowSavepoint(SECOND))
     app = asked(opened(face, "savepoints", savepoint=FIRST), "export_catalog", export_url="/archive/a")
     assert "export.exists" in said(app)
     assert app.button(key="export_yes").disabled
@@ -207,7 +215,7 @@ def test_an_export_to_a_taken_place_is_refused_before_it_starts(opened: Opener) 
 def test_where_each_came_from_is_said(opened: Opener) -> None:
     face = FakeFace.sample()
     face._end("post_engagement", RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
-    face.resume("post_engagement", ResumeRequest(batch=8))
+    do(face, Resume("post_engagement", batch=8))
     app = opened(face, "savepoints")
     assert list(app.dataframe[0].value["origin"]) == ["rewind", "by hand", "by hand"]
     assert set(trust.ORIGINS) == set(trust.ORIGIN_HINTS) == set(Reason)
@@ -215,7 +223,7 @@ def test_where_each_came_from_is_said(opened: Opener) -> None:
 
 def finished(app: AppTest, face: FakeFace) -> AppTest:
     """The page once nothing is under way."""
-    while face.operations(running=True):
+    while face.ask(ListOperations(running=True)):
         app.run()
     return app.run()
 
@@ -226,17 +234,15 @@ def test_a_savepoint_that_is_gone_leaves_the_list(opened: Opener) -> None:
 
 
 def test_an_error_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: FakeFace, job: str = "") -> None:
-        raise Unavailable("catalog.away", "The catalog is away.", "Wait.")
-
-    monkeypatch.setattr(FakeFace, "savepoints", refuse)
-    assert "catalog.away" in said(opened(FakeFace(), "savepoints"))
+    face = FakeFace()
+    refusing(monkeypatch, face, ListSavepoints, Unavailable("catalog.away", "The catalog is away.", "Wait."))
+    assert "catalog.away" in said(opened(face, "savepoints"))
 
 
 def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     face, measured = FakeFace.sample(), threading.Event()
-    found = face.space()
-    monkeypatch.setattr(face, "space", lambda: found if measured.wait(60) else None)
+    found = face.ask(ShowSpace())
+    answering(monkeypatch, face, ShowSpace, lambda _: found if measured.wait(60) else None)
     app = opened(face, "savepoints")
     assert "measuring …" in said(app)
     assert SECOND in list(app.dataframe[0].value["id"])

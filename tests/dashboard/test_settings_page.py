@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.dashboard.opening import Opener, agreed, clicked, said, tables
+from pipelines.verbs.system import RebuildCatalog, ShowAbout
+from tests.dashboard.opening import Opener, agreed, answering, clicked, said, tables
 from tests.faces import FakeFace
 
 
@@ -38,15 +39,15 @@ def test_of_credentials_it_says_only_whether_they_are_there(opened: Opener) -> N
 def test_the_index_is_made_anew_after_a_question(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "settings"), "rebuild")
-    assert face.calls == []
+    assert face.begun == []
     app = agreed(app, "rebuild")
-    assert face.calls == [("rebuild_catalog", None)]
+    assert face.begun == [RebuildCatalog()]
     assert "The index was made anew: 5 rows." in [one.value for one in app.success]
 
 
 def test_a_disk_that_is_nearly_full_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     face = FakeFace.sample()
-    found = face.about()
+    found = face.ask(ShowAbout())
     disk = replace(found.storage.disk, free_bytes=10_000_000_000)
-    monkeypatch.setattr(face, "about", lambda: replace(found, storage=replace(found.storage, disk=disk)))
+    answering(monkeypatch, face, ShowAbout, lambda _: replace(found, storage=replace(found.storage, disk=disk)))
     assert "nearly full" in said(opened(face, "settings"))

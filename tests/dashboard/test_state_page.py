@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from streamlit.testing.v1 import AppTest
 
 from dashboard.drawing import states
-from pipelines.domain.requests import TakeRequest
-from pipelines.domain.states import StateRequest
+from pipelines.verbs.face import do
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.state import ReadState
+from pipelines.verbs.take import Take
 from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
 
@@ -17,15 +21,13 @@ def face(*, several: bool = False, read: bool = True, rows: int = 116) -> FakeFa
     made = FakeFace.sample()
     made.memory.several, made.memory.rows = several, rows
     if read:
-        read_all(made, StateRequest(operator=0))
-    made.calls.clear()
+        read_all(made, operator=0)
+    made.begun.clear()
     return made
 
 
-def read_all(made: FakeFace, request: StateRequest) -> None:
-    begun = made.read_state(SAVEPOINT, request)
-    while made.operation(begun.id).state == "running":
-        pass
+def read_all(made: FakeFace, **named: Any) -> None:
+    do(made, ReadState(SAVEPOINT, **named))
 
 
 def shown(app: AppTest) -> int:
@@ -38,7 +40,7 @@ def test_a_table_that_was_not_read_is_read_by_one_click(opened: Opener) -> None:
     app = opened(made, "state", savepoint=SAVEPOINT)
     assert "Not read yet" in said(app) and "held 116 rows" in said(app)
     app = clicked(app, "read_state")
-    assert [name for name, _ in made.calls] == ["read_state"]
+    assert [type(change) for change in made.begun] == [ReadState]
     assert "Reading the state of" in said(app) and app.button(key="read_state").disabled
     while not made.readings:
         app.run()
@@ -64,7 +66,7 @@ def test_a_filter_and_an_order_stand_in_the_address(opened: Opener) -> None:
     assert 0 < len(views) < 116 and views == sorted(views, reverse=True)
     app = opened(made, "state", savepoint=SAVEPOINT)
     next(one for one in app.text_input if one.placeholder == "Filter by any value").set_value("nothing has this").run()
-    assert selected(app, "filter") == "nothing has this" and "No row is like this" in said(app)
+    assert selected(app, "filter") == "nothing has this" and "No row fits" in said(app)
 
 
 def test_many_rows_come_in_pages(opened: Opener) -> None:
@@ -76,12 +78,12 @@ def test_many_rows_come_in_pages(opened: Opener) -> None:
 
 def test_rows_beyond_the_bound_are_read_when_somebody_asks(opened: Opener) -> None:
     made = face(read=False)
-    read_all(made, StateRequest(limit=50))
-    made.calls.clear()
+    read_all(made, limit=50)
+    made.begun.clear()
     app = opened(made, "state", savepoint=SAVEPOINT)
     assert "50 of 116 rows were read" in said(app) and shown(app) == 50
     clicked(app, "read_all")
-    assert made.calls == [("read_state", StateRequest("counts", 0, "default", "", 116))]
+    assert made.begun == [ReadState(SAVEPOINT, query="counts", operator=0, store="default", limit=116)]
 
 
 def test_sql_answers_below_its_box_and_stays_in_the_address(opened: Opener) -> None:
@@ -116,7 +118,7 @@ def test_a_running_job_is_looked_into_by_way_of_a_savepoint(opened: Opener) -> N
     app = opened(made, "state", job="post_engagement")
     assert "at batch 9" in said(app)
     app = clicked(app, "state_now")
-    assert made.calls == [("take", TakeRequest())] and selected(app, "savepoint") == made.savepoints()[0].id
+    assert made.begun == [Take("post_engagement")] and selected(app, "savepoint") == made.ask(ListSavepoints())[0].id
 
 
 def test_a_job_without_a_savepoint_gets_its_first(opened: Opener) -> None:
@@ -124,7 +126,7 @@ def test_a_job_without_a_savepoint_gets_its_first(opened: Opener) -> None:
     app = opened(made, "state", job="post_events")
     assert "No savepoint to look into" in said(app)
     app = clicked(app, "state_now")
-    assert selected(app, "savepoint") == made.savepoints()[0].id and "Not read yet" in said(app)
+    assert selected(app, "savepoint") == made.ask(ListSavepoints())[0].id and "Not read yet" in said(app)
 
 
 def test_an_uneven_partition_stands_out() -> None:

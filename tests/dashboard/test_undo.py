@@ -13,11 +13,18 @@ from pipelines.domain.decisions import Choice
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import AnnotateRequest, DropRequest, ResumeRequest, StopRequest, UndropRequest
 from pipelines.domain.runs import RunState
-from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.experiments import ShowExperiment
+from pipelines.verbs.face import do
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.verb import Begun
 from tests import samples
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, refusing, said, selected
 from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -38,12 +45,12 @@ def labelled(app: AppTest, label: str) -> AppTest:
 
 
 def words(face: FakeFace) -> dict[str, tuple[str, str, int | None]]:
-    return {one.id: (one.label, one.note, one.best_before_ms) for one in face.savepoints()}
+    return {one.id: (one.label, one.note, one.best_before_ms) for one in face.ask(ListSavepoints())}
 
 
 def test_what_was_said_of_a_savepoint_comes_back(opened: Opener) -> None:
     face = FakeFace.sample()
-    face.annotate(FIRST, AnnotateRequest(note="why", best_before_ms=UNTIL_MS))
+    do(face, Annotate(FIRST, note="why", best_before_ms=UNTIL_MS))
     before = words(face)
     app = clicked(opened(face, "savepoints", savepoint=FIRST), "annotate_catalog")
     place = f"annotation_{FIRST}"
@@ -55,7 +62,7 @@ def test_what_was_said_of_a_savepoint_comes_back(opened: Opener) -> None:
     assert "Label, note and best-before date of sp-00000000 changed" in notice(app) and 'role="status"' in notice(app)
     app = clicked(app, "undo")
     assert words(face) == before
-    assert face.calls[-1] == ("annotate", AnnotateRequest("before ads", "why", UNTIL_MS))
+    assert face.begun[-1] == Annotate(FIRST, "before ads", "why", UNTIL_MS)
     assert "as before" in notice(app) and "before ads" in said(app)
     assert "undo" not in [one.key for one in app.button]
 
@@ -76,7 +83,7 @@ def test_what_somebody_wrote_meanwhile_stays(opened: Opener) -> None:
     face = FakeFace.sample()
     app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
     app = answered(app, "bulk_label", "bulk_label_yes")
-    face.annotate(FIRST, AnnotateRequest(note="of somebody else"))
+    do(face, Annotate(FIRST, note="of somebody else"))
     app = clicked(app, "undo")
     assert words(face)[FIRST] == ("audit", "of somebody else", None) and words(face)[SECOND][0] == ""
     assert "1 of 2 are as before. sp-00000000 was annotated again meanwhile" in notice(app)
@@ -85,7 +92,7 @@ def test_what_somebody_wrote_meanwhile_stays(opened: Opener) -> None:
 def test_one_that_is_gone_is_said_until_it_is_put_away(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     face = FakeFace.sample()
     app = labelled(opened(face, "savepoints", savepoint=FIRST), "renamed")
-    face.dispose(FIRST)
+    do(face, Dispose((FIRST,)))
     monkeypatch.setattr(undo, "SAID_MS", -1)
     app = clicked(app, "undo")
     assert "savepoint.not_found" in notice(app) and 'role="alert"' in notice(app)
@@ -99,14 +106,8 @@ def test_what_changes_nothing_has_nothing_to_undo(opened: Opener) -> None:
 
 
 def test_the_ones_that_were_changed_are_offered_where_another_failed(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    face, usual = FakeFace.sample(), FakeFace.annotate
-
-    def some(self: FakeFace, savepoint: str, request: AnnotateRequest) -> Savepoint:
-        if savepoint == SECOND:
-            raise Unavailable("storage.full", "The disk is full.", "Make room.")
-        return usual(self, savepoint, request)
-
-    monkeypatch.setattr(FakeFace, "annotate", some)
+    face = FakeFace.sample()
+    refusing(monkeypatch, face, Annotate(SECOND, "audit"), Unavailable("storage.full", "The disk is full.", "Make room."))
     app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
     app = answered(app, "bulk_label", "bulk_label_yes")
     assert "storage.full" in said(app)
@@ -141,7 +142,7 @@ def test_a_stopped_job_goes_on_where_it_stopped(opened: Opener) -> None:
     assert f"{JOB} stopped at batch 9" in notice(app) and app.button(key="undo").label == "Resume"
     assert "Stopped, with a savepoint" in said(app)
     app = clicked(app, "undo")
-    assert face.calls[-1] == ("resume", ResumeRequest()) and face.runs[JOB][-1].state is RunState.RUNNING
+    assert face.begun[-1] == Resume(JOB) and face.runs[JOB][-1].state is RunState.RUNNING
     assert "goes on where it stopped" in notice(app) and "Stopped, with a savepoint" not in said(app)
 
 
@@ -156,7 +157,7 @@ def test_a_cancelled_job_goes_on_too(opened: Opener) -> None:
 def test_one_that_somebody_resumed_already_says_so(opened: Opener) -> None:
     face = FakeFace.sample()
     app = answered(asked(opened(face, "job", job=JOB), "stop"), "stop", "stop_yes")
-    face.resume(JOB, ResumeRequest())
+    do(face, Resume(JOB))
     app = clicked(app, "undo")
     assert f"{JOB} runs already" in notice(app) and len(face.runs[JOB]) == 2
 
@@ -167,36 +168,36 @@ def test_a_stop_from_an_experiment_is_followed_and_offers_the_same(opened: Opene
     app.menu_button(key="side_A").click("Stop…").run()
     app.menu_button(key="side_A").click("Stop…")
     app = clicked(app, "confirm_yes")
-    assert ("stop", StopRequest()) in face.calls
+    assert Stop(JOB) in face.begun
     assert f"{JOB} stopped at batch 9" in notice(app)
 
 
 def test_a_dropped_variant_is_taken_back(opened: Opener) -> None:
     face = FakeFace.sample()
-    face.resume(SPLIT, ResumeRequest())
+    do(face, Resume(SPLIT))
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
-    assert ("drop", DropRequest()) in face.calls and face.runs[SPLIT][-1].state is RunState.STOPPED
+    assert Drop(SPLIT) in face.begun and face.runs[SPLIT][-1].state is RunState.STOPPED
     assert f"{SPLIT} was dropped" in notice(app) and "ended-drop" not in said(app)
-    assert [one.choice for one in face.experiment("ex-1").decisions] == [Choice.DROPPED]
+    assert [one.choice for one in face.ask(ShowExperiment("ex-1")).decisions] == [Choice.DROPPED]
     app = clicked(app, "undo")
-    assert face.experiment("ex-1").decisions == () and face.runs[SPLIT][-1].state is RunState.RUNNING
+    assert face.ask(ShowExperiment("ex-1")).decisions == () and face.runs[SPLIT][-1].state is RunState.RUNNING
     assert "goes on where it was stopped" in notice(app) and "decide_drop" in [one.key for one in app.button]
 
 
 @pytest.mark.parametrize("way", ["the note", "the menu"])
 def test_one_that_was_dropped_long_ago_is_taken_back_where_it_is_shown(opened: Opener, way: str) -> None:
     face = FakeFace.sample()
-    face.drop(SPLIT, DropRequest())
+    do(face, Drop(SPLIT))
     app = opened(face, "experiments", experiment="ex-1")
     assert notice(app) == "" and f"undrop {SPLIT}" in "".join(one.value for one in app.code)
     app = clicked(app, f"undrop_{SPLIT}") if way == "the note" else app.menu_button(key="side_B").click("Undrop").run()
-    assert face.calls[-1] == ("undrop", UndropRequest()) and face.experiment("ex-1").decisions == ()
+    assert face.begun[-1] == Undrop(SPLIT) and face.ask(ShowExperiment("ex-1")).decisions == ()
     assert "it does not run" in notice(app) and "was dropped" not in said(app)
 
 
 def test_a_fork_outside_of_experiments_is_resumed_instead(opened: Opener) -> None:
     face = FakeFace.sample()
-    face.resume(SPLIT, ResumeRequest())
+    do(face, Resume(SPLIT))
     face.experiments_by_id.clear()
     app = opened(face, "experiments", a=JOB, b=SPLIT)
     app.menu_button(key="side_B").click("Drop").run()
@@ -206,29 +207,28 @@ def test_a_fork_outside_of_experiments_is_resumed_instead(opened: Opener) -> Non
 
 
 def test_a_refused_drop_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: FakeFace, job: str, request: DropRequest) -> None:
-        raise Conflict("decision.made", "That was decided already", "Fork again.")
-
-    monkeypatch.setattr(FakeFace, "drop", refuse)
-    assert "decision.made" in notice(clicked(opened(FakeFace.sample(), "experiments", experiment="ex-1"), "decide_drop"))
+    face = FakeFace.sample()
+    refusing(monkeypatch, face, Drop, Conflict("decision.made", "That was decided already", "Fork again."))
+    assert "decision.made" in notice(clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop"))
 
 
 def test_a_drop_that_failed_stays_among_the_operations(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = Operation(OperationId("op-drop"), "drop", JobName(SPLIT), OperationState.RUNNING, NOW_MS, subject=SPLIT)
     failed = samples.failed(begun, Unavailable("storage.full", "The disk is full.", "Make room."))
-    monkeypatch.setattr(FakeFace, "drop", lambda self, job, request: self._keep(failed))
-    app = clicked(opened(FakeFace.sample(), "experiments", experiment="ex-1"), "decide_drop")
+    face = FakeFace.sample()
+    monkeypatch.setattr(face, "begin", lambda change: Begun(change, face._keep(failed)))
+    app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
     assert "ended-drop" in said(app) and "storage.full" in said(app) and notice(app) == ""
 
 
 def test_a_dropped_job_says_so_on_its_page_and_is_taken_back_there(opened: Opener) -> None:
     face = FakeFace.sample()
     assert "undrop" not in [one.key for one in opened(face, "job", job=SPLIT).button]
-    face.drop(SPLIT, DropRequest())
+    do(face, Drop(SPLIT))
     app = opened(face, "job", job=SPLIT)
     assert "experiments?experiment=ex-1" in said(app) and "Dropped" in said(app)
     app = clicked(app, "undrop")
-    assert face.experiment("ex-1").decisions == () and "Dropped" not in said(app)
+    assert face.ask(ShowExperiment("ex-1")).decisions == () and "Dropped" not in said(app)
 
 
 def test_a_variant_that_was_removed_comes_back_as_it_was_typed(opened: Opener) -> None:
@@ -245,7 +245,7 @@ def test_a_variant_that_was_removed_comes_back_as_it_was_typed(opened: Opener) -
 
 def test_where_there_is_no_room_it_says_so() -> None:
     face = FakeFace.sample()
-    draft = drafts.begin(face.manifest(FIRST), set())
+    draft = drafts.begin(face.ask(ReadManifest(FIRST)), set())
     for _ in drafts.LETTERS[1:]:
         draft = draft.added(set())
     gone = draft.variants[1]

@@ -9,8 +9,10 @@ import pytest
 from dashboard import typed
 from dashboard.views import upgrade
 from dashboard.views.fork import drafts, form
-from pipelines.domain.requests import ResumeRequest, TakeRequest
 from pipelines.domain.versions import version
+from pipelines.verbs.face import do
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.take import Take
 from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import FakeFace
 
@@ -24,10 +26,10 @@ def key(face: FakeFace) -> str:
 
 def test_only_what_has_changed_is_asked_for() -> None:
     same = drafts.of_version(ORIGINAL, "new", "a")
-    assert upgrade.changed(ORIGINAL, "", same) == ResumeRequest()
+    assert upgrade.changed("a", ORIGINAL, "", same) == Resume("a")
     other = drafts.Variant("new", "a", "a.py", "x = 2\n", "--n 2", "spark.x=1", "yarn", "/py", new_queries=("late",))
-    assert upgrade.changed(ORIGINAL, "sp-1", other) == ResumeRequest(
-        "sp-1", code="x = 2\n", args=("--n", "2"), master="yarn", python="/py", new_queries=("late",)
+    assert upgrade.changed("a", ORIGINAL, "sp-1", other) == Resume(
+        "a", from_savepoint="sp-1", code="x = 2\n", args=("--n", "2"), master="yarn", python="/py", new_queries=("late",)
     )
 
 
@@ -53,7 +55,7 @@ def test_changed_arguments_go_on_from_its_own_checkpoint(opened: Opener) -> None
     assert "ready to start" in said(app)
     assert any("resume post_events --arg=--fast" in one.value for one in app.code)
     clicked(app, "upgrade_start")
-    assert face.calls == [("resume", ResumeRequest(args=("--fast",)))]
+    assert face.begun == [Resume(JOB, args=("--fast",))]
     assert face.runs[JOB][-1].state.live
 
 
@@ -63,14 +65,14 @@ def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
     monkeypatch.setattr(form, "code_editor", lambda *_, **__: "print('typed')\n")
     clicked(app, "upgrade_start")
-    assert face.calls == [("resume", ResumeRequest(code="print('typed')\n", args=("--fast",)))]
+    assert face.begun == [Resume(JOB, code="print('typed')\n", args=("--fast",))]
 
 
 def test_changed_code_from_a_savepoint_shows_its_plan(opened: Opener, tmp_path: Path) -> None:
     script = tmp_path / "new.py"
     script.write_text('counts.writeStream.queryName("counts")\nother.writeStream.queryName("late ones")\n')
     face = FakeFace.sample()
-    taken = face._taken(JOB, TakeRequest())
+    taken = do(face, Take(JOB))
     app = opened(face, "upgrade", job=JOB, savepoint=taken.id)
     app.text_input(key="fork_path").set_value(str(script)).run()
     app = clicked(app, "fork_load_now")
@@ -79,7 +81,7 @@ def test_changed_code_from_a_savepoint_shows_its_plan(opened: Opener, tmp_path: 
         assert part in words
     app.multiselect(key=f"fork_new_{key(face)}").set_value(["late_ones"]).run()
     clicked(app, "upgrade_start")
-    assert face.calls[-1] == ("resume", ResumeRequest(taken.id, code=script.read_text(), new_queries=("late_ones",)))
+    assert face.begun[-1] == Resume(JOB, from_savepoint=taken.id, code=script.read_text(), new_queries=("late_ones",))
 
 
 def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:

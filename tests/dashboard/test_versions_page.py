@@ -15,10 +15,14 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.experiments import Lane, Mark, Tree
 from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run
-from pipelines.domain.requests import RunRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
-from tests.dashboard.opening import Opener, clicked, said, selected
+from pipelines.verbs.experiments import ShowTree
+from pipelines.verbs.face import do
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.take import Take
+from tests.dashboard.opening import Opener, clicked, refusing, said, selected
 from tests.faces import FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -156,11 +160,9 @@ def test_a_savepoint_that_is_gone_is_said(opened: Opener) -> None:
 
 
 def test_an_error_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: FakeFace) -> None:
-        raise Unavailable("catalog.away", "The catalog is away.", "Wait.")
-
-    monkeypatch.setattr(FakeFace, "tree", refuse)
-    assert "catalog.away" in said(opened(FakeFace(), "versions"))
+    face = FakeFace()
+    refusing(monkeypatch, face, ShowTree, Unavailable("catalog.away", "The catalog is away.", "Wait."))
+    assert "catalog.away" in said(opened(face, "versions"))
 
 
 def drawn(app: AppTest) -> list[str]:
@@ -173,7 +175,7 @@ def drawn(app: AppTest) -> list[str]:
 def crowd(jobs: int) -> FakeFace:
     face = FakeFace.sample()
     for number in range(jobs):
-        face.run(RunRequest(f"job_{number:03d}", "job.py", "print('a')\n"))
+        do(face, RunScript(name=f"job_{number:03d}", script="job.py", code="print('a')\n"))
     return face
 
 
@@ -197,8 +199,8 @@ def test_families_are_chosen_by_chips_and_words(opened: Opener) -> None:
 
 def test_a_selected_savepoint_is_on_the_page_that_opens(opened: Opener) -> None:
     face = crowd(100)
-    face.take("job_099", TakeRequest())
-    taken = face.savepoints("job_099")[0].id
+    do(face, Take("job_099"))
+    taken = face.ask(ListSavepoints("job_099"))[0].id
     far = drawn(opened(face, "versions", page="9"))[-1]
     assert "job_099" in drawn(opened(face, "versions", savepoint=taken))
     assert far in drawn(opened(face, "versions", savepoint=far))

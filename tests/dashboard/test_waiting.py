@@ -12,6 +12,9 @@ from dashboard.views import waiting
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import RunState
+from pipelines.verbs.face import do
+from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
+from pipelines.verbs.savepoints import ListSavepoints
 from tests.copies import Copies
 from tests.dashboard.opening import Opener, agreed, clicked, said, selected
 from tests.faces import FakeFace
@@ -19,11 +22,6 @@ from tests.waiting import until
 
 SAVEPOINT = "sp-000000000002"
 JOB = "post_engagement"
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "AT_ONCE_S", 0.3)
 
 
 @pytest.fixture
@@ -38,12 +36,19 @@ def copies(face: FakeFace) -> Iterator[Copies]:
     made.finish()
 
 
-def come(app: AppTest, key: str) -> AppTest:
+def come(app: AppTest, face: FakeFace, key: str) -> AppTest:
     """The page once what it waits for is there."""
-    until(lambda: app.session_state["waiting"][key].answer.done(), 30)
+    _ended(app, face, key)
     app.run()
     assert not app.exception, app.exception[0].stack_trace
     return app
+
+
+def _ended(app: AppTest, face: FakeFace, key: str) -> None:
+    """Waits until it has ended; the page may have seen that already."""
+    asked = app.session_state["waiting"].get(key)
+    if asked:
+        until(lambda: face.operations_by_id[asked.begun.operation.id].state is not OperationState.RUNNING, 30)
 
 
 def test_a_savepoint_that_is_copied_is_followed_to_its_notice(opened: Opener, face: FakeFace, copies: Copies) -> None:
@@ -51,19 +56,19 @@ def test_a_savepoint_that_is_copied_is_followed_to_its_notice(opened: Opener, fa
     assert "Taking a savepoint of post_engagement" in said(app) and "of 2.0 MB" in said(app)
     assert 'data-testid="taken"' not in said(app)
     assert app.button(key="take").disabled and app.button(key="take").help == waiting.BUSY
-    before = len(face.savepoints())
+    before = len(face.ask(ListSavepoints()))
     copies.finish()
-    words = said(come(app, f"take_{JOB}"))
-    assert 'data-testid="taken"' in words and len(face.savepoints()) == before + 1
+    words = said(come(app, face, f"take_{JOB}"))
+    assert 'data-testid="taken"' in words and len(face.ask(ListSavepoints())) == before + 1
     assert not app.button(key="take").disabled
 
 
 def test_it_is_cancelled_where_it_is_seen(opened: Opener, face: FakeFace, copies: Copies) -> None:
     app = clicked(opened(face, "job", job=JOB), "take")
-    (going,) = face.operations(running=True)
+    (going,) = face.ask(ListOperations(running=True))
     clicked(app, f"cancel_job_{going.id}")
-    assert face.operation(going.id).state is OperationState.CANCELLED
-    words = said(come(app, f"take_{JOB}"))
+    assert face.ask(ShowOperation(going.id)).state is OperationState.CANCELLED
+    words = said(come(app, face, f"take_{JOB}"))
     assert "Taking a savepoint of post_engagement was cancelled" in words and "What it had made was removed" in words
     assert "operation.cancelled" not in words, "it is said once"
     assert not app.button(key="take").disabled
@@ -71,30 +76,28 @@ def test_it_is_cancelled_where_it_is_seen(opened: Opener, face: FakeFace, copies
 
 def test_cancelled_by_somebody_else_it_is_an_error(opened: Opener, face: FakeFace, copies: Copies) -> None:
     app = clicked(opened(face, "job", job=JOB), "take")
-    face.cancel(face.operations(running=True)[0].id)
-    assert "operation.cancelled" in said(come(app, f"take_{JOB}"))
+    do(face, CancelOperation(face.ask(ListOperations(running=True))[0].id))
+    assert "operation.cancelled" in said(come(app, face, f"take_{JOB}"))
 
 
 def test_another_session_sees_it_and_cancels_it(opened: Opener, face: FakeFace, copies: Copies) -> None:
     asking = clicked(opened(face, "job", job=JOB), "take")
     other = opened(face, "savepoints")
     assert "Taking a savepoint of post_engagement" in said(other)
-    clicked(other, f"cancel_savepoints_{face.operations(running=True)[0].id}")
-    assert "operation.cancelled" in said(come(asking, f"take_{JOB}"))
+    clicked(other, f"cancel_savepoints_{face.ask(ListOperations(running=True))[0].id}")
+    assert "operation.cancelled" in said(come(asking, face, f"take_{JOB}"))
 
 
 def test_what_refuses_a_copy_late_is_said_on_the_job_s_page(opened: Opener, face: FakeFace, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing = Copies(face)
-    copied = face.take
-
-    def take(*asked: object) -> object:
-        copied(*asked)  # type: ignore[arg-type]
+    def refuse(_: object) -> None:
         raise Unavailable("storage.away", "the store is away", "Wait.")
 
-    monkeypatch.setattr(face, "take", take)
+    monkeypatch.setattr(face, "begin", refuse)
+    failing = Copies(face)
     app = clicked(opened(face, "job", job=JOB), "take")
+    assert face.ask(ListOperations(running=True))
     failing.finish()
-    assert "storage.away" in said(come(app, f"take_{JOB}"))
+    assert "storage.away" in said(come(app, face, f"take_{JOB}"))
 
 
 def test_a_fork_that_is_copied_opens_when_it_is_there(opened: Opener, face: FakeFace, copies: Copies) -> None:
@@ -102,7 +105,7 @@ def test_a_fork_that_is_copied_opens_when_it_is_there(opened: Opener, face: Fake
     assert "Forking sp-00000000 as post_engagement_fork" in said(app)
     assert app.button(key="fork_start").disabled and "post_engagement_fork" not in face.runs
     copies.finish()
-    come(app, f"fork_{SAVEPOINT}")
+    come(app, face, f"fork_{SAVEPOINT}")
     assert selected(app, "job") == "post_engagement_fork"
     assert face.runs["post_engagement_fork"][0].state is RunState.RUNNING
 
@@ -111,8 +114,8 @@ def test_a_cancelled_fork_leaves_what_was_typed(opened: Opener, face: FakeFace, 
     app = opened(face, "fork", savepoint=SAVEPOINT)
     draft = app.session_state[f"draft_{SAVEPOINT}"]
     clicked(app, "fork_start")
-    clicked(app, f"cancel_fork_{face.operations(running=True)[0].id}")
-    words = said(come(app, f"fork_{SAVEPOINT}"))
+    clicked(app, f"cancel_fork_{face.ask(ListOperations(running=True))[0].id}")
+    words = said(come(app, face, f"fork_{SAVEPOINT}"))
     assert "was cancelled" in words and "post_engagement_fork" not in face.runs
     assert app.session_state[f"draft_{SAVEPOINT}"] == draft and not app.button(key="fork_start").disabled
 
@@ -123,7 +126,7 @@ def test_a_resume_that_is_copied_shows_its_bar_on_the_job_s_page(opened: Opener,
     assert "Resuming post_engagement from sp-00000000" in said(app) and selected(app, "job") == JOB
     assert app.button(key="resume").disabled
     copies.finish()
-    come(app, f"resume_{JOB}")
+    come(app, face, f"resume_{JOB}")
     assert face.runs[JOB][-1].from_savepoint == SAVEPOINT
 
 
@@ -131,7 +134,7 @@ def elsewhere(opened: Opener, face: FakeFace, end: Callable[[], object]) -> str:
     """What is said on the events' page of a savepoint asked for on the job's, once `end` has ended it."""
     app = clicked(opened(face, "job", job=JOB), "take")
     end()
-    until(lambda: app.session_state["waiting"][f"take_{JOB}"].answer.done(), 30)
+    _ended(app, face, f"take_{JOB}")
     app.query_params.clear()
     app.run()
     return said(app)
@@ -146,10 +149,10 @@ def test_whoever_has_gone_elsewhere_reads_it_at_the_foot(
 
 def test_also_what_refused_it(opened: Opener, face: FakeFace, copies: Copies, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "refreshing", lambda: True)
-    assert "operation.cancelled" in elsewhere(opened, face, lambda: face.cancel(face.operations(running=True)[0].id))
+    assert "operation.cancelled" in elsewhere(opened, face, lambda: do(face, CancelOperation(face.ask(ListOperations(running=True))[0].id)))
 
 
 def test_what_answers_at_once_is_no_operation(opened: Opener, face: FakeFace) -> None:
     app = clicked(opened(face, "job", job=JOB), "take")
     assert 'data-testid="taken"' in said(app) and app.session_state["waiting"] == {}
-    assert face.operations() == ()
+    assert face.ask(ListOperations()) == ()

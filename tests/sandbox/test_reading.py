@@ -11,11 +11,11 @@ import pytest
 
 from pipelines.catalog import states as questions
 from pipelines.checkpoint import closure
-from pipelines.domain.states import StateQuery
 from pipelines.sandbox import reading
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.readings import ROWS_FOLDER, Far, ReadRows, ReadTask
 from pipelines.storage.opening import open_storage
+from pipelines.verbs.state import QueryState
 from tests.checkpoint.materialise import materialise
 from tests.golden import make
 
@@ -50,7 +50,7 @@ class Read:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         files = [str(path) for path in sorted((self.folder / ROWS_FOLDER).glob("*.parquet"))]
-        return sorted(questions.query(files, StateQuery(sql=sql)).rows)
+        return sorted(questions.query(files, QueryState("sp-1", sql=sql)).rows)
 
 
 @pytest.mark.spark

@@ -11,7 +11,6 @@ import pytest
 
 from pipelines.domain.annotations import LATEST_MS, MOST_LABEL, MOST_NOTE
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
-from pipelines.domain.requests import AnnotateRequest
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import annotating, dispose, layout, library, verify
@@ -19,15 +18,17 @@ from tests.savepoint.exported import FORMS, LATER_MS, SP, bring, export, members
 from tests.savepoint.golden import NOW_MS, Bench
 
 NOTE = "Taken before the ads.\nKeep until the report is out: ü"
-WHOLE = AnnotateRequest("before ads", NOTE, NOW_MS + 5)
+WHOLE = ("before ads", NOTE, NOW_MS + 5)
 
 
 def said(savepoint: Savepoint) -> tuple[str, str, int | None]:
     return savepoint.label, savepoint.note, savepoint.best_before_ms
 
 
-def annotate(bench: Bench, request: AnnotateRequest) -> tuple[str, str, int | None]:
-    annotating.annotate(bench.library, SP, request, LATER_MS)
+def annotate(
+    bench: Bench, label: str | None = None, note: str | None = None, best_before_ms: int | None = None
+) -> tuple[str, str, int | None]:
+    annotating.write(bench.library, annotating.annotation(bench.library, SP, label, note, best_before_ms, LATER_MS))
     return said(library.load(bench.library, SP))
 
 
@@ -35,48 +36,51 @@ def test_what_is_not_given_stays_and_what_was_taken_is_not_touched(bench: Bench)
     taken = bench.take()
     manifest = (bench.folder / "savepoints" / SP / layout.MANIFEST).read_bytes()
     assert said(library.load(bench.library, SP)) == (taken.label, "", None)
-    assert annotate(bench, AnnotateRequest(note=f"  {NOTE}\r\n")) == (taken.label, NOTE, None)
-    assert annotate(bench, AnnotateRequest(label=" before ads ", best_before_ms=NOW_MS)) == ("before ads", NOTE, NOW_MS)
-    assert annotate(bench, AnnotateRequest(best_before_ms=0)) == ("before ads", NOTE, None)
-    assert annotate(bench, AnnotateRequest("", "")) == ("", "", None)
+    assert annotate(bench, note=f"  {NOTE}\r\n") == (taken.label, NOTE, None)
+    assert annotate(bench, label=" before ads ", best_before_ms=NOW_MS) == ("before ads", NOTE, NOW_MS)
+    assert annotate(bench, best_before_ms=0) == ("before ads", NOTE, None)
+    assert annotate(bench, label="", note="") == ("", "", None)
     assert (bench.folder / "savepoints" / SP / layout.MANIFEST).read_bytes() == manifest
     assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
 
 
 WRONG = {
-    "nothing": (AnnotateRequest(), "annotation.nothing"),
-    "long label": (AnnotateRequest("x" * (MOST_LABEL + 1)), "annotation.label"),
-    "two lines": (AnnotateRequest("a\nb"), "annotation.label"),
-    "long note": (AnnotateRequest(note="x" * (MOST_NOTE + 1)), "annotation.note"),
-    "a zero byte": (AnnotateRequest(note="a\0b"), "annotation.note"),
-    "before 1970": (AnnotateRequest(best_before_ms=-1), "annotation.best_before"),
-    "after 9999": (AnnotateRequest(best_before_ms=LATEST_MS + 1), "annotation.best_before"),
+    "nothing": ((), "annotation.nothing"),
+    "long label": (("x" * (MOST_LABEL + 1),), "annotation.label"),
+    "two lines": (("a\nb",), "annotation.label"),
+    "long note": ((None, "x" * (MOST_NOTE + 1)), "annotation.note"),
+    "a zero byte": ((None, "a\0b"), "annotation.note"),
+    "before 1970": ((None, None, -1), "annotation.best_before"),
+    "after 9999": ((None, None, LATEST_MS + 1), "annotation.best_before"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_refused_and_changes_nothing(bench: Bench, case: str) -> None:
     bench.take()
-    before = annotate(bench, WHOLE)
-    request, code = WRONG[case]
+    before = annotate(bench, *WHOLE)
+    given, code = WRONG[case]
     with pytest.raises(Invalid) as refused:
-        annotate(bench, request)
+        annotate(bench, *given)
     assert refused.value.code == code and refused.value.hint
     assert said(library.load(bench.library, SP)) == before
 
 
 def test_the_longest_is_allowed(bench: Bench) -> None:
     bench.take()
-    assert annotate(bench, AnnotateRequest("ü" * MOST_LABEL, "x" * MOST_NOTE, LATEST_MS))[2] == LATEST_MS
+    assert annotate(bench, "ü" * MOST_LABEL, "x" * MOST_NOTE, LATEST_MS)[2] == LATEST_MS
 
 
 def test_it_goes_with_its_savepoint(bench: Bench) -> None:
     bench.take()
-    annotate(bench, WHOLE)
+    annotate(bench, *WHOLE)
+    late = annotating.annotation(bench.library, SP, *WHOLE, NOW_MS)
     dispose.dispose(bench.library, SP, NOW_MS)
     assert bench.files() == set()
     with pytest.raises(NotFound):
-        annotating.annotate(bench.library, SP, WHOLE, NOW_MS)
+        annotate(bench, *WHOLE)
+    with pytest.raises(NotFound):
+        annotating.write(bench.library, late)
     assert bench.files() == set()
 
 
@@ -98,7 +102,7 @@ DAMAGES: list[tuple[Callable[[dict[str, Any]], None], type[TidemarkError]]] = [(
 @pytest.mark.parametrize(("change", "error"), DAMAGES)
 def test_a_document_that_is_not_ours_is_told(bench: Bench, change: Callable[[dict[str, Any]], None], error: type[TidemarkError]) -> None:
     bench.take()
-    annotate(bench, WHOLE)
+    annotate(bench, *WHOLE)
     path = bench.folder / "savepoints" / SP / layout.ANNOTATION
     raw = json.loads(path.read_text())
     change(raw)
@@ -111,7 +115,7 @@ def test_a_document_that_is_not_ours_is_told(bench: Bench, change: Callable[[dic
 @pytest.mark.parametrize("form", FORMS)
 def test_it_travels_and_the_arrival_is_known(bench: Bench, tmp_path: Path, form: str) -> None:
     bench.take()
-    annotate(bench, WHOLE)
+    annotate(bench, *WHOLE)
     url = str(tmp_path / FORMS[form])
     export(bench, url, read_back=True)
     brought = bring(url, shelf(tmp_path))
@@ -131,7 +135,7 @@ def test_where_it_came_from_stays_behind(bench: Bench, tmp_path: Path) -> None:
 
 def test_a_false_annotation_is_not_imported(bench: Bench, tmp_path: Path) -> None:
     bench.take()
-    annotate(bench, WHOLE)
+    annotate(bench, *WHOLE)
     url = tmp_path / FORMS["directory"]
     export(bench, str(url))
     (url / layout.ANNOTATION).write_text((url / layout.ANNOTATION).read_text().replace(SP, "sp-9"))

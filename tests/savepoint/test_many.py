@@ -15,12 +15,19 @@ import pytest
 from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
-from pipelines.domain.requests import RunRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import library
 from pipelines.storage.local import LocalStorage
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ListRetained, ReadLog, ShowJob
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
+from pipelines.verbs.system import ListEvents
+from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
 from tests.driver.process import CONF, batches
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, STORES, differences, rows, write_events
 from tests.waiting import until
@@ -77,13 +84,12 @@ class Crowd:
     def _one(self, chance: random.Random) -> Savepoint:
         """Every other one of the newest batch, the rest of a retained one; Spark may purge that before it is taken."""
         while True:
-            past = chance.choice(self.face.retained(JOB)).batch if chance.random() < 0.5 else None
+            past = chance.choice(self.face.ask(ListRetained(JOB))).batch if chance.random() < 0.5 else None
             try:
-                savepoint = self.face.take(JOB, TakeRequest(batch=past))
+                savepoint = do(self.face, Take(JOB, batch=past))
             except NotFound as error:
                 assert past is not None and error.code == "savepoint.not_retained"
                 continue
-            assert isinstance(savepoint, Savepoint)
             assert past in (None, savepoint.batch)
             return savepoint
 
@@ -98,7 +104,7 @@ class Crowd:
             waiting.append(savepoint)
             if len(waiting) > KEPT:
                 self.disposed.append(waiting.pop(0))
-                self.face.dispose(self.disposed[-1])
+                assert not do(self.face, Dispose((self.disposed[-1],))).refused
 
 
 def feed(files: list[Path], fed: Path) -> None:
@@ -109,12 +115,12 @@ def feed(files: list[Path], fed: Path) -> None:
 def begin(server: Server, job: str, events: Path, *more: str) -> None:
     args = ("--events", str(events), "--output", "{output}", "--window", "10 seconds", "--delay", "15 seconds", "--trigger", "0 seconds")
     conf = {**CONF, **BRISK, **STORES["rocksdb_format2"], **BATCHES}
-    server.face.run(RunRequest(job, ENGAGEMENT.name, ENGAGEMENT.read_text(), (*args, *more), conf))
+    do(server.face, RunScript(name=job, script=ENGAGEMENT.name, code=ENGAGEMENT.read_text(), args=(*args, *more), conf=conf))
 
 
 def committed(server: Server, job: JobName) -> int:
     """The newest committed batch; -1 before the first."""
-    assert server.newest(job).state is not RunState.FAILED, server.face.logs(job).text
+    assert server.newest(job).state is not RunState.FAILED, server.face.ask(ReadLog(job)).text
     logged = Path(server.newest(job).checkpoints) / "engagement"
     return max(batches(logged, "commits"), default=-1) if (logged / "commits").is_dir() else -1
 
@@ -157,19 +163,19 @@ def test_five_hundred_savepoints_of_a_running_job(server: Server, tmp_path: Path
 def assert_kept(server: Server, kept: set[SavepointId]) -> None:
     """Catalog, disk and events say the same, each savepoint is intact, and there is nothing else in the library."""
     shelf = library.shelf(server.face.context.library)
-    assert {one.id for one in shelf.savepoints} == {one.id for one in server.face.savepoints()} == kept
+    assert {one.id for one in shelf.savepoints} == {one.id for one in server.face.ask(ListSavepoints())} == kept
     assert shelf.unreadable == ()
     for savepoint in kept:
-        found = server.face.verify(savepoint, Trust.INTACT)
+        found = do(server.face, Verify(savepoint, Trust.INTACT))
         assert (found.reached, found.damages) == (Trust.INTACT, ())
-        assert server.face.savepoint(savepoint).trust is Trust.INTACT
+        assert server.face.ask(ShowSavepoint(savepoint)).trust is Trust.INTACT
     server.face.background = False
     folder = server.face.layout.savepoints
     assert {path.name for path in folder.iterdir()} == kept
     for savepoint in kept:
         files = {str(path.relative_to(folder / savepoint)) for path in (folder / savepoint).rglob("*") if path.is_file()}
-        assert files - BESIDE == {file.path for file in server.face.manifest(savepoint).files}
-    kinds = [event.kind for event in server.face.events(JOB, limit=10 * SAVEPOINTS)]
+        assert files - BESIDE == {file.path for file in server.face.ask(ReadManifest(savepoint)).files}
+    kinds = [event.kind for event in server.face.ask(ListEvents(JOB, limit=10 * SAVEPOINTS))]
     assert kinds.count("savepoint.taken") == SAVEPOINTS
     assert kinds.count("savepoint.disposed") == SAVEPOINTS - KEPT
 
@@ -178,7 +184,7 @@ def assert_unharmed(server: Server) -> None:
     """The job is the one run that it was, and gave what it gives when nobody takes a savepoint."""
     until(lambda: committed(server, JOB) == FILES - 1 == committed(server, REFERENCE))
     until(lambda: server.newest(REFERENCE).state is RunState.FINISHED)
-    assert [run.state for run in server.face.job(JOB).runs] == [RunState.RUNNING]
+    assert [run.state for run in server.face.ask(ShowJob(JOB)).runs] == [RunState.RUNNING]
     server.stop(JOB, savepoint=False)
     ours = output(server, JOB)
     assert rows(ours) > 50

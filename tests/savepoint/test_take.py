@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import contents, library, take
 from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatch, point
-from pipelines.savepoint.source import QueryLocation
+from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Advance, Clone, How, Storage, unwatched
 from tests.savepoint import golden
@@ -140,6 +142,30 @@ def test_files_that_keep_vanishing_are_an_error_that_leaves_nothing(bench: Bench
         bench.take(library=purging)  # type: ignore[arg-type]
     assert (refused.value.code, bool(refused.value.hint)) == ("savepoint.moving", True)
     assert bench.files() == set()
+
+
+@pytest.mark.parametrize("failures", [take.TRIES - 1, take.TRIES])
+def test_a_look_at_files_that_vanish_is_another_look(failures: int, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, gather = count(1), take.gather
+
+    def purged(job: JobSource, wanted: BatchChoice) -> Sequence[contents.QueryContents]:
+        if next(looks) <= failures:
+            raise NotFound("storage.not_found", "It was here just now")
+        return gather(job, wanted)
+
+    monkeypatch.setattr(take, "gather", purged)
+    if failures < take.TRIES:
+        assert take.plan(bench.source(), Newest(), bench.library).batches == {"counts": NEWEST}
+        return
+    with pytest.raises(Unavailable, check=lambda error: error.code == "savepoint.moving"):
+        take.plan(bench.source(), Newest(), bench.library)
+
+
+def test_the_look_counts_to_the_time_that_a_savepoint_took(bench: Bench) -> None:
+    clock = count().__next__
+    look = take.look(bench.source(), Newest(), bench.library, clock)
+    naming = take.Naming(SavepointId("sp-1"), 1)
+    assert take.take(bench.source(), Newest(), bench.library, naming, first=look, clock=clock).took_ms == look.took_ms + 1000 == 2000
 
 
 def test_a_checkpoint_that_lost_a_file_is_named_and_nothing_is_left(bench: Bench) -> None:

@@ -13,11 +13,15 @@ import pytest
 
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
-from pipelines.domain.requests import RunRequest
+from pipelines.domain.operations import Operation
 from pipelines.sandbox.processes import MARK
 from pipelines.supervisor import processes
 from pipelines.supervisor.loop import Supervisor
 from pipelines.supervisor.starting import Driver
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.stop import Stop
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 from tests import waiting
@@ -46,12 +50,18 @@ class House:
         self.open()
 
     def begin(self, deed: str, name: str = "a", code: str = "x = 1\n", python: str = "") -> Run:
-        return self.workspace.run(RunRequest(name, "tiny.py", code, (deed,), python=python))
+        return do(self.workspace, RunScript(name=name, script="tiny.py", code=code, args=(deed,), python=python))
 
     def run(self, name: str = "a") -> Run:
         """The job's newest run, after a pass."""
         self.supervisor.tick()
-        return self.workspace.job(name).runs[0]
+        return self.workspace.ask(ShowJob(name)).runs[0]
+
+    def stop(self, *, savepoint: bool = True, at_once: bool = False) -> Operation:
+        """Asks for it; the operation under way."""
+        operation = self.workspace.begin(Stop("a", savepoint, at_once)).operation
+        assert operation is not None
+        return operation
 
     def folder(self, run: Run) -> Path:
         return self.workspace.layout.run(run.job, run.id)

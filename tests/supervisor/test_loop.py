@@ -12,15 +12,20 @@ import pytest
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import OperationState
-from pipelines.domain.requests import ResumeRequest, StopRequest
 from pipelines.domain.runs import PROCESS_FILE, RunState
 from pipelines.supervisor import processes
 from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
+from pipelines.verbs.operations import ShowOperation
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.system import ListEvents, ShowHealth
 from tests.supervisor.conftest import DRIVER, House, until
 
 
 def kinds(house: House) -> list[str]:
-    return [event.kind for event in house.workspace.events("a")]
+    return [event.kind for event in house.workspace.ask(ListEvents("a"))]
 
 
 def test_a_wanted_run_is_started_and_runs(house: House) -> None:
@@ -28,15 +33,15 @@ def test_a_wanted_run_is_started_and_runs(house: House) -> None:
     house.up(run)
     until(lambda: house.run().state is RunState.RUNNING)
     assert (house.folder(run) / "driver.log").read_text() == "tiny driver: wait\n"
-    assert house.workspace.logs("a").text == "tiny driver: wait\n"
-    assert house.workspace.health().running == 1
+    assert house.workspace.ask(ReadLog("a")).text == "tiny driver: wait\n"
+    assert house.workspace.ask(ShowHealth()).running == 1
 
 
 def test_a_streaming_run_is_up_with_its_first_query(house: House) -> None:
     run = house.begin("query", code="df.writeStream\n")
     house.up(run)
     until(lambda: house.run().state is RunState.RUNNING)
-    detail = house.workspace.job("a")
+    detail = house.workspace.ask(ShowJob("a"))
     assert [query.query for query in detail.queries] == ["counts"]
     assert (detail.runs[0].ui_url, detail.runs[0].spark_version) == ("http://127.0.0.1:4040", "4.3.0")
 
@@ -58,7 +63,7 @@ def test_a_failed_run_says_its_error_class(house: House) -> None:
     until(lambda: house.run().state is RunState.FAILED)
     run = house.run()
     assert run.exit is not None and run.exit.error_class == "DIVIDE_BY_ZERO"
-    assert house.workspace.events("a")[0].message == "a failed: DIVIDE_BY_ZERO: Division by zero"
+    assert house.workspace.ask(ListEvents("a"))[0].message == "a failed: DIVIDE_BY_ZERO: Division by zero"
 
 
 def test_a_run_that_left_without_a_word(house: House) -> None:
@@ -98,13 +103,13 @@ def test_what_outlives_its_driver_is_ended_before_the_run_counts_as_ended(house:
 
 def test_stop(house: House) -> None:
     house.up(house.begin("wait"))
-    operation = house.workspace.stop("a", StopRequest(savepoint=False))
+    operation = house.stop(savepoint=False)
     assert operation.state == OperationState.RUNNING
     assert house.run().state is RunState.STOPPING
     until(lambda: house.run().state is RunState.STOPPED)
-    assert house.workspace.operation(operation.id).state == OperationState.DONE
+    assert house.workspace.ask(ShowOperation(operation.id)).state == OperationState.DONE
     with pytest.raises(Conflict) as refused:
-        house.workspace.stop("a", StopRequest())
+        house.stop()
     assert refused.value.code == "job.not_running"
 
 
@@ -112,43 +117,43 @@ def test_a_stop_whose_savepoint_fails_says_so_and_the_run_is_stopped(house: Hous
     """The checkpoint of the tiny driver's query has a commit and nothing else."""
     house.up(house.begin("query", code="df.writeStream\n"))
     until(lambda: house.run().state is RunState.RUNNING)
-    commit = Path(house.workspace.job("a").queries[0].checkpoint) / "commits" / "0"
+    commit = Path(house.workspace.ask(ShowJob("a")).queries[0].checkpoint) / "commits" / "0"
     commit.parent.mkdir(parents=True)
     commit.write_text("v1\n{}")
-    operation = house.workspace.stop("a", StopRequest())
+    operation = house.stop()
     until(lambda: house.run().state is RunState.STOPPED)
-    done = house.workspace.operation(operation.id)
+    done = house.workspace.ask(ShowOperation(operation.id))
     assert (done.state, done.error_code) == (OperationState.FAILED, "checkpoint.not_found")
     assert house.workspace.context.files.wanted(house.run().job).stop is None
 
 
 def test_a_stop_with_nothing_to_save_is_done_without_a_savepoint(house: House) -> None:
     house.up(house.begin("wait"))
-    operation = house.workspace.stop("a", StopRequest())
+    operation = house.stop()
     until(lambda: house.run().state is RunState.STOPPED)
-    done = house.workspace.operation(operation.id)
+    done = house.workspace.ask(ShowOperation(operation.id))
     assert (done.state, done.result, done.error_code) == (OperationState.DONE, "", "")
     assert "savepoint.skipped" in kinds(house)
 
 
 def test_asking_again_answers_with_the_same_stop(house: House) -> None:
     house.up(house.begin("deaf"))
-    first = house.workspace.stop("a", StopRequest(savepoint=False))
-    assert house.workspace.stop("a", StopRequest()).id == first.id
+    first = house.stop(savepoint=False)
+    assert house.stop().id == first.id
 
 
 def test_cancel_kills_a_driver_that_does_not_listen(house: House) -> None:
     house.up(house.begin("deaf"))
-    operation = house.workspace.stop("a", StopRequest(at_once=True))
+    operation = house.stop(at_once=True)
     until(lambda: house.run().state is RunState.STOPPED)
     exit_ = house.run().exit
     assert exit_ is not None and exit_.message == "cancelled by signal 9"
-    assert house.workspace.operation(operation.id).state == OperationState.DONE
+    assert house.workspace.ask(ShowOperation(operation.id)).state == OperationState.DONE
 
 
 def test_a_stop_before_the_start_never_starts(house: House) -> None:
     run = house.begin("wait")
-    house.workspace.stop("a", StopRequest(savepoint=False))
+    house.stop(savepoint=False)
     assert house.run().state is RunState.STOPPED
     assert not (house.folder(run) / "driver.log").exists()
 
@@ -158,14 +163,14 @@ def test_a_driver_lives_through_a_restart_and_is_adopted(house: House) -> None:
     house.reopen()
     until(lambda: house.run().state is RunState.RUNNING)
     assert house.run().pid == pid
-    house.workspace.stop("a", StopRequest(savepoint=False))
+    house.stop(savepoint=False)
     until(lambda: house.run().state is RunState.STOPPED)
 
 
 def test_a_driver_that_was_spawned_and_not_recorded_is_found(house: House) -> None:
     run = house.begin("wait")
     folder = house.folder(run)
-    orphan = processes.spawn(DRIVER.command(house.workspace.version(run.version)), folder, dict(os.environ))
+    orphan = processes.spawn(DRIVER.command(house.workspace.ask(ShowVersion(run.version))), folder, dict(os.environ))
     assert not (folder / PROCESS_FILE).exists()
     house.reopen()
     assert house.up(run) == orphan.pid
@@ -185,7 +190,7 @@ def test_another_process_under_the_recorded_pid_is_not_the_driver(house: House) 
 def test_a_restart_while_stopping_does_not_send_a_second_sigterm(house: House) -> None:
     run = house.begin("deaf")
     house.up(run)
-    house.workspace.stop("a", StopRequest(savepoint=False))
+    house.stop(savepoint=False)
     house.supervisor.tick()
     told = (house.folder(run) / "terminated.json").read_text()
     house.reopen()
@@ -197,20 +202,20 @@ def test_resume_is_refused_while_it_runs_and_goes_on_with_the_checkpoint_afterwa
     first = house.begin("wait")
     pid = house.up(first)
     with pytest.raises(Conflict):
-        house.workspace.resume("a", ResumeRequest())
+        do(house.workspace, Resume("a"))
     os.kill(pid, signal.SIGKILL)
     until(lambda: house.run().state is RunState.FAILED)
-    second = house.workspace.resume("a", ResumeRequest())
+    second = do(house.workspace, Resume("a"))
     assert second.checkpoints == first.checkpoints and second.version == first.version
     house.up(second)
     until(lambda: house.run().state is RunState.RUNNING)
-    assert house.workspace.jobs()[0].restarts == 1
+    assert house.workspace.ask(ListJobs())[0].restarts == 1
 
 
 def test_one_job_that_cannot_be_looked_after_does_not_stop_the_others(house: House) -> None:
     house.begin("wait", name="a")
     other = house.begin("wait", name="b")
-    house.workspace.layout.wanted_file(house.workspace.job("a").summary.job.name).write_text("{")
+    house.workspace.layout.wanted_file(house.workspace.ask(ShowJob("a")).summary.job.name).write_text("{")
     house.up(other)
     until(lambda: house.run("b").state is RunState.RUNNING)
     assert kinds(house).count("supervisor.failed") == 1

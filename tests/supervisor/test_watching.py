@@ -18,11 +18,15 @@ from pipelines.checkpoint import metadata
 from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.jobs import Event, Run
 from pipelines.domain.progress import epoch_ms
-from pipelines.domain.requests import AttachRequest
 from pipelines.domain.runs import PROGRESS_FILE, RunState
 from pipelines.supervisor import outside, watching
 from pipelines.supervisor.sizes import Sampler
 from pipelines.supervisor.watching import Pace, Watcher
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.face import do
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
+from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowHealth
 from pipelines.workspace.opening import open_workspace
 from tests.driver.process import Drivers, batches
 from tests.savepoint.streaming import BRISK
@@ -50,25 +54,25 @@ class Post:
         self.open()
 
     def attach(self, url: str = "") -> Run:
-        return self.face.attach(AttachRequest("theirs", {"counts": url or str(self.checkpoint)}))
+        return do(self.face, Attach(name="theirs", checkpoints={"counts": url or str(self.checkpoint)}))
 
     def look(self) -> list[int]:
         """The batches that are known after a look, oldest first."""
         self.watcher.tick()
-        return [row.batch for row in self.face.batches("theirs", limit=10_000)][::-1]
+        return [row.batch for row in self.face.ask(ListBatches("theirs", limit=10_000))][::-1]
 
     def progress_file(self) -> Path:
-        return self.face.layout.run(JobName("theirs"), self.face.job("theirs").runs[0].id) / PROGRESS_FILE
+        return self.face.layout.run(JobName("theirs"), self.face.ask(ShowJob("theirs")).runs[0].id) / PROGRESS_FILE
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.progress_file().read_text().splitlines()]
 
     def told(self) -> list[Event]:
         """Events of the watch, oldest first."""
-        return [event for event in self.face.events("theirs") if event.kind.startswith("watch.")][::-1]
+        return [event for event in self.face.ask(ListEvents("theirs")) if event.kind.startswith("watch.")][::-1]
 
     def state(self) -> RunState | None:
-        return self.face.job("theirs").summary.state
+        return self.face.ask(ShowJob("theirs")).summary.state
 
     def commit(self, batch: int, like: int = NEWEST) -> None:
         """One more batch in both logs."""
@@ -91,12 +95,12 @@ def test_the_first_look_brings_all_that_is_retained(post: Post) -> None:
     post.attach()
     assert post.look() == list(range(NEWEST + 1))
     planned = json.loads((post.checkpoint / "offsets" / "5").read_text().splitlines()[1])
-    row = {one.batch: one for one in post.face.batches("theirs")}[5]
+    row = {one.batch: one for one in post.face.ask(ListBatches("theirs"))}[5]
     assert (row.at_ms, row.batch_ms, row.watermark_ms) == (planned["batchTimestampMs"], 250, planned["batchWatermarkMs"])
     assert (row.input_rows, row.state_rows, row.query) == (None, None, "counts"), "what files' offsets do not say is not known"
     (source,) = json.loads(row.sources)
     assert (source["startOffset"], source["endOffset"]) == ({"logOffset": 4}, {"logOffset": 5})
-    last = post.face.batches("theirs")[0]
+    last = post.face.ask(ListBatches("theirs"))[0]
     assert last.input_rows == 0, "the source stood still: Spark ran that batch for the watermark alone"
 
 
@@ -114,7 +118,7 @@ def test_what_is_new_is_added_once_and_a_restart_doubles_nothing(post: Post) -> 
     post.reopen()
     post.commit(NEWEST + 3)
     assert post.look() == list(range(NEWEST + 4))
-    post.face.rebuild_catalog()
+    do(post.face, RebuildCatalog())
     assert post.look() == list(range(NEWEST + 4))
     assert post.told() == []
 
@@ -122,11 +126,11 @@ def test_what_is_new_is_added_once_and_a_restart_doubles_nothing(post: Post) -> 
 def test_its_summary_is_of_now_and_nothing_failed(post: Post) -> None:
     post.attach()
     post.look()
-    (summary,) = post.face.jobs()
+    (summary,) = post.face.ask(ListJobs())
     assert (summary.state, summary.batch, summary.queries, summary.restarts) == (RunState.WATCHED, NEWEST, 1, 0)
     assert summary.checkpoint_bytes == sum(path.stat().st_size for path in post.checkpoint.rglob("*") if path.is_file())
-    assert summary.watermark_ms == post.face.batches("theirs")[0].watermark_ms
-    health = post.face.health()
+    assert summary.watermark_ms == post.face.ask(ListBatches("theirs"))[0].watermark_ms
+    health = post.face.ask(ShowHealth())
     assert (health.jobs, health.failed) == (1, 0)
 
 
@@ -141,11 +145,11 @@ def test_a_checkpoint_that_vanishes_and_comes_back(post: Post) -> None:
     assert post.state() is RunState.FAILED
     (lost,) = post.told()
     assert lost.kind == "watch.lost" and "has no metadata file" in lost.message and "Give the directory" in lost.message
-    failed = post.face.job("theirs").runs[0].exit
+    failed = post.face.ask(ShowJob("theirs")).runs[0].exit
     assert failed is not None and failed.error_class == "checkpoint.not_found"
     aside.rename(post.checkpoint)
     post.look()
-    assert post.state() is RunState.WATCHED and post.face.job("theirs").runs[0].exit is None
+    assert post.state() is RunState.WATCHED and post.face.ask(ShowJob("theirs")).runs[0].exit is None
     assert [event.kind for event in post.told()] == ["watch.lost", "watch.back"]
 
 
@@ -214,7 +218,7 @@ def test_a_remote_storage_delays_nobody(post: Post, monkeypatch: pytest.MonkeyPa
         assert "memory://watched/checkpoint has not answered" in stalled.message
         answering.set()
         until(lambda: post.look() == list(range(NEWEST + 1)))
-        until(lambda: post.look() and post.face.jobs()[0].checkpoint_bytes)
+        until(lambda: post.look() and post.face.ask(ListJobs())[0].checkpoint_bytes)
         assert len(post.lines()) == NEWEST + 1
         shutil.rmtree(post.checkpoint)
         memory.rm("/watched", recursive=True)
@@ -229,13 +233,13 @@ def test_a_job_that_is_forgotten_while_it_is_looked_at_stays_forgotten(post: Pos
     real, face = outside.look, post.face
 
     def forgotten_meanwhile(*asked: Any) -> outside.Batches:
-        face.forget("theirs")
+        do(face, Forget("theirs"))
         return real(*asked)
 
     monkeypatch.setattr(watching.outside, "look", forgotten_meanwhile)
     post.attach()
     post.watcher.tick()
-    assert face.jobs() == [] and list(face.layout.jobs.iterdir()) == []
+    assert face.ask(ListJobs()) == [] and list(face.layout.jobs.iterdir()) == []
 
 
 KAFKA = '{"clicks":{"0":100,"1":40},"views":{"0":7}}'
@@ -307,4 +311,4 @@ def test_what_is_seen_from_outside_is_what_spark_itself_says(post: Post, tmp_pat
         assert 0 <= epoch_ms(ours["timestamp"]) - epoch_ms(spark["timestamp"]) <= spark["batchDuration"]
         assert 0 < ours["batchDuration"] <= spark["batchDuration"]
     assert sum(line["numInputRows"] for line in seen.values()) == 40 * len([b for b in said if said[b]["numInputRows"]])
-    assert post.face.jobs()[0].input_rate
+    assert post.face.ask(ListJobs())[0].input_rate

@@ -12,8 +12,11 @@ import pytest
 
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
-from pipelines.domain.requests import RunRequest
+from pipelines.domain.operations import Operation
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIES_FILE, RunState
+from pipelines.verbs.face import do
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.stop import Stop
 from pipelines.workspace import ingestion, operations, rebuild, runs
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
@@ -65,7 +68,7 @@ class House:
         return self.face.layout.run(run.job, run.id)
 
     def begin(self, name: str = "a", args: tuple[str, ...] = ("--output", "{output}")) -> Run:
-        return self.face.run(RunRequest(name, "job.py", CODE, args))
+        return do(self.face, RunScript(name=name, script="job.py", code=CODE, args=args))
 
     def ran(self, name: str = "a", golden: str = "rocksdb_format2", state: RunState = RunState.STOPPED) -> Run:
         """A job with a golden checkpoint, whose run is in `state`."""
@@ -88,6 +91,12 @@ class House:
             self.face.context, run.id, state=state, started_ms=seen.started_ms, pid=seen.pid, exit=seen.exit, ended_ms=seen.ended_ms
         )
         ingestion.follow(self.face.context, ingestion.of_run(self.face.context, run.job, run.id))
+
+    def stop(self, job: str = "a") -> Operation:
+        """Asks for it; the operation under way, which here no supervisor carries out."""
+        operation = self.face.begin(Stop(job)).operation
+        assert operation is not None
+        return operation
 
     def append(self, run: Run, name: str, line: str) -> None:
         with (self.folder(run) / name).open("a") as file:
@@ -119,6 +128,7 @@ def job(name: str) -> JobName:
 def noticed_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine, what mostly takes no time is no operation unless a test makes it one."""
     monkeypatch.setattr(operations, "NOTICED_S", 600)
+    monkeypatch.setattr(operations, "AT_ONCE_S", 600)
 
 
 @pytest.fixture

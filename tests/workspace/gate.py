@@ -9,35 +9,48 @@ from contextlib import contextmanager
 
 import pytest
 
-from pipelines.domain.ids import JobName
 from pipelines.domain.operations import Operation
+from pipelines.savepoint.cloning import COPYING
+from pipelines.verbs.operations import ListOperations
+from pipelines.verbs.verb import Works
 from pipelines.workspace import operations
-from pipelines.workspace.operations import Ticket
+from pipelines.workspace.context import Context
+from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.workspace import Workspace
 from tests.waiting import until
 
 
 class Gate:
-    """Holds the first piece that the `skip`-th operation of `kind` after others copies, until it is let through."""
+    """Holds the next operation of `kind` at the first piece of its `skip`-th copy after others, until it is let through."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, face: Workspace, kind: str, skip: int = 0) -> None:
-        self._face, self._kind, self._skip = face, kind, skip
-        self._kinds: list[str] = []
+        self._face, self._kind, self._left = face, kind, skip + 1
+        self._operation = ""
         self._reached, self._open = threading.Event(), threading.Event()
         monkeypatch.setattr(operations, "NOTICED_S", 0)
-        monkeypatch.setattr(operations, "cancellable", self._begun(operations.cancellable))
+        monkeypatch.setattr(operations, "new", self._new(operations.new))
+        monkeypatch.setattr(Ticket, "step", self._step(Ticket.step))
         monkeypatch.setattr(Ticket, "advance", self._advance(Ticket.advance))
 
-    def _begun(self, cancellable: Callable[..., Operation]) -> Callable[..., Operation]:
-        def beginning(context: object, kind: str, job: JobName, subject: str = "") -> Operation:
-            self._kinds.append(kind)
-            return cancellable(context, kind, job, subject)
+    def _new(self, new: Callable[[Context, Works], Operation]) -> Callable[[Context, Works], Operation]:
+        def beginning(context: Context, works: Works) -> Operation:
+            operation = new(context, works)
+            if works.kind == self._kind and not self._operation:
+                self._operation = operation.id
+            return operation
 
         return beginning
 
+    def _step(self, step: Callable[..., None]) -> Callable[..., None]:
+        def stepping(ticket: Ticket, named: str, total: int = 0, unit: str = "bytes") -> None:
+            self._left -= ticket.operation == self._operation and named == COPYING
+            step(ticket, named, total, unit)
+
+        return stepping
+
     def _advance(self, advance: Callable[[Ticket, int], None]) -> Callable[[Ticket, int], None]:
         def advancing(ticket: Ticket, done: int) -> None:
-            if self._kinds[-1] == self._kind and self._kinds.count(self._kind) == self._skip + 1:
+            if ticket.operation == self._operation and self._left == 0:
                 self._reached.set()
                 assert self._open.wait(60)
             advance(ticket, done)
@@ -51,17 +64,10 @@ class Gate:
             answer = pool.submit(call)
             try:
                 assert self._reached.wait(60)
-                yield self._one(), answer
+                until(self._running)
+                yield self._running()[0], answer
             finally:
                 self._open.set()
 
-    def _one(self) -> Operation:
-        found: list[Operation] = []
-
-        def seen() -> bool:
-            found[:] = [one for one in self._face.operations(running=True) if one.kind == self._kind]
-            return bool(found)
-
-        until(seen)
-        (one,) = found
-        return one
+    def _running(self) -> list[Operation]:
+        return [operation for operation in self._face.ask(ListOperations(running=True)) if operation.id == self._operation]

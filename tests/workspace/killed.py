@@ -8,8 +8,9 @@ import signal
 import sys
 from pathlib import Path
 
-from pipelines.domain.requests import ForkRequest
 from pipelines.storage.local import LocalStorage
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
 from pipelines.workspace.opening import open_workspace
 
 
@@ -23,7 +24,7 @@ def main(root: str, savepoint: str, step: int) -> None:
         write(self, path, data)
 
     LocalStorage.write = dying
-    face.fork(savepoint, ForkRequest("b", code="x = 1\n"))
+    do(face, Fork(savepoint, name="b", code="x = 1\n"))
 
 
 if __name__ == "__main__":

@@ -7,23 +7,21 @@ import signal
 import sys
 from pathlib import Path
 
-from pipelines.domain.operations import Operation
-from pipelines.domain.requests import ExportRequest
-from pipelines.workspace import operations
+from pipelines.verbs.export import Export
+from pipelines.verbs.face import do
 from pipelines.workspace.opening import open_workspace
+from pipelines.workspace.tickets import Ticket
 
 
 def main(root: str, savepoint: str, url: str) -> None:
     face = open_workspace(Path(root))
 
-    def dying(ticket: operations.Ticket, done: int) -> None:
+    def dying(ticket: Ticket, done: int) -> None:
         if ticket.amount is not None and ticket.amount.step != "computing checksums":
             os.kill(os.getpid(), signal.SIGKILL)
 
-    operations.Ticket.advance = dying
-    begun = face.export(savepoint, ExportRequest(url))
-    assert isinstance(begun, Operation)
-    operations.wait(face.context, begun.id)
+    Ticket.advance = dying
+    do(face, Export(savepoint, url))
 
 
 if __name__ == "__main__":

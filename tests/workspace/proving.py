@@ -9,11 +9,17 @@ from pathlib import Path
 
 import psutil
 
+from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
-from pipelines.domain.requests import RunRequest, TakeRequest
+from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox.processes import MARK
 from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ReadLog, ShowJob
+from pipelines.verbs.operations import ShowOperation
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.take import Take
 from pipelines.workspace.opening import open_workspace
 from tests import waiting
 
@@ -117,14 +123,18 @@ class Stage:
         return self.face.layout.root / "jobs" / "job" / "output"
 
     def run(self) -> None:
-        self.face.run(RunRequest("job", "job.py", CODE, (str(self.events), "{output}", str(self.taken)), CONF))
+        args = (str(self.events), "{output}", str(self.taken))
+        do(self.face, RunScript(name="job", script="job.py", code=CODE, args=args, conf=CONF))
         loop = SupervisorLoop(self.face, interval=0.1)
         loop.start()
         try:
-            until(lambda: not self.face.job("job").runs[0].state.live)
+            until(lambda: not self.newest().state.live)
         finally:
             loop.stop()
-        assert self.face.job("job").runs[0].state.value == "finished", self.face.logs("job").text
+        assert self.newest().state is RunState.FINISHED, self.face.ask(ReadLog("job")).text
+
+    def newest(self) -> Run:
+        return self.face.ask(ShowJob("job")).runs[0]
 
     def write(self, first: int, files: int) -> None:
         """To both sources; the second deletes what it has read, as soon as it reads on."""
@@ -132,16 +142,14 @@ class Stage:
             write_events(folder, first, files)
 
     def take(self) -> Savepoint:
-        taken = self.face.take("job", TakeRequest())
-        assert isinstance(taken, Savepoint)
-        return taken
+        return do(self.face, Take("job"))
 
     def marks(self) -> list[str]:
         return (self.output / "marks").read_text().splitlines()
 
     def await_step(self, operation: Operation, step: str) -> None:
         def there() -> bool:
-            amount = self.face.operation(operation.id).amount
+            amount = self.face.ask(ShowOperation(operation.id)).amount
             return amount is not None and amount.step == step
 
         until(there)

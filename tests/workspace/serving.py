@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
-from pipelines.domain.operations import OperationState
-from pipelines.domain.requests import StopRequest
 from pipelines.domain.runs import RunState
 from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ListBatches, ListJobs, ReadLog, ShowJob
+from pipelines.verbs.stop import Stop
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 from tests.waiting import until
@@ -18,10 +20,13 @@ from tests.waiting import until
 
 def end_jobs(face: Workspace, seconds: float = 400.0) -> None:
     """Ends every job that runs, at once, and waits until none does."""
-    for summary in face.jobs():
-        if summary.state is not None and summary.state.live:
-            face.stop(summary.job.name, StopRequest(at_once=True))
-    until(lambda: not any(one.state is not None and one.state.live for one in face.jobs()), seconds)
+    for job in live_jobs(face):
+        face.begin(Stop(job, at_once=True))
+    until(lambda: not live_jobs(face), seconds)
+
+
+def live_jobs(face: Workspace) -> list[JobName]:
+    return [summary.job.name for summary in face.ask(ListJobs()) if summary.state is not None and summary.state.live]
 
 
 class Server:
@@ -42,10 +47,10 @@ class Server:
         self.face.close()
 
     def newest(self, job: str) -> Run:
-        return self.face.job(job).runs[0]
+        return self.face.ask(ShowJob(job)).runs[0]
 
     def batch(self, job: str) -> int:
-        return max((row.batch for row in self.face.batches(job)), default=-1)
+        return max((row.batch for row in self.face.ask(ListBatches(job))), default=-1)
 
     def await_batches(self, job: str, more: int) -> None:
         """Waits for batches past the present one; a run that fails meanwhile fails the test with its log."""
@@ -53,16 +58,13 @@ class Server:
         until(lambda: self.batch(job) >= target or self._fail_if_failed(job))
 
     def _fail_if_failed(self, job: str) -> bool:
-        assert self.newest(job).state is not RunState.FAILED, self.face.logs(job).text
+        assert self.newest(job).state is not RunState.FAILED, self.face.ask(ReadLog(job)).text
         return False
 
     def stop(self, job: str, *, savepoint: bool) -> str:
-        operation = self.face.stop(job, StopRequest(savepoint=savepoint))
-        until(lambda: self.face.operation(operation.id).state != OperationState.RUNNING)
-        done = self.face.operation(operation.id)
-        assert done.state == OperationState.DONE, done
+        stopped = do(self.face, Stop(job, savepoint=savepoint))
         assert self.newest(job).state is RunState.STOPPED, self.newest(job)
-        return done.result
+        return stopped.result
 
 
 @contextmanager

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.requests import TakeRequest
+from pipelines.verbs.face import do
+from pipelines.verbs.system import ShowAbout, ShowSpace
+from pipelines.verbs.take import Take
 from pipelines.workspace import about
 from tests.workspace.conftest import House
 
@@ -19,12 +21,12 @@ def test_it_says_what_is_so(house: House, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIA-never-shown")
     monkeypatch.delenv("AWS_PROFILE", raising=False)
     house.ran("a")
-    house.face.take("a", TakeRequest())
-    found = house.face.about()
+    do(house.face, Take("a"))
+    found = house.face.ask(ShowAbout())
     own, storage = found.runtimes[0], found.storage
     assert (own.python, own.python_version, own.versions) == (sys.executable, ".".join(map(str, sys.version_info[:3])), 1)
     assert (storage.workspace, storage.rows["jobs"], storage.savepoints) == (str(house.root.resolve()), 1, 1)
-    assert storage.savepoint_bytes == house.face.space().disk_bytes > 0
+    assert storage.savepoint_bytes == house.face.ask(ShowSpace()).disk_bytes > 0
     assert storage.disk.hard_links and 0 < storage.disk.free_bytes <= storage.disk.total_bytes
     assert (storage.s3["AWS_ACCESS_KEY_ID"], storage.s3["AWS_PROFILE"]) == (True, False)
     assert "AKIA" not in repr(found)

@@ -7,36 +7,39 @@ import threading
 import pytest
 
 from pipelines.domain.errors import NotFound
-from pipelines.domain.requests import AnnotateRequest, TakeRequest
 from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.experiments import ShowTree
+from pipelines.verbs.face import do
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
+from pipelines.verbs.system import ListEvents, RebuildCatalog
+from pipelines.verbs.take import Take
 from tests.workspace.conftest import House
 
 
 def take(house: House) -> Savepoint:
     house.ran("a")
-    taken = house.face.take("a", TakeRequest(label="first"))
-    assert isinstance(taken, Savepoint)
-    return taken
+    return do(house.face, Take("a", label="first"))
 
 
 def test_it_is_listed_said_and_outlasts_the_catalog(house: House) -> None:
     taken = take(house)
-    changed = house.face.annotate(taken.path, AnnotateRequest("second", "why\nso", 5))
+    changed = do(house.face, Annotate(taken.path, label="second", note="why\nso", best_before_ms=5))
     assert (changed.label, changed.note, changed.best_before_ms) == ("second", "why\nso", 5)
-    assert list(house.face.savepoints()) == [changed]
-    assert [one.message for one in house.face.events() if one.kind == "savepoint.annotated"] == [
+    assert list(house.face.ask(ListSavepoints())) == [changed]
+    assert [one.message for one in house.face.ask(ListEvents()) if one.kind == "savepoint.annotated"] == [
         f"label, note, best before of savepoint {taken.id} changed"
     ]
-    assert house.face.tree().marks[0].label == "second"
-    house.face.rebuild_catalog()
-    assert list(house.face.savepoints()) == [changed]
-    assert list(house.reopen().savepoints()) == [changed]
-    assert house.face.manifest(taken.id).label == "first"
+    assert house.face.ask(ShowTree()).marks[0].label == "second"
+    do(house.face, RebuildCatalog())
+    assert list(house.face.ask(ListSavepoints())) == [changed]
+    assert list(house.reopen().ask(ListSavepoints())) == [changed]
+    assert house.face.ask(ReadManifest(taken.id)).label == "first"
 
 
 def test_of_no_savepoint(house: House) -> None:
     with pytest.raises(NotFound):
-        house.face.annotate("sp-none", AnnotateRequest("x"))
+        do(house.face, Annotate("sp-none", label="x"))
 
 
 def test_two_at_once_lose_nothing(house: House) -> None:
@@ -44,15 +47,16 @@ def test_two_at_once_lose_nothing(house: House) -> None:
     taken = take(house)
     start = threading.Barrier(2)
 
-    def change(request: AnnotateRequest) -> None:
+    def repeat(change: Annotate) -> None:
         start.wait()
         for _ in range(20):
-            house.face.annotate(taken.id, request)
+            do(house.face, change)
 
-    threads = [threading.Thread(target=change, args=(one,)) for one in (AnnotateRequest("both"), AnnotateRequest(note="changed"))]
+    changes = Annotate(taken.id, label="both"), Annotate(taken.id, note="changed")
+    threads = [threading.Thread(target=repeat, args=(change,)) for change in changes]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    seen = house.face.savepoint(taken.id)
+    seen = house.face.ask(ShowSavepoint(taken.id))
     assert (seen.label, seen.note) == ("both", "changed")

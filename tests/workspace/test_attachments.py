@@ -14,12 +14,22 @@ import pytest
 
 from pipelines.checkpoint import metadata, sink_log
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
-from pipelines.domain.jobs import Run
-from pipelines.domain.requests import AttachRequest, ForkRequest, ResumeRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import RunState
-from pipelines.domain.savepoints import Savepoint, TakePlan
+from pipelines.domain.savepoints import Savepoint
 from pipelines.storage.local import LocalStorage
 from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.verbs.face import do
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ReadLog, ShowJob
+from pipelines.verbs.operations import ListOperations
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ShowSavepoint
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowHealth
+from pipelines.verbs.take import Take
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 from tests.driver.process import CONF, batches
@@ -39,9 +49,9 @@ def outside(tmp_path: Path) -> Path:
     return tmp_path / "elsewhere"
 
 
-def request(outside: Path, name: str = "theirs", **more: object) -> AttachRequest:
+def request(outside: Path, name: str = "theirs", **more: object) -> Attach:
     said = {"sink": "parquet", "sink_path": str(outside / "sink"), "spark_version": "4.3.0", **more}
-    return AttachRequest(name, {"counts": str(outside / "checkpoint")}, **said)  # type: ignore[arg-type]
+    return Attach(name=name, checkpoints={"counts": str(outside / "checkpoint")}, **said)  # type: ignore[arg-type]
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -49,52 +59,60 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def taken(house: House) -> Savepoint:
-    made = house.face.take("theirs", TakeRequest())
-    assert isinstance(made, Savepoint)
-    return made
+    return do(house.face, Take("theirs"))
 
 
 def test_it_is_a_job_like_any_other_and_nobody_starts_it(house: House, outside: Path) -> None:
-    run = house.face.attach(request(outside))
+    run = do(house.face, request(outside))
     assert (run.state, run.pid, run.started_ms) == (RunState.WATCHED, None, None)
-    detail = house.face.job("theirs")
+    detail = house.face.ask(ShowJob("theirs"))
     (seen,) = detail.queries
     assert detail.summary.job.attached and detail.summary.state is RunState.WATCHED
     assert (seen.query, seen.checkpoint, seen.sink_path) == ("counts", str(outside / "checkpoint"), str(outside / "sink"))
     assert seen.query_id == metadata.read(LocalStorage(outside / "checkpoint")).query_id
     assert detail.runs[0].spark_version == "4.3.0"
-    assert [event.kind for event in house.face.events("theirs")] == ["job.attached"]
-    health = house.face.health()
+    assert [event.kind for event in house.face.ask(ListEvents("theirs"))] == ["job.attached"]
+    health = house.face.ask(ShowHealth())
     assert (health.jobs, health.failed, health.running) == (1, 0, 0)
-    assert house.face.logs("theirs").text == ""
+    assert house.face.ask(ReadLog("theirs")).text == ""
 
 
 def test_savepoints_of_it_and_what_is_retained(house: House, outside: Path) -> None:
     before = content(outside)
-    house.face.attach(request(outside))
-    assert [one.batch for one in house.face.retained("theirs")][-1] == NEWEST
-    plan = house.face.take("theirs", TakeRequest(dry_run=True))
-    assert isinstance(plan, TakePlan) and plan.batches == {"counts": NEWEST}
-    past = house.face.take("theirs", TakeRequest(batch=NEWEST - 1))
-    assert isinstance(past, Savepoint) and past.batch == NEWEST - 1
+    do(house.face, request(outside))
+    assert [one.batch for one in house.face.ask(ListRetained("theirs"))][-1] == NEWEST
+    plan = house.face.plan(Take("theirs"))
+    assert plan.batches == {"counts": NEWEST}
+    past = do(house.face, Take("theirs", batch=NEWEST - 1))
+    assert past.batch == NEWEST - 1
     image = taken(house).queries[0]
     assert (image.batch, image.sink, image.sink_path) == (NEWEST, "parquet", str(outside / "sink"))
     assert content(outside) == before, "nothing of theirs was touched"
 
 
 def test_a_fork_needs_code_and_has_its_own_arguments(house: House, outside: Path) -> None:
-    house.face.attach(request(outside))
+    do(house.face, request(outside))
     savepoint = taken(house)
-    for dry_run in (True, False):
+    for act in (house.face.plan, house.face.begin):
         with pytest.raises(Invalid) as refused:
-            house.face.fork(savepoint.id, ForkRequest("b", args=("{output}",), dry_run=dry_run))
+            act(Fork(savepoint.id, name="b", args=("{output}",)))
         assert refused.value.code == "fork.code_needed" and "--code" in refused.value.hint
     with pytest.raises(Conflict) as shared:
-        house.face.fork(savepoint.id, ForkRequest("b", CODE, sinks=FRESH))
+        do(house.face, Fork(savepoint.id, name="b", code=CODE, sinks=FRESH))
     assert shared.value.code == "restore.sink_shared", "without an output of its own it would write into theirs"
-    own = ForkRequest("b", CODE, "job.py", ("--output", "{output}"), {"spark.a": "b"}, "local[3]", FRESH, ("x",))
-    run = house.face.fork(savepoint.id, own)
-    assert isinstance(run, Run) and run.state is RunState.WANTED
+    own = Fork(
+        savepoint.id,
+        name="b",
+        code=CODE,
+        script="job.py",
+        args=("--output", "{output}"),
+        conf={"spark.a": "b"},
+        master="local[3]",
+        sinks=FRESH,
+        new_queries=("x",),
+    )
+    run = do(house.face, own)
+    assert run.state is RunState.WANTED
     spec = house.face.context.files.spec(run.job, run.id)
     assert (spec.args, spec.conf, spec.master) == (("--output", str(house.face.layout.output(run.job))), {"spark.a": "b"}, "local[3]")
     assert (spec.expected, spec.new_queries) == (("counts",), ("x",))
@@ -104,78 +122,77 @@ def test_a_fork_needs_code_and_has_its_own_arguments(house: House, outside: Path
 
 
 def test_code_that_is_known_is_what_a_fork_goes_on_with(house: House, outside: Path) -> None:
-    house.face.attach(request(outside, script="/srv/theirs.py", code=CODE, args=("--output", "{output}")))
-    run = house.face.fork(taken(house).id, ForkRequest("b", sinks=FRESH))
-    assert isinstance(run, Run)
-    version = house.face.version(run.version)
+    do(house.face, request(outside, script="/srv/theirs.py", code=CODE, args=("--output", "{output}")))
+    run = do(house.face, Fork(taken(house).id, name="b", sinks=FRESH))
+    version = house.face.ask(ShowVersion(run.version))
     assert (version.script, version.code) == ("theirs.py", CODE)
 
 
 @pytest.mark.parametrize(
     "deed",
     [
-        lambda face: face.stop("theirs", StopRequest()),
-        lambda face: face.stop("theirs", StopRequest(at_once=True)),
-        lambda face: face.resume("theirs", ResumeRequest()),
-        lambda face: face.resume("theirs", ResumeRequest(batch=3)),
+        lambda face: face.begin(Stop("theirs")),
+        lambda face: face.begin(Stop("theirs", at_once=True)),
+        lambda face: do(face, Resume("theirs")),
+        lambda face: do(face, Resume("theirs", batch=3)),
     ],
     ids=["stop", "cancel", "resume", "rewind"],
 )
 def test_what_belongs_to_whoever_runs_it_is_refused(house: House, outside: Path, deed: Callable[[Workspace], object]) -> None:
-    house.face.attach(request(outside))
+    do(house.face, request(outside))
     with pytest.raises(Conflict) as refused:
         deed(house.face)
     assert refused.value.code == "job.attached" and "fork" in refused.value.hint
-    assert house.face.operations() == []
+    assert house.face.ask(ListOperations()) == []
 
 
 def test_reopening_and_rebuilding_keep_it(house: House, outside: Path) -> None:
-    run = house.face.attach(request(outside))
+    run = do(house.face, request(outside))
     savepoint = taken(house)
     house.reopen()
-    assert house.face.job("theirs").runs[0].state is RunState.WATCHED
-    house.face.rebuild_catalog()
-    detail = house.face.job("theirs")
+    assert house.face.ask(ShowJob("theirs")).runs[0].state is RunState.WATCHED
+    do(house.face, RebuildCatalog())
+    detail = house.face.ask(ShowJob("theirs"))
     assert [(one.id, one.state) for one in detail.runs] == [(run.id, RunState.WATCHED)]
     assert detail.summary.job.attached and [one.query for one in detail.queries] == ["counts"]
-    assert house.face.savepoint(savepoint.id).job == "theirs"
+    assert house.face.ask(ShowSavepoint(savepoint.id)).job == "theirs"
     assert taken(house).batch == NEWEST
 
 
 def test_forgetting_it_leaves_what_is_theirs(house: House, outside: Path) -> None:
     before = content(outside)
-    house.face.attach(request(outside))
+    do(house.face, request(outside))
     savepoint = taken(house)
-    house.face.forget("theirs")
-    assert house.face.jobs() == [] and not house.face.layout.jobs.joinpath("theirs").exists()
+    do(house.face, Forget("theirs"))
+    assert house.face.ask(ListJobs()) == [] and not house.face.layout.jobs.joinpath("theirs").exists()
     assert content(outside) == before
-    assert house.face.savepoint(savepoint.id).job == "theirs"
-    house.face.attach(request(outside, "again"))
+    assert house.face.ask(ShowSavepoint(savepoint.id)).job == "theirs"
+    do(house.face, request(outside, "again"))
 
 
 def test_a_crash_before_it_was_published_leaves_nothing(house: House, outside: Path) -> None:
     before = content(outside)
-    house.face.attach(request(outside))
-    house.face.layout.wanted_file(house.face.jobs()[0].job.name).unlink()
+    do(house.face, request(outside))
+    house.face.layout.wanted_file(house.face.ask(ListJobs())[0].job.name).unlink()
     house.reopen()
-    assert house.face.jobs() == [] and list(house.face.layout.jobs.iterdir()) == []
+    assert house.face.ask(ListJobs()) == [] and list(house.face.layout.jobs.iterdir()) == []
     assert content(outside) == before
 
 
-REFUSED: dict[str, tuple[Callable[[Path], AttachRequest], type[TidemarkError], str]] = {
-    "no checkpoint": (lambda at: AttachRequest("x", {}), Invalid, "attach.no_checkpoint"),
-    "an empty address": (lambda at: AttachRequest("x", {"q": " "}), Invalid, "attach.no_checkpoint"),
-    "nothing there": (lambda at: AttachRequest("x", {"q": str(at / "nowhere")}), NotFound, "checkpoint.not_found"),
-    "no checkpoint there": (lambda at: AttachRequest("x", {"q": str(at / "sink")}), NotFound, "checkpoint.not_found"),
-    "a scheme nobody knows": (lambda at: AttachRequest("x", {"q": "nosuch://a/b"}), Invalid, "storage.scheme"),
+REFUSED: dict[str, tuple[Callable[[Path], Attach], type[TidemarkError], str]] = {
+    "no checkpoint": (lambda at: Attach(name="x", checkpoints={}), Invalid, "attach.no_checkpoint"),
+    "an empty address": (lambda at: Attach(name="x", checkpoints={"q": " "}), Invalid, "attach.no_checkpoint"),
+    "nothing there": (lambda at: Attach(name="x", checkpoints={"q": str(at / "nowhere")}), NotFound, "checkpoint.not_found"),
+    "no checkpoint there": (lambda at: Attach(name="x", checkpoints={"q": str(at / "sink")}), NotFound, "checkpoint.not_found"),
+    "a scheme nobody knows": (lambda at: Attach(name="x", checkpoints={"q": "nosuch://a/b"}), Invalid, "storage.scheme"),
     "no job name": (lambda at: request(at, "a b"), Invalid, "job.name"),
     "names that are one": (
-        lambda at: AttachRequest("x", {"a b": str(at / "checkpoint"), "a_b": str(at / "sink")}),
+        lambda at: Attach(name="x", checkpoints={"a b": str(at / "checkpoint"), "a_b": str(at / "sink")}),
         Invalid,
         "attach.names",
     ),
     "one checkpoint twice": (
-        lambda at: AttachRequest("x", {"a": str(at / "checkpoint"), "b": f"file://{at}/checkpoint/"}),
+        lambda at: Attach(name="x", checkpoints={"a": str(at / "checkpoint"), "b": f"file://{at}/checkpoint/"}),
         Invalid,
         "attach.twice",
     ),
@@ -190,28 +207,28 @@ REFUSED: dict[str, tuple[Callable[[Path], AttachRequest], type[TidemarkError], s
 def test_what_is_refused_leaves_nothing(house: House, outside: Path, case: str) -> None:
     make, kind, code = REFUSED[case]
     with pytest.raises(kind) as refused:
-        house.face.attach(make(outside))
+        do(house.face, make(outside))
     assert refused.value.code == code and refused.value.hint
-    assert house.face.jobs() == [] and list(house.face.layout.jobs.iterdir()) == []
+    assert house.face.ask(ListJobs()) == [] and list(house.face.layout.jobs.iterdir()) == []
 
 
 def test_a_checkpoint_is_attached_once_whatever_it_is_called(house: House, outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (outside / "link").symlink_to(outside / "checkpoint")
     monkeypatch.chdir(outside)
-    house.face.attach(AttachRequest("theirs", {"counts": "checkpoint"}))
+    do(house.face, Attach(name="theirs", checkpoints={"counts": "checkpoint"}))
     for name in (str(outside / "checkpoint"), f"file:{outside}/checkpoint", str(outside / "link"), "../elsewhere/checkpoint/"):
         with pytest.raises(AlreadyExists) as refused:
-            house.face.attach(AttachRequest("again", {"counts": name}))
+            do(house.face, Attach(name="again", checkpoints={"counts": name}))
         assert (refused.value.code, "job theirs" in refused.value.message) == ("attach.attached", True)
     with pytest.raises(AlreadyExists) as taken_name:
-        house.face.attach(request(outside, "Theirs"))
+        do(house.face, request(outside, "Theirs"))
     assert taken_name.value.code == "job.exists"
 
 
 def test_a_job_of_this_workspace_is_not_attached_to_it(house: House) -> None:
     run = house.ran("mine")
     with pytest.raises(Conflict) as refused:
-        house.face.attach(AttachRequest("x", {"counts": f"{run.checkpoints}/counts"}))
+        do(house.face, Attach(name="x", checkpoints={"counts": f"{run.checkpoints}/counts"}))
     assert refused.value.code == "attach.own"
 
 
@@ -219,25 +236,23 @@ def test_a_checkpoint_on_another_storage(house: House, outside: Path) -> None:
     memory = fsspec.filesystem("memory")
     memory.put(str(outside / "checkpoint"), "/bucket/checkpoint", recursive=True)
     try:
-        house.face.attach(AttachRequest("theirs", {"counts": "memory://bucket/checkpoint/"}))
-        assert house.face.job("theirs").queries[0].checkpoint == "memory://bucket/checkpoint"
+        do(house.face, Attach(name="theirs", checkpoints={"counts": "memory://bucket/checkpoint/"}))
+        assert house.face.ask(ShowJob("theirs")).queries[0].checkpoint == "memory://bucket/checkpoint"
         assert taken(house).batch == NEWEST
         with pytest.raises(AlreadyExists):
-            house.face.attach(AttachRequest("again", {"counts": "memory://bucket/checkpoint"}))
+            do(house.face, Attach(name="again", checkpoints={"counts": "memory://bucket/checkpoint"}))
     finally:
         memory.rm("/bucket", recursive=True)
 
 
 def test_a_resume_with_changed_code_expects_what_has_state_and_the_same_code_what_it_was_told(house: House) -> None:
     house.ran("mine")
-    unchanged = house.face.resume("mine", ResumeRequest())
-    assert isinstance(unchanged, Run) and house.face.context.files.spec(unchanged.job, unchanged.id).expected == ()
+    unchanged = do(house.face, Resume("mine"))
+    assert house.face.context.files.spec(unchanged.job, unchanged.id).expected == ()
     house.see(unchanged, RunState.STOPPED)
-    upgraded = house.face.resume("mine", ResumeRequest(code=CODE + "#\n", new_queries=("more",)))
-    assert isinstance(upgraded, Run)
+    upgraded = do(house.face, Resume("mine", code=CODE + "#\n", new_queries=("more",)))
     house.see(upgraded, RunState.FAILED)
-    again = house.face.resume("mine", ResumeRequest(new_queries=("one more",)))
-    assert isinstance(again, Run)
+    again = do(house.face, Resume("mine", new_queries=("one more",)))
     specs = [house.face.context.files.spec(run.job, run.id) for run in (upgraded, again)]
     assert [(spec.expected, spec.new_queries) for spec in specs] == [(("counts",), ("more",)), (("counts",), ("more", "one more"))]
 
@@ -288,27 +303,27 @@ def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Works
     try:
         until(lambda: theirs.poll() is not None or ((checkpoint / "commits" / "3").exists()))
         sink = str(elsewhere / "out" / "engagement")
-        supervised.attach(AttachRequest("theirs", {"engagement": str(checkpoint)}, "parquet", sink))
+        do(supervised, Attach(name="theirs", checkpoints={"engagement": str(checkpoint)}, sink="parquet", sink_path=sink))
         until(lambda: theirs.poll() is not None or (checkpoint / "commits" / "9").exists())
-        savepoint = supervised.take("theirs", TakeRequest())
+        savepoint = do(supervised, Take("theirs"))
         assert theirs.poll() is None, (elsewhere / "spark.log").read_text()
-        assert isinstance(savepoint, Savepoint) and 9 <= savepoint.batch < FILES - 1
+        assert 9 <= savepoint.batch < FILES - 1
         assert theirs.wait(400) == 0, (elsewhere / "spark.log").read_text()
     finally:
         theirs.kill()
         theirs.wait()
     code = ENGAGEMENT.read_text()
-    supervised.fork(savepoint.id, ForkRequest("ours", code, "job.py", (*args, "{output}"), conf))
-    until(lambda: supervised.job("ours").summary.state in (RunState.FINISHED, RunState.FAILED))
-    summary = supervised.job("ours").summary
-    assert summary.state is RunState.FINISHED, supervised.logs("ours").text
+    do(supervised, Fork(savepoint.id, name="ours", code=code, script="job.py", args=(*args, "{output}"), conf=conf))
+    until(lambda: supervised.ask(ShowJob("ours")).summary.state in (RunState.FINISHED, RunState.FAILED))
+    summary = supervised.ask(ShowJob("ours")).summary
+    assert summary.state is RunState.FINISHED, supervised.ask(ReadLog("ours")).text
     ours, reference = (listed(folder) for folder in (supervised.layout.output(summary.job.name) / "engagement", Path(sink)))
     assert rows(reference) > 50
     assert differences(ours, reference) == []
 
     committed = batches(checkpoint, "commits")
-    until(lambda: supervised.job("theirs").summary.batch == committed[-1])
-    watched = supervised.batches("theirs")
+    until(lambda: supervised.ask(ShowJob("theirs")).summary.batch == committed[-1])
+    watched = supervised.ask(ListBatches("theirs"))
     assert sorted(batch.batch for batch in watched) == list(range(committed[-1] + 1)), "each batch once, from the first"
     assert all(batch.batch_ms > 0 for batch in watched)
-    assert supervised.job("theirs").summary.state is RunState.WATCHED
+    assert supervised.ask(ShowJob("theirs")).summary.state is RunState.WATCHED

@@ -10,13 +10,25 @@ from uuid import uuid4
 import pytest
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.jobs import Run
 from pipelines.domain.operations import OperationState
-from pipelines.domain.requests import AttachRequest, ExperimentRequest, ForkRequest, ResumeRequest, RunRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.workspace import operations, stops
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import ListExperiments
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork, Variant
+from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
+from pipelines.workspace import stops
+from pipelines.workspace.tickets import Cancelled
 from pipelines.workspace.workspace import Workspace
 from tests.savepoint.apart import apart
 from tests.savepoint.test_remote import upload
@@ -31,9 +43,7 @@ def two_disks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def taken(face: Workspace, job: str = "a") -> Savepoint:
-    made = face.take(job, TakeRequest())
-    assert isinstance(made, Savepoint)
-    return made
+    return do(face, Take(job))
 
 
 def cancelled(gate: Gate, face: Workspace, call: Callable[[], object]) -> None:
@@ -41,12 +51,12 @@ def cancelled(gate: Gate, face: Workspace, call: Callable[[], object]) -> None:
     with gate.held(call) as (going, answer):
         assert going.can_cancel and going.amount is not None
         assert going.amount.step == "copying" and going.amount.total > 0
-        assert face.cancel(going.id).state is OperationState.RUNNING
-    with pytest.raises(operations.Cancelled):
+        assert do(face, CancelOperation(going.id)).state is OperationState.RUNNING
+    with pytest.raises(Cancelled):
         answer.result()
-    ended = face.operation(going.id)
+    ended = face.ask(ShowOperation(going.id))
     assert (ended.state, ended.can_cancel) == (OperationState.CANCELLED, False)
-    assert face.context.under_way == {} and face.operations(running=True) == []
+    assert face.context.under_way == {} and face.ask(ListOperations(running=True)) == []
 
 
 def files(folder: Path) -> set[str]:
@@ -55,13 +65,13 @@ def files(folder: Path) -> set[str]:
 
 def test_a_savepoint_of_a_job_at_a_url_is_cancelled_and_taken_again(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     url = upload(GOLDEN / "stateless" / "checkpoint", f"memory://{uuid4().hex}/checkpoint")
-    house.face.attach(AttachRequest("a", {"counts": url}, "console"))
+    do(house.face, Attach(name="a", checkpoints={"counts": url}, sink="console"))
     gate = Gate(monkeypatch, house.face, "take")
-    cancelled(gate, house.face, lambda: house.face.take("a", TakeRequest()))
-    assert files(house.face.layout.savepoints) == set() and house.face.savepoints() == []
+    cancelled(gate, house.face, lambda: do(house.face, Take("a")))
+    assert files(house.face.layout.savepoints) == set() and house.face.ask(ListSavepoints()) == []
     saved = taken(house.face)
-    assert house.face.verify(saved.id, Trust.INTACT).damages == ()
-    assert house.face.savepoints("a") != []
+    assert do(house.face, Verify(saved.id, Trust.INTACT)).damages == ()
+    assert house.face.ask(ListSavepoints("a")) != []
 
 
 def test_what_is_copied_is_done_and_its_operation_says_what_it_made(house: House, two_disks: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,8 +79,8 @@ def test_what_is_copied_is_done_and_its_operation_says_what_it_made(house: House
     with Gate(monkeypatch, house.face, "take").held(lambda: taken(house.face)) as (going, answer):
         assert (going.job, going.subject) == ("a", "")
     saved = answer.result()
-    assert isinstance(saved, Savepoint) and saved.new_bytes >= saved.bytes
-    ended = house.face.operation(going.id)
+    assert saved.new_bytes >= saved.bytes
+    ended = house.face.ask(ShowOperation(going.id))
     assert (ended.state, ended.result) == (OperationState.DONE, saved.id)
 
 
@@ -78,60 +88,57 @@ def test_a_cancelled_fork_is_no_job(house: House, two_disks: None, monkeypatch: 
     house.ran("a")
     saved = taken(house.face)
     gate = Gate(monkeypatch, house.face, "fork")
-    cancelled(gate, house.face, lambda: house.face.fork(saved.id, ForkRequest("b")))
-    assert [one.job.name for one in house.face.jobs()] == ["a"] and files(house.face.layout.jobs / "b") == set()
-    assert house.face.operations()[0].subject == saved.id
-    assert isinstance(house.face.fork(saved.id, ForkRequest("b")), Run)
-    house.face.dispose(saved.id)
+    cancelled(gate, house.face, lambda: do(house.face, Fork(saved.id, name="b")))
+    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and files(house.face.layout.jobs / "b") == set()
+    assert house.face.ask(ListOperations())[0].subject == saved.id
+    assert do(house.face, Fork(saved.id, name="b")).job == "b"
+    do(house.face, Dispose((saved.id,)))
 
 
 def test_a_cancelled_run_from_a_savepoint_is_no_job(house: House, two_disks: None, monkeypatch: pytest.MonkeyPatch) -> None:
     house.ran("a")
     saved = taken(house.face)
-    request = RunRequest("b", "job.py", CODE, ("--output", "{output}"), from_savepoint=saved.id)
-    cancelled(Gate(monkeypatch, house.face, "fork"), house.face, lambda: house.face.run(request))
+    script = RunScript(name="b", script="job.py", code=CODE, args=("--output", "{output}"), from_savepoint=saved.id)
+    cancelled(Gate(monkeypatch, house.face, "fork"), house.face, lambda: do(house.face, script))
     assert files(house.face.layout.jobs / "b") == set()
-    assert house.face.run(request).from_savepoint == saved.id
+    assert do(house.face, script).from_savepoint == saved.id
 
 
 def test_of_a_cancelled_experiment_no_variant_is_left(house: House, two_disks: None, monkeypatch: pytest.MonkeyPatch) -> None:
     house.ran("a")
     saved = taken(house.face)
-    request = ExperimentRequest("try", saved.id, (ForkRequest("b"), ForkRequest("c")))
-    cancelled(Gate(monkeypatch, house.face, "fork", skip=1), house.face, lambda: house.face.start_experiment(request))
-    assert [one.job.name for one in house.face.jobs()] == ["a"] and house.face.experiments() == []
+    experiment = StartExperiment("try", saved.id, (Variant(name="b"), Variant(name="c")))
+    cancelled(Gate(monkeypatch, house.face, "fork", skip=1), house.face, lambda: do(house.face, experiment))
+    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and house.face.ask(ListExperiments()) == []
     assert files(house.face.layout.jobs / "b") == files(house.face.layout.jobs / "c") == set()
 
 
-@pytest.mark.parametrize(("kind", "skip"), [("take", 0), ("take", 1), ("resume", 0)])
-def test_a_cancelled_rewind_leaves_the_job_as_it_was(
-    kind: str, skip: int, house: House, two_disks: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("skip", [0, 1, 2])
+def test_a_cancelled_rewind_leaves_the_job_as_it_was(skip: int, house: House, two_disks: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the savepoint of the present, in that of the batch, in the new checkpoint: of all three nothing stays."""
     run = house.ran("a")
     before = files(house.face.layout.job(run.job))
-    cancelled(Gate(monkeypatch, house.face, kind, skip), house.face, lambda: house.face.resume("a", ResumeRequest(batch=7)))
-    assert house.face.savepoints() == [] and files(house.face.layout.savepoints) == set()
+    cancelled(Gate(monkeypatch, house.face, "resume", skip), house.face, lambda: do(house.face, Resume("a", batch=7)))
+    assert house.face.ask(ListSavepoints()) == [] and files(house.face.layout.savepoints) == set()
     assert {path for path in files(house.face.layout.job(run.job)) if not path.endswith("checkpoints")} == before - {"checkpoints"}
-    assert [one.id for one in house.face.job("a").runs] == [run.id]
-    again = house.face.resume("a", ResumeRequest(batch=7))
-    assert isinstance(again, Run) and [one.batch for one in house.face.savepoints("a")] == [7, NEWEST]
+    assert [one.id for one in house.face.ask(ShowJob("a")).runs] == [run.id]
+    do(house.face, Resume("a", batch=7))
+    assert [one.batch for one in house.face.ask(ListSavepoints("a"))] == [7, NEWEST]
 
 
 def test_a_savepoint_from_before_outlives_a_cancelled_resume_from_it(
     house: House, two_disks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house.ran("a")
-    old = house.face.take("a", TakeRequest(batch=7))
-    assert isinstance(old, Savepoint)
-    cancelled(Gate(monkeypatch, house.face, "resume"), house.face, lambda: house.face.resume("a", ResumeRequest(old.id)))
-    assert [one.id for one in house.face.savepoints()] == [old.id]
-    assert house.face.verify(old.id).damages == ()
+    old = do(house.face, Take("a", batch=7))
+    cancelled(Gate(monkeypatch, house.face, "resume"), house.face, lambda: do(house.face, Resume("a", from_savepoint=old.id)))
+    assert [one.id for one in house.face.ask(ListSavepoints())] == [old.id]
+    assert do(house.face, Verify(old.id)).damages == ()
 
 
 def test_a_stop_whose_savepoint_is_cancelled_has_stopped(house: House, two_disks: None, monkeypatch: pytest.MonkeyPatch) -> None:
     run = house.ran("a", state=RunState.RUNNING)
-    stopping = house.face.stop("a", StopRequest())
+    stopping = house.stop()
     house.see(run, RunState.STOPPED)
     asked = house.face.context.files.wanted(run.job).stop
     assert asked is not None
@@ -139,9 +146,9 @@ def test_a_stop_whose_savepoint_is_cancelled_has_stopped(house: House, two_disks
         going,
         answer,
     ):
-        house.face.cancel(going.id)
-    assert answer.result() is None and house.face.savepoints() == []
-    ended = house.face.operation(stopping.id)
+        do(house.face, CancelOperation(going.id))
+    assert answer.result() is None and house.face.ask(ListSavepoints()) == []
+    ended = house.face.ask(ShowOperation(stopping.id))
     assert (ended.state, ended.error_code) == (OperationState.FAILED, "operation.cancelled")
     assert house.face.context.files.wanted(run.job).stop is None
 
@@ -149,17 +156,17 @@ def test_a_stop_whose_savepoint_is_cancelled_has_stopped(house: House, two_disks
 def test_what_takes_no_time_is_no_operation(house: House) -> None:
     house.ran("a")
     saved = taken(house.face)
-    house.face.fork(saved.id, ForkRequest("b"))
-    house.face.resume("a", ResumeRequest(batch=7))
-    assert house.face.operations() == [] and house.face.context.under_way == {}
+    do(house.face, Fork(saved.id, name="b"))
+    do(house.face, Resume("a", batch=7))
+    assert house.face.ask(ListOperations()) == [] and house.face.context.under_way == {}
 
 
 def test_what_is_refused_is_raised_and_leaves_no_operation_under_way(house: House) -> None:
     house.begin("a")
     with pytest.raises(Conflict) as refused:
-        house.face.take("a", TakeRequest())
+        do(house.face, Take("a"))
     assert refused.value.code == "savepoint.no_query"
-    assert house.face.operations() == [] and house.face.context.under_way == {}
+    assert house.face.ask(ListOperations()) == [] and house.face.context.under_way == {}
 
 
 def test_a_workspace_that_closes_ends_what_is_copied(house: House, two_disks: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,8 +178,8 @@ def test_a_workspace_that_closes_ends_what_is_copied(house: House, two_disks: No
             until(ticket._ending.is_set)
             assert not closed.done()
         closed.result()
-    with pytest.raises(operations.Cancelled):
+    with pytest.raises(Cancelled):
         answer.result()
     house.open()
-    assert house.face.savepoints() == [] and files(house.face.layout.savepoints) == set()
-    assert house.face.operation(going.id).state is OperationState.CANCELLED
+    assert house.face.ask(ListSavepoints()) == [] and files(house.face.layout.savepoints) == set()
+    assert house.face.ask(ShowOperation(going.id)).state is OperationState.CANCELLED

@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pipelines.domain.requests import TakeRequest
-from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.take import Take
 from pipelines.workspace.workspace import Workspace
 from tests.workspace.conftest import House, job
 
@@ -21,9 +22,9 @@ def forked(root: Path, savepoint: str, step: int) -> int:
 
 
 def assert_whole_or_nothing(face: Workspace, *, done: bool) -> None:
-    names = [one.job.name for one in face.jobs()]
+    names = [one.job.name for one in face.ask(ListJobs())]
     if "b" in names:
-        run = face.job("b").runs[0]
+        run = face.ask(ShowJob("b")).runs[0]
         assert Path(face.context.files.spec(run.job, run.id).script).is_file()
         assert (Path(run.checkpoints) / "counts" / "metadata").is_file()
     else:
@@ -33,8 +34,7 @@ def assert_whole_or_nothing(face: Workspace, *, done: bool) -> None:
 
 def test_a_fork_killed_before_any_of_its_writes(house: House, tmp_path: Path) -> None:
     house.ran("a")
-    taken = house.face.take("a", TakeRequest())
-    assert isinstance(taken, Savepoint)
+    taken = do(house.face, Take("a"))
     house.face.close()
     shutil.copytree(house.root, tmp_path / "before")
     for step in itertools.count(1):

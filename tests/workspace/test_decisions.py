@@ -7,23 +7,26 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.decisions import Choice, DropPlan, PromotePlan, StateFrom, UndropPlan
+from pipelines.domain.decisions import Choice, StateFrom
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import OperationId
 from pipelines.domain.jobs import Job, Run, StopWanted, Wanted
-from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import (
-    DropRequest,
-    ExperimentRequest,
-    ForkRequest,
-    PromoteRequest,
-    ResumeRequest,
-    TakeRequest,
-    UndropRequest,
-)
+from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import QUERIES_FILE, RunState
-from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.domain.savepoints import Reason
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import ShowExperiment, ShowVersion
+from pipelines.verbs.face import do
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.fork import Variant
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.promote import Promote
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ShowSavepoint
+from pipelines.verbs.system import ListEvents, RebuildCatalog
+from pipelines.verbs.take import Take
 from pipelines.workspace import operations, stops
 from tests.workspace.conftest import CODE, House, query_line
 
@@ -33,10 +36,9 @@ CHANGED = CODE + "x = 1\n"
 def experiment(house: House, state: RunState = RunState.STOPPED, *, begun: bool = True) -> Experiment:
     """Job a with a savepoint, and two variants of it: `same` and `split`, which has other code; the parent is in `state`."""
     house.ran(state=state)
-    saved = house.face.take("a", TakeRequest())
-    assert isinstance(saved, Savepoint)
-    split = ForkRequest("split", CHANGED, "split.py")
-    made = house.face.start_experiment(ExperimentRequest("ads", saved.id, (ForkRequest("same"), split)))
+    saved = do(house.face, Take("a"))
+    split = Variant(name="split", code=CHANGED, script="split.py")
+    made = do(house.face, StartExperiment("ads", saved.id, (Variant(name="same"), split)))
     for name in ("same", "split") if begun else ():
         run = newest(house, name)
         house.append(run, QUERIES_FILE, query_line(f"{run.checkpoints}/counts", str(house.face.layout.output(run.job) / "counts")))
@@ -45,12 +47,7 @@ def experiment(house: House, state: RunState = RunState.STOPPED, *, begun: bool 
 
 
 def newest(house: House, job: str) -> Run:
-    return house.face.job(job).runs[0]
-
-
-def done(house: House, begun: Operation | PromotePlan | DropPlan) -> Operation:
-    assert isinstance(begun, Operation)
-    return operations.wait(house.face.context, begun.id)
+    return house.face.ask(ShowJob(job)).runs[0]
 
 
 def stop_as_the_supervisor_would(house: House, job: str) -> None:
@@ -66,123 +63,135 @@ def stop_as_the_supervisor_would(house: House, job: str) -> None:
 
 def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
     made = experiment(house, RunState.RUNNING)
-    plan = house.face.promote("split", PromoteRequest(dry_run=True))
-    assert isinstance(plan, PromotePlan)
+    plan = house.face.plan(Promote("split"))
     assert (plan.job, plan.parent, plan.experiment, plan.stops) == ("split", "a", made.id, True)
     assert (plan.added, plan.removed, plan.warnings) == (1, 0, ())
-    assert plan.steps[0] == "a stops at its next batch boundary, with a savepoint."
+    assert plan.steps[0].words == "a stops at its next batch boundary, with a savepoint."
     assert plan.version == newest(house, "split").version and plan.replaces == newest(house, "a").version
-    dropped = house.face.drop("split", DropRequest(dry_run=True))
-    assert isinstance(dropped, DropPlan) and not dropped.stops and "marked as dropped" in dropped.steps[0]
-    assert house.face.experiment(made.id).decisions == ()
-    assert len(house.face.job("a").runs) == 1
+    dropped = house.face.plan(Drop("split"))
+    assert not dropped.stops and "marked as dropped" in dropped.steps[0].words
+    assert house.face.ask(ShowExperiment(made.id)).decisions == ()
+    assert len(house.face.ask(ShowJob("a")).runs) == 1
 
 
 def test_a_running_parent_is_stopped_with_a_savepoint_and_goes_on_with_the_variants_version(house: House) -> None:
     made = experiment(house, RunState.RUNNING)
-    begun = house.face.promote("split", PromoteRequest())
+    begun = house.face.begin(Promote("split"))
     stop_as_the_supervisor_would(house, "a")
-    ended = done(house, begun)
+    ended = house.face.answer(begun)
     assert (ended.state, ended.kind, ended.job, ended.subject) == (OperationState.DONE, "promote", "a", "split")
     run = newest(house, "a")
     assert (ended.result, run.state, run.version) == (run.id, RunState.WANTED, newest(house, "split").version)
-    assert run.checkpoints == house.face.job("a").runs[1].checkpoints
-    (decided,) = house.face.experiment(made.id).decisions
+    assert run.checkpoints == house.face.ask(ShowJob("a")).runs[1].checkpoints
+    (decided,) = house.face.ask(ShowExperiment(made.id)).decisions
     assert (decided.job, decided.choice, decided.parent, decided.run) == ("split", Choice.PROMOTED, "a", run.id)
-    saved = house.face.savepoint(decided.savepoint or "")
+    saved = house.face.ask(ShowSavepoint(decided.savepoint or ""))
     assert (saved.job, saved.reason, saved.label) == ("a", Reason.STOP, "before split was promoted")
-    assert "split was promoted" in house.face.events("a")[0].message
-    house.reopen().rebuild_catalog()
-    assert house.face.experiment(made.id).decisions == (decided,)
+    assert "split was promoted" in house.face.ask(ListEvents("a"))[0].message
+    do(house.reopen(), RebuildCatalog())
+    assert house.face.ask(ShowExperiment(made.id)).decisions == (decided,)
 
 
 def test_from_the_savepoint_all_since_is_done_again(house: House) -> None:
     made = experiment(house)
-    plan = house.face.promote("split", PromoteRequest(StateFrom.SAVEPOINT, dry_run=True))
-    assert isinstance(plan, PromotePlan) and plan.restore is not None and plan.restore.savepoint == made.savepoint
-    assert "goes back to savepoint" in plan.steps[0]
-    done(house, house.face.promote("split", PromoteRequest(StateFrom.SAVEPOINT)))
+    plan = house.face.plan(Promote("split", state=StateFrom.SAVEPOINT))
+    assert plan.restore is not None and plan.restore.savepoint == made.savepoint
+    assert "goes back to savepoint" in plan.steps[0].words
+    do(house.face, Promote("split", state=StateFrom.SAVEPOINT))
     run = newest(house, "a")
     assert run.from_savepoint == made.savepoint and run.version == newest(house, "split").version
 
 
 def test_an_interrupted_promotion_is_only_recorded_when_asked_again(house: House) -> None:
     made = experiment(house)
-    version = house.face.version(newest(house, "split").version)
-    house.face.resume("a", ResumeRequest(code=version.code, script=version.script))
-    plan = house.face.promote("split", PromoteRequest(dry_run=True))
-    assert isinstance(plan, PromotePlan) and not plan.stops and "already" in plan.steps[0]
-    done(house, house.face.promote("split", PromoteRequest()))
-    assert len(house.face.job("a").runs) == 2
-    assert house.face.experiment(made.id).decisions[0].choice is Choice.PROMOTED
+    version = house.face.ask(ShowVersion(newest(house, "split").version))
+    do(house.face, Resume("a", code=version.code, script=version.script))
+    plan = house.face.plan(Promote("split"))
+    assert not plan.stops and "already" in plan.steps[0].words
+    do(house.face, Promote("split"))
+    assert len(house.face.ask(ShowJob("a")).runs) == 2
+    assert house.face.ask(ShowExperiment(made.id)).decisions[0].choice is Choice.PROMOTED
 
 
 def test_a_dropped_variant_is_stopped_and_marked(house: House) -> None:
     made = experiment(house)
     house.see(newest(house, "same"), RunState.RUNNING)
-    begun = house.face.drop("same", DropRequest(savepoint=False))
+    begun = house.face.begin(Drop("same", savepoint=False))
     stop_as_the_supervisor_would(house, "same")
-    assert done(house, begun).state is OperationState.DONE
-    (decided,) = house.face.experiment(made.id).decisions
+    assert house.face.answer(begun).state is OperationState.DONE
+    (decided,) = house.face.ask(ShowExperiment(made.id)).decisions
     assert (decided.job, decided.choice, decided.savepoint, decided.version) == ("same", Choice.DROPPED, None, None)
     refused(house, "same", "decision.made")
     with pytest.raises(Conflict) as twice:
-        house.face.drop("same", DropRequest())
+        house.face.begin(Drop("same"))
     assert twice.value.code == "decision.made"
+
+
+def test_of_two_drops_at_once_one_decides(house: House) -> None:
+    made = experiment(house)
+    house.see(newest(house, "same"), RunState.RUNNING)
+    drops = [house.face.begin(Drop("same")) for _ in range(2)]
+    stop_as_the_supervisor_would(house, "same")
+    ends = []
+    for drop in drops:
+        assert drop.operation is not None
+        ends.append(operations.wait(house.face.context, drop.operation.id))
+    assert sorted((end.state, end.error_code) for end in ends) == [(OperationState.DONE, ""), (OperationState.FAILED, "decision.made")]
+    assert [decision.job for decision in house.face.ask(ShowExperiment(made.id)).decisions] == ["same"]
 
 
 def dropped(house: House, job: str, state: RunState) -> Run:
     """The variant's newest run, which was in `state` when it was dropped."""
     house.see(newest(house, job), state)
-    begun = house.face.drop(job, DropRequest())
+    begun = house.face.begin(Drop(job))
     if state.live:
         stop_as_the_supervisor_would(house, job)
-    assert done(house, begun).state is OperationState.DONE
+    assert house.face.answer(begun).state is OperationState.DONE
     return newest(house, job)
 
 
 def test_an_undropped_variant_goes_on_where_the_drop_ended_it(house: House) -> None:
     made = experiment(house)
     ended = dropped(house, "same", RunState.RUNNING)
-    (mark,) = house.face.experiment(made.id).decisions
+    (mark,) = house.face.ask(ShowExperiment(made.id)).decisions
     assert mark.run == ended.id
-    plan = house.face.undrop("same", UndropRequest(dry_run=True))
-    assert plan.resumes and plan.run is None and "resumed where the drop stopped it" in plan.steps[1]
-    assert house.face.experiment(made.id).decisions == (mark,) and newest(house, "same") == ended
-    taken_back = house.face.acting("anna").undrop("same", UndropRequest())
+    plan = house.face.plan(Undrop("same"))
+    assert plan.resumes and plan.run is None and "resumed where the drop stopped it" in plan.steps[1].words
+    assert house.face.ask(ShowExperiment(made.id)).decisions == (mark,) and newest(house, "same") == ended
+    taken_back = do(house.face.acting("anna"), Undrop("same"))
     run = newest(house, "same")
     assert taken_back == replace(plan, run=run.id)
     assert (run.state, run.checkpoints, run.version, run.from_savepoint) == (RunState.WANTED, ended.checkpoints, ended.version, None)
-    said = next(one for one in house.face.events() if one.kind == "job.undropped")
+    said = next(one for one in house.face.ask(ListEvents()) if one.kind == "job.undropped")
     assert (said.job, said.subject, said.actor) == ("a", "same", "anna")
     not_dropped(house, "same")
-    house.reopen().rebuild_catalog()
-    assert house.face.experiment(made.id).decisions == ()
+    do(house.reopen(), RebuildCatalog())
+    assert house.face.ask(ShowExperiment(made.id)).decisions == ()
 
 
 def not_dropped(house: House, job: str) -> None:
-    for dry_run in (True, False):
+    for act in (house.face.plan, house.face.begin):
         with pytest.raises(Conflict) as found:
-            house.face.undrop(job, UndropRequest(dry_run))
+            act(Undrop(job))
         assert found.value.code == "decision.not_dropped"
 
 
 def test_a_variant_that_did_not_run_is_only_unmarked(house: House) -> None:
     made = experiment(house)
     ended = dropped(house, "same", RunState.STOPPED)
-    done_with = house.face.undrop("same", UndropRequest())
-    assert isinstance(done_with, UndropPlan) and (done_with.resumes, done_with.run) == (False, None)
-    assert newest(house, "same") == ended and house.face.experiment(made.id).decisions == ()
-    house.face.promote("same", PromoteRequest(dry_run=True))
+    done_with = do(house.face, Undrop("same"))
+    assert (done_with.resumes, done_with.run) == (False, None)
+    assert newest(house, "same") == ended and house.face.ask(ShowExperiment(made.id)).decisions == ()
+    house.face.plan(Promote("same"))
 
 
 def test_one_that_was_resumed_by_hand_meanwhile_is_left_alone(house: House) -> None:
     experiment(house)
     dropped(house, "same", RunState.RUNNING)
-    house.face.resume("same", ResumeRequest())
+    do(house.face, Resume("same"))
     house.see(newest(house, "same"), RunState.STOPPED)
-    assert house.face.undrop("same", UndropRequest()).run is None
-    assert len(house.face.job("same").runs) == 2
+    assert do(house.face, Undrop("same")).run is None
+    assert len(house.face.ask(ShowJob("same")).runs) == 2
 
 
 def test_what_keeps_it_from_going_on_is_said_and_leaves_it_without_mark(house: House) -> None:
@@ -191,9 +200,9 @@ def test_what_keeps_it_from_going_on_is_said_and_leaves_it_without_mark(house: H
     unfinished = Wanted(ended.id, StopWanted(at_once=False, savepoint=True, operation=OperationId("o-1")))
     house.face.context.files.write(house.face.layout.wanted_file(ended.job), unfinished)
     with pytest.raises(Conflict) as found:
-        house.face.undrop("same", UndropRequest())
+        do(house.face, Undrop("same"))
     assert found.value.code == "job.running"
-    assert house.face.experiment(made.id).decisions == () and newest(house, "same") == ended
+    assert house.face.ask(ShowExperiment(made.id)).decisions == () and newest(house, "same") == ended
 
 
 @pytest.mark.parametrize("job", ["a", "split"])
@@ -205,18 +214,18 @@ def test_what_was_not_dropped_is_not_undropped(house: House, job: str) -> None:
 
 def test_a_promoted_or_forgotten_variant_is_not_undropped(house: House) -> None:
     experiment(house)
-    done(house, house.face.promote("split", PromoteRequest()))
+    do(house.face, Promote("split"))
     not_dropped(house, "split")
     dropped(house, "same", RunState.STOPPED)
-    house.face.forget("same")
+    do(house.face, Forget("same"))
     with pytest.raises(NotFound):
-        house.face.undrop("same", UndropRequest())
+        do(house.face, Undrop("same"))
 
 
 def refused(house: House, job: str, code: str) -> None:
-    for dry_run in (True, False):
+    for act in (house.face.plan, house.face.begin):
         with pytest.raises(Conflict) as found:
-            house.face.promote(job, PromoteRequest(dry_run=dry_run))
+            act(Promote(job))
         assert found.value.code == code
 
 
@@ -232,7 +241,7 @@ def test_a_variant_that_never_started_is_not_promoted(house: House) -> None:
 
 def test_one_variant_is_promoted(house: House) -> None:
     experiment(house)
-    done(house, house.face.promote("split", PromoteRequest()))
+    do(house.face, Promote("split"))
     refused(house, "same", "promote.other")
 
 
@@ -249,9 +258,8 @@ def test_a_parent_that_is_gone_or_elsewhere_does_not_go_on(house: House) -> None
 
 def test_an_upgrade_of_the_parent_since_is_warned_of(house: House) -> None:
     experiment(house)
-    house.face.resume("a", ResumeRequest(code=CODE + "y = 2\n", args=("--other",)))
+    do(house.face, Resume("a", code=CODE + "y = 2\n", args=("--other",)))
     house.see(newest(house, "a"), RunState.STOPPED)
-    plan = house.face.promote("split", PromoteRequest(dry_run=True))
-    assert isinstance(plan, PromotePlan)
+    plan = house.face.plan(Promote("split"))
     assert any("was upgraded since they parted" in one for one in plan.warnings)
     assert any("arguments become those of split" in one for one in plan.warnings)

@@ -15,25 +15,30 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import DAMAGED, SOUND, OperationState
-from pipelines.domain.requests import TakeRequest
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Damage, Trust
 from pipelines.savepoint import verify
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ListRetained
+from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
+from pipelines.verbs.take import Take
+from pipelines.workspace import operations
+from pipelines.workspace.tickets import Ticket
+from tests.waiting import until
 from tests.workspace.conftest import NEWEST, House
 
 PATIENCE_S = 30
 
 
 def one(house: House, subject: str) -> Diagnosis:
-    found = house.face.diagnose(subject)
+    found = do(house.face, Diagnose(subject))
     assert len(found) == 1
     return found[0]
 
 
 def take(house: House, batch: int | None = None) -> Savepoint:
-    taken = house.face.take("a", TakeRequest(batch=batch))
-    assert isinstance(taken, Savepoint)
-    return taken
+    return do(house.face, Take("a", batch=batch))
 
 
 def lose(run: Run, path: str) -> None:
@@ -83,7 +88,7 @@ def test_the_log_of_a_jobs_file_sink_is_examined_too(house: House) -> None:
     (house.face.layout.output(run.job) / "counts" / "_spark_metadata" / "12").unlink()
     found = one(house, "a")
     assert [(finding.damage.path, finding.batches) for finding in found.findings] == [("_spark_metadata/12", (12, 13))]
-    assert 12 not in [kept.batch for kept in house.face.retained("a")], "what is offered works"
+    assert 12 not in [kept.batch for kept in house.face.ask(ListRetained("a"))], "what is offered works"
 
 
 def test_a_savepoint_by_id_by_a_beginning_of_it_and_by_its_path(house: House) -> None:
@@ -137,13 +142,13 @@ def test_a_checkpoint_anywhere(house: House) -> None:
     lose(run, "offsets/5")
     found = one(house, place)
     assert [(finding.damage.path, finding.batches) for finding in found.findings] == [("offsets/5", (5, 6))]
-    assert {5, 6}.isdisjoint(kept.batch for kept in house.face.retained("a"))
+    assert {5, 6}.isdisjoint(kept.batch for kept in house.face.ask(ListRetained("a")))
 
 
 @pytest.mark.parametrize("subject", ["nothing", "", "/nowhere/at/all", "nosuch://scheme/at/all"])
 def test_nothing_of_that_name(house: House, subject: str) -> None:
     with pytest.raises(NotFound) as refused:
-        house.face.diagnose(subject)
+        do(house.face, Diagnose(subject))
     assert refused.value.code == "diagnose.nothing"
     assert "offsets/" in refused.value.hint
 
@@ -155,7 +160,20 @@ def test_a_diagnosis_is_json(house: House) -> None:
     assert json.loads(documents.encode(one(house, "a")))["restorable"][-1] == NEWEST
 
 
-def test_a_look_is_an_operation_that_can_be_ended(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def listed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look takes long enough to be seen as an operation."""
+    monkeypatch.setattr(operations, "NOTICED_S", 0)
+    step = Ticket.step
+
+    def stepping(ticket: Ticket, *args: Any) -> None:
+        until(lambda: ticket.operation in [operation.id for operation in house.face.ask(ListOperations(running=True))], PATIENCE_S)
+        step(ticket, *args)
+
+    monkeypatch.setattr(Ticket, "step", stepping)
+
+
+def test_a_look_is_an_operation_that_can_be_ended(house: House, listed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     house.ran("a")
     reading, go_on = threading.Event(), threading.Event()
     damage_in = doctor.damage_in
@@ -167,26 +185,26 @@ def test_a_look_is_an_operation_that_can_be_ended(house: House, monkeypatch: pyt
 
     monkeypatch.setattr(doctor, "damage_in", slow)
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(house.face.diagnose, "a")
+        answer = pool.submit(do, house.face, Diagnose("a"))
         assert reading.wait(PATIENCE_S)
-        [running] = house.face.operations(running=True)
+        [running] = house.face.ask(ListOperations(running=True))
         assert (running.kind, running.job, running.subject, running.can_cancel) == ("diagnose", "a", "", True)
         assert running.amount is not None and running.amount.step == "reading" and 0 < running.amount.done <= running.amount.total
-        house.face.cancel(running.id)
+        do(house.face, CancelOperation(running.id))
         go_on.set()
         with pytest.raises(Conflict) as caught:
             answer.result(PATIENCE_S)
     assert caught.value.code == "operation.cancelled"
-    assert house.face.operation(running.id).state is OperationState.CANCELLED
+    assert house.face.ask(ShowOperation(running.id)).state is OperationState.CANCELLED
 
 
-def test_what_was_found_is_the_operations_result(house: House) -> None:
+def test_what_was_found_is_the_operations_result(house: House, listed: None) -> None:
     run = house.ran("a")
-    house.face.diagnose("a")
-    assert house.face.operations()[0].result == SOUND
+    do(house.face, Diagnose("a"))
+    assert house.face.ask(ListOperations())[0].result == SOUND
     lose(run, "metadata")
-    house.face.diagnose("a")
-    assert house.face.operations()[0].result == DAMAGED
+    do(house.face, Diagnose("a"))
+    assert house.face.ask(ListOperations())[0].result == DAMAGED
     with pytest.raises(NotFound):
-        house.face.diagnose("nothing")
-    assert len(house.face.operations()) == 2
+        do(house.face, Diagnose("nothing"))
+    assert len(house.face.ask(ListOperations())) == 2

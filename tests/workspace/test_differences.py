@@ -11,10 +11,14 @@ from pipelines.domain.differences import Differences, Entry, Fact, Outcome, Unit
 from pipelines.domain.errors import NotFound
 from pipelines.domain.offsets import positions
 from pipelines.domain.points import PointKind
-from pipelines.domain.requests import ForkRequest, ResumeRequest, TakeRequest
 from pipelines.domain.runs import PROGRESS_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import options
+from pipelines.verbs.experiments import Diff
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.take import Take
 from tests.workspace.conftest import CODE, NEWEST, House
 
 OFFSETS: dict[str, tuple[str, dict[str, str | int]]] = {
@@ -50,9 +54,7 @@ def test_facts_are_paired() -> None:
 
 
 def taken(house: House, batch: int) -> Savepoint:
-    saved = house.face.take("a", TakeRequest(batch=batch))
-    assert isinstance(saved, Savepoint)
-    return saved
+    return do(house.face, Take("a", batch=batch))
 
 
 def said(found: Differences, section: str) -> dict[str, tuple[Any, Any, str]]:
@@ -62,7 +64,7 @@ def said(found: Differences, section: str) -> dict[str, tuple[Any, Any, str]]:
 def test_two_savepoints_of_one_job(house: House) -> None:
     house.ran()
     first, second = taken(house, NEWEST - 2), taken(house, NEWEST)
-    found = house.face.differences(first.id, second.id)
+    found = house.face.ask(Diff(first.id, second.id))
     assert (found.a.kind, found.a.batch, found.b.batch) == (PointKind.SAVEPOINT, NEWEST - 2, NEWEST)
     assert (found.code.unified, found.code.added, found.code.removed) == ("", 0, 0)
     assert said(found, "progress")["batch"] == (NEWEST - 2, NEWEST, "changed")
@@ -82,16 +84,16 @@ def test_a_savepoint_and_its_job_with_rows_from_progress(house: House) -> None:
     operator = '"stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 42}], '
     house.append(run, PROGRESS_FILE, house.progress(run, NEWEST).replace('"eventTime"', f'{operator}"eventTime"'))
     saved = taken(house, NEWEST - 1)
-    found = house.face.differences(saved.id, "a")
+    found = house.face.ask(Diff(saved.id, "a"))
     assert (found.b.kind, found.b.job, found.b.run, found.b.batch) == (PointKind.JOB, "a", run.id, NEWEST)
     assert said(found, "state")["rows"] == (None, 42, "unknown")
-    assert house.face.differences(run.id, "a").section("state").differing == ()
+    assert house.face.ask(Diff(run.id, "a")).section("state").differing == ()
 
 
 def test_an_upgrade_leaves_its_code_and_confs(house: House) -> None:
     first = house.ran()
-    house.face.resume("a", ResumeRequest(code=CODE + "x = 1\n", args=("--output", "{output}", "--fast"), conf={"spark.x": "1"}))
-    found = house.face.differences(first.id, "a")
+    do(house.face, Resume("a", code=CODE + "x = 1\n", args=("--output", "{output}", "--fast"), conf={"spark.x": "1"}))
+    found = house.face.ask(Diff(first.id, "a"))
     assert found.a.note and found.b.kind is PointKind.JOB
     assert (found.code.added, found.code.removed) == (1, 0) and "+x = 1" in found.code.unified
     assert said(found, "arguments")["--fast"] == (None, "", "only_b")
@@ -103,7 +105,7 @@ def test_a_job_whose_checkpoint_is_damaged_still_has_its_code(house: House) -> N
     run = house.ran()
     saved = taken(house, NEWEST)
     (Path(run.checkpoints) / "counts" / "metadata").unlink()
-    found = house.face.differences(saved.id, "a")
+    found = house.face.ask(Diff(saved.id, "a"))
     assert "metadata" in found.b.note and not found.section("state").compared
     assert found.a.version == found.b.version
 
@@ -111,19 +113,19 @@ def test_a_job_whose_checkpoint_is_damaged_still_has_its_code(house: House) -> N
 def test_a_fork_that_has_not_begun_says_so(house: House) -> None:
     house.ran()
     saved = taken(house, NEWEST)
-    house.face.fork(saved.id, ForkRequest("b"))
-    found = house.face.differences(saved.id, "b")
+    do(house.face, Fork(saved.id, name="b"))
+    found = house.face.ask(Diff(saved.id, "b"))
     assert "started" in found.b.note and not found.section("state").compared
 
 
 def test_versions_have_code_alone(house: House) -> None:
     run = house.ran(state=RunState.STOPPED)
-    found = house.face.differences(run.version, run.version)
+    found = house.face.ask(Diff(run.version, run.version))
     assert found.a.kind is PointKind.VERSION and not found.code.unified
     assert [section.name for section in found.sections if section.compared] == ["arguments", "confs", "runtime"]
 
 
 def test_what_is_not_there_is_said(house: House) -> None:
     with pytest.raises(NotFound) as refused:
-        house.face.differences("nobody", "nobody")
+        house.face.ask(Diff("nobody", "nobody"))
     assert refused.value.code == "point.not_found"

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import Invalid
-from pipelines.domain.requests import TakeRequest
-from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import leases
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.face import do
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
+from pipelines.verbs.take import Take
 from tests.savepoint.test_space import used
 from tests.workspace.conftest import House
 
@@ -19,8 +21,8 @@ from tests.workspace.conftest import House
 def three(house: House) -> list[str]:
     """Three savepoints of one job; of two batches, so that each shares files with another, and all with the live checkpoint."""
     house.ran("a")
-    taken = [house.face.take("a", TakeRequest(batch=batch)) for batch in (12, 13, 13)]
-    return [one.id for one in taken if isinstance(one, Savepoint)]
+    taken = [do(house.face, Take("a", batch=batch)) for batch in (12, 13, 13)]
+    return [one.id for one in taken]
 
 
 def disk(house: House) -> int:
@@ -39,48 +41,48 @@ def test_the_disk_gets_back_what_the_preview_said(house: House, three: list[str]
     if kept == "checkpoint gone":
         purge(house)
     chosen = three[-count:]
-    preview = house.face.dispose_many(chosen, dry_run=True)
+    preview = house.face.plan(Dispose(tuple(chosen)))
     before = disk(house)
-    done = house.face.dispose_many(chosen)
+    done = do(house.face, Dispose(tuple(chosen)))
     assert before - disk(house) == preview.frees_bytes == done.frees_bytes > 0
     assert [one.savepoint for one in preview.outcomes] == [one.savepoint for one in done.outcomes] == chosen
     assert (preview.files, preview.bytes) == (done.files, done.bytes)
-    assert [one.id for one in house.face.savepoints()] == three[:-count][::-1]
+    assert [one.id for one in house.face.ask(ListSavepoints())] == three[:-count][::-1]
 
 
 def test_together_they_free_more_than_each_alone(house: House, three: list[str]) -> None:
     purge(house)
-    preview = house.face.dispose_many(three, dry_run=True)
+    preview = house.face.plan(Dispose(tuple(three)))
     assert preview.frees_bytes > sum(plan.frees_bytes for plan in preview.plans)
     assert preview.frees_bytes < preview.bytes == sum(plan.bytes for plan in preview.plans)
-    assert len(house.face.savepoints()) == 3
+    assert len(house.face.ask(ListSavepoints())) == 3
 
 
 def test_one_that_is_needed_keeps_no_other(house: House, three: list[str]) -> None:
     context = house.face.context
-    names = [three[0], "sp-none", house.face.savepoint(three[1]).path, three[0], three[2]]
-    with leases.lease(context.library, house.face.savepoint(three[1]).id, "fork b", context.now_ms()):
-        preview = house.face.dispose_many(names, dry_run=True)
-        done = house.face.dispose_many(names)
+    names = [three[0], "sp-none", house.face.ask(ShowSavepoint(three[1])).path, three[0], three[2]]
+    with leases.lease(context.library, house.face.ask(ShowSavepoint(three[1])).id, "fork b", context.now_ms()):
+        preview = house.face.plan(Dispose(tuple(names)))
+        done = do(house.face, Dispose(tuple(names)))
     for said in (preview, done):
         refused = [(one.savepoint, one.refusal.code) for one in said.refused if one.refusal]
         assert refused == [("sp-none", "savepoint.not_found"), (three[1], "savepoint.in_use")]
         assert [plan.savepoint for plan in said.plans] == [three[0], three[2]]
     assert done.refused[1].refusal and "fork b" in done.refused[1].refusal.error.message
     assert preview.frees_bytes == done.frees_bytes
-    assert [one.id for one in house.face.savepoints()] == [three[1]]
-    assert not house.face.layout.savepoint(house.face.savepoint(three[1]).id).joinpath("disposing.json").exists()
+    assert [one.id for one in house.face.ask(ListSavepoints())] == [three[1]]
+    assert not house.face.layout.savepoint(house.face.ask(ShowSavepoint(three[1])).id).joinpath("disposing.json").exists()
 
 
 def test_one_that_fails_keeps_no_other(house: House, three: list[str], tmp_path: Path) -> None:
     """A savepoint whose folder vanished behind Tidemark's back."""
-    shutil.rmtree(house.face.layout.savepoint(house.face.savepoint(three[0]).id))
-    done = house.face.dispose_many(three)
+    shutil.rmtree(house.face.layout.savepoint(house.face.ask(ShowSavepoint(three[0])).id))
+    done = do(house.face, Dispose(tuple(three)))
     assert [one.savepoint for one in done.refused] == [three[0]]
     assert len(done.plans) == 2
 
 
 def test_none_named_is_a_mistake(house: House) -> None:
     with pytest.raises(Invalid) as refused:
-        house.face.dispose_many([])
+        do(house.face, Dispose(()))
     assert refused.value.code == "dispose.nothing"

@@ -7,25 +7,27 @@ from typing import Any
 import pytest
 
 from pipelines.domain.errors import NotFound
-from pipelines.domain.requests import TakeRequest
-from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.face import do
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
 from pipelines.workspace import savepoints
 from tests.workspace.conftest import House
 
 
 def test_no_row_outlives_its_savepoint(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house.ran()
-    taken = house.face.take("a", TakeRequest())
-    assert isinstance(taken, Savepoint)
+    taken = do(house.face, Take("a"))
     record = savepoints.record
 
     def recording(*args: Any) -> None:
-        house.face.dispose(taken.id)
+        assert not do(house.face, Dispose((taken.id,))).refused
         record(*args)
 
     monkeypatch.setattr(savepoints, "record", recording)
     with pytest.raises(NotFound):
-        house.face.verify(taken.id, Trust.INTACT)
-    assert list(house.face.savepoints()) == []
+        do(house.face, Verify(taken.id, Trust.INTACT))
+    assert list(house.face.ask(ListSavepoints())) == []
     assert list(house.face.layout.savepoints.iterdir()) == []

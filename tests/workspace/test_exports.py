@@ -9,19 +9,33 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
-from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import ExportRequest, ForkRequest, ImportRequest, ResumeRequest, TakeRequest
 from pipelines.domain.runs import PROGRESS_FILE, RunState
-from pipelines.domain.savepoints import ExportPlan, RestorePlan, Savepoint, TakePlan
+from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
+from pipelines.domain.versions import version
 from pipelines.savepoint import exporting, progress_file
-from pipelines.workspace import operations, progress
+from pipelines.verbs.experiments import ShowTree, ShowVersion
+from pipelines.verbs.export import Export
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.import_ import Import
+from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.operations import CancelOperation, ListOperations
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.revision import Revision
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
+from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowHealth, ShowSpace
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Change
+from pipelines.workspace import operations, progress, versions
+from pipelines.workspace.tickets import Cancelled, Ticket
 from pipelines.workspace.workspace import Workspace
 from tests.workspace.conftest import House, progress_line
 
@@ -44,26 +58,25 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def taken(house: House, label: str = "before") -> Savepoint:
     house.ran("a")
-    saved = house.face.take("a", TakeRequest(label=label))
-    assert isinstance(saved, Savepoint)
-    return saved
+    return do(house.face, Take("a", label=label))
 
 
-def ended(face: Workspace, begun: object) -> Operation:
-    assert isinstance(begun, Operation)
+def ended(face: Workspace, change: Change[Operation, Any]) -> Operation:
+    begun = face.begin(change).operation
+    assert begun is not None
     return operations.wait(face.context, begun.id)
 
 
-def done(face: Workspace, begun: object) -> str:
-    operation = ended(face, begun)
+def done(face: Workspace, change: Change[Operation, Any]) -> str:
+    operation = ended(face, change)
     assert operation.state is OperationState.DONE, operation
     assert not operation.can_cancel and operation.amount is not None
     assert operation.amount.unit == "bytes" and operation.amount.done == operation.amount.total > 0
     return operation.result
 
 
-def failed(face: Workspace, begun: object) -> tuple[str, str]:
-    operation = ended(face, begun)
+def failed(face: Workspace, change: Change[Operation, Any]) -> tuple[str, str]:
+    operation = ended(face, change)
     assert operation.state is OperationState.FAILED and operation.error_hint
     return operation.error_group, operation.error_code
 
@@ -74,53 +87,51 @@ def files(folder: Path) -> set[str]:
 
 def test_from_one_workspace_to_another(house: House, other: House, url: str) -> None:
     saved = taken(house)
-    assert done(house.face, house.face.export(saved.id, ExportRequest(url))) == url
+    assert done(house.face, Export(saved.id, url)) == url
     house.face.close()
     shutil.rmtree(house.root)
-    begun = other.face.import_savepoint(ImportRequest(url))
-    assert (begun.kind, begun.subject) == ("import", url)
-    assert done(other.face, begun) == saved.id
-    assert other.face.operation(begun.id).job == "a"
-    brought = other.face.savepoint(saved.id)
+    assert done(other.face, Import(url)) == saved.id
+    imported = other.face.ask(ListOperations())[0]
+    assert (imported.kind, imported.subject, imported.job) == ("import", url, "a")
+    brought = other.face.ask(ShowSavepoint(saved.id))
     assert (brought.job, brought.label, brought.run, brought.version) == ("a", "before", saved.run, saved.version)
     assert brought.trust is Trust.INTACT and brought.path == str(other.face.layout.savepoint(saved.id))
-    assert [one.id for one in other.face.savepoints("a")] == [saved.id]
-    assert other.face.version(saved.version).script == "job.py"
-    assert {event.kind for event in other.face.events("a")} == {"savepoint.imported"}
+    assert [one.id for one in other.face.ask(ListSavepoints("a"))] == [saved.id]
+    assert other.face.ask(ShowVersion(saved.version)).script == "job.py"
+    assert {event.kind for event in other.face.ask(ListEvents("a"))} == {"savepoint.imported"}
     house.open()
 
 
 def test_a_job_that_is_not_here_breaks_no_page(house: House, other: House, url: str) -> None:
     saved = taken(house)
-    done(house.face, house.face.export(saved.id, ExportRequest(url)))
-    done(other.face, other.face.import_savepoint(ImportRequest(url)))
+    done(house.face, Export(saved.id, url))
+    done(other.face, Import(url))
     for _ in range(2):
-        assert [one.job.name for one in other.face.jobs()] == ["b"]
-        lanes = {lane.job: lane for lane in other.face.tree().lanes}
-        assert lanes["a"].runs == () and [mark.id for mark in other.face.tree().marks if mark.job == "a"] == [saved.id]
-        assert other.face.health().savepoints == 1
-        assert other.face.manifest(saved.id).job == "a"
-        assert other.face.space().savepoints[0].savepoint == saved.id
+        assert [one.job.name for one in other.face.ask(ListJobs())] == ["b"]
+        lanes = {lane.job: lane for lane in other.face.ask(ShowTree()).lanes}
+        assert lanes["a"].runs == () and [mark.id for mark in other.face.ask(ShowTree()).marks if mark.job == "a"] == [saved.id]
+        assert other.face.ask(ShowHealth()).savepoints == 1
+        assert other.face.ask(ReadManifest(saved.id)).job == "a"
+        assert other.face.ask(ShowSpace()).savepoints[0].savepoint == saved.id
         with pytest.raises(NotFound):
-            other.face.job("a")
-        other.face.rebuild_catalog()
+            other.face.ask(ShowJob("a"))
+        do(other.face, RebuildCatalog())
     other.reopen()
-    assert other.face.savepoint(saved.id).levels[Trust.INTACT]
+    assert other.face.ask(ShowSavepoint(saved.id)).levels[Trust.INTACT]
 
 
 def test_a_fork_of_it_needs_nothing_of_the_old_workspace(house: House, other: House, url: str) -> None:
     saved = taken(house)
-    done(house.face, house.face.export(saved.id, ExportRequest(url)))
-    done(other.face, other.face.import_savepoint(ImportRequest(url)))
+    done(house.face, Export(saved.id, url))
+    done(other.face, Import(url))
     house.face.close()
     shutil.rmtree(house.root)
-    run = other.face.fork(saved.id, ForkRequest("c", sinks={"*": "fresh"}))
-    assert isinstance(run, Run)
+    run = do(other.face, Fork(saved.id, name="c", sinks={"*": "fresh"}))
     made = [path for path in Path(run.checkpoints).rglob("*") if path.is_file()]
     assert made and not [path for path in made if str(house.root).encode() in path.read_bytes()]
-    assert other.face.job("c").summary.job.origin is not None
+    assert other.face.ask(ShowJob("c")).summary.job.origin is not None
     with pytest.raises(Conflict) as refused:
-        other.face.fork(saved.id, ForkRequest("d"))
+        do(other.face, Fork(saved.id, name="d"))
     assert refused.value.code == "restore.history_gone"
     house.open()
 
@@ -131,37 +142,34 @@ def test_a_workspace_that_was_moved(house: House, tmp_path: Path) -> None:
     house.root.rename(tmp_path / "moved")
     house.root = tmp_path / "moved"
     house.open()
-    assert house.face.savepoint(saved.id).path.startswith(str(tmp_path / "moved"))
-    plan = house.face.fork(saved.id, ForkRequest("c", sinks={"*": "fresh"}, dry_run=True))
-    assert isinstance(plan, RestorePlan) and plan.checkpoints.startswith(str(tmp_path / "moved"))
-    run = house.face.fork(saved.id, ForkRequest("c", sinks={"*": "fresh"}))
-    assert isinstance(run, Run)
+    assert house.face.ask(ShowSavepoint(saved.id)).path.startswith(str(tmp_path / "moved"))
+    plan = house.face.plan(Fork(saved.id, name="c", sinks={"*": "fresh"}))
+    assert plan.checkpoints.startswith(str(tmp_path / "moved"))
+    run = do(house.face, Fork(saved.id, name="c", sinks={"*": "fresh"}))
     assert not [one for one in Path(run.checkpoints).rglob("*") if one.is_file() and str(tmp_path / "ws").encode() in one.read_bytes()]
 
 
 def test_an_interpreter_that_is_not_here_gives_way(house: House, other: House, url: str) -> None:
     saved = taken(house)
-    done(house.face, house.face.export(saved.id, ExportRequest(url)))
+    done(house.face, Export(saved.id, url))
     manifest = house.face.layout.savepoint(saved.id) / "manifest.json"
     assert '"python": ""' in manifest.read_text()
-    done(other.face, other.face.import_savepoint(ImportRequest(url)))
-    from pipelines.workspace import versions
-
-    gone = versions.version("job.py", "x = 1\n", python="/nowhere/bin/python")
-    here = versions.version("job.py", "x = 1\n", python=sys.executable)
-    assert versions.changed(gone, versions.Change(), 1).python == ""
-    assert versions.changed(here, versions.Change(), 1).python == sys.executable
+    done(other.face, Import(url))
+    gone = version("job.py", "x = 1\n", python="/nowhere/bin/python")
+    here = version("job.py", "x = 1\n", python=sys.executable)
+    assert versions.changed(gone, Revision(), 1).python == ""
+    assert versions.changed(here, Revision(), 1).python == sys.executable
 
 
 def test_the_archive_tier(house: House, url: str) -> None:
     saved = taken(house)
-    plan = house.face.export(saved.id, ExportRequest(url, then_dispose=True, dry_run=True))
-    assert isinstance(plan, ExportPlan) and plan.disposes and plan.bytes == saved.bytes
-    assert done(house.face, house.face.export(saved.id, ExportRequest(url, then_dispose=True))) == url
-    assert house.face.savepoints() == [] and not house.face.layout.savepoint(saved.id).exists()
-    assert done(house.face, house.face.import_savepoint(ImportRequest(url))) == saved.id
-    resumed = house.face.resume("a", ResumeRequest(from_savepoint=saved.id, dry_run=True))
-    assert isinstance(resumed, RestorePlan) and resumed.keeps_query_id
+    plan = house.face.plan(Export(saved.id, url, then_dispose=True))
+    assert plan.disposes and plan.bytes == saved.bytes
+    assert done(house.face, Export(saved.id, url, then_dispose=True)) == url
+    assert house.face.ask(ListSavepoints()) == [] and not house.face.layout.savepoint(saved.id).exists()
+    assert done(house.face, Import(url)) == saved.id
+    resumed = house.face.plan(Resume("a", from_savepoint=saved.id))
+    assert resumed.keeps_query_id
 
 
 def test_a_copy_that_is_not_intact_is_no_reason_to_dispose(house: House, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,47 +184,47 @@ def test_a_copy_that_is_not_intact_is_no_reason_to_dispose(house: House, url: st
         check(parent, to, *rest)
 
     monkeypatch.setattr(exporting, "check", harmed)
-    assert failed(house.face, house.face.export(saved.id, ExportRequest(url, then_dispose=True))) == ("corrupt", "export.damaged")
+    assert failed(house.face, Export(saved.id, url, then_dispose=True)) == ("corrupt", "export.damaged")
     assert not Path(url).exists()
-    assert house.face.savepoint(saved.id).damaged_files == 0 and house.face.layout.savepoint(saved.id).exists()
+    assert house.face.ask(ShowSavepoint(saved.id)).damaged_files == 0 and house.face.layout.savepoint(saved.id).exists()
 
 
 @pytest.mark.parametrize("where", ["savepoints/x", "savepoints/x.tar.zst", "jobs/../savepoints/y", "out/sp"])
 def test_not_into_the_workspace_itself(where: str, house: House) -> None:
     saved = taken(house)
     with pytest.raises(Invalid) as refused:
-        house.face.export(saved.id, ExportRequest(str(house.root / where)))
+        house.face.begin(Export(saved.id, str(house.root / where)))
     assert refused.value.code == "export.inside" and refused.value.hint
     with pytest.raises(Invalid):
-        house.face.take("a", TakeRequest(to=str(house.root / "savepoints")))
+        do(house.face, Take("a", to=str(house.root / "savepoints")))
 
 
 def test_what_is_refused_at_once(house: House, url: str) -> None:
     saved = taken(house)
-    done(house.face, house.face.export(saved.id, ExportRequest(url)))
-    for request in (ExportRequest(url), ExportRequest(url, dry_run=True)):
+    done(house.face, Export(saved.id, url))
+    for act in (house.face.plan, house.face.begin):
         with pytest.raises(AlreadyExists):
-            house.face.export(saved.id, request)
+            act(Export(saved.id, url))
     with pytest.raises(NotFound):
-        house.face.export("sp-none", ExportRequest(url))
-    assert failed(house.face, house.face.import_savepoint(ImportRequest(url))) == ("already_exists", "savepoint.exists")
-    assert failed(house.face, house.face.import_savepoint(ImportRequest(url + "-none"))) == ("not_found", "import.nothing")
+        house.face.begin(Export("sp-none", url))
+    assert failed(house.face, Import(url)) == ("already_exists", "savepoint.exists")
+    assert failed(house.face, Import(url + "-none")) == ("not_found", "import.nothing")
 
 
 def test_code_that_is_not_its_versions_is_refused(house: House, other: House, tmp_path: Path) -> None:
     saved = taken(house)
     manifest = house.face.layout.savepoint(saved.id) / "manifest.json"
     manifest.write_text(manifest.read_text().replace("spark.readStream", "spark.evil"))
-    done(house.face, house.face.export(saved.id, ExportRequest(str(tmp_path / "out"))))
-    assert failed(other.face, other.face.import_savepoint(ImportRequest(str(tmp_path / "out")))) == ("corrupt", "import.version")
-    assert other.face.savepoints("a") == []
+    done(house.face, Export(saved.id, str(tmp_path / "out")))
+    assert failed(other.face, Import(str(tmp_path / "out"))) == ("corrupt", "import.version")
+    assert other.face.ask(ListSavepoints("a")) == []
 
 
 def test_two_at_once_to_one_place(house: House, url: str) -> None:
     saved = taken(house)
     with house.face.context.claiming(url):  # neither gets to write before both have asked
-        begun = [house.face.export(saved.id, ExportRequest(url)) for _ in range(2)]
-    states = sorted(ended(house.face, one).state for one in begun)
+        begun = [house.face.begin(Export(saved.id, url)).operation for _ in range(2)]
+    states = sorted(operations.wait(house.face.context, operation.id).state for operation in begun if operation)
     assert states == [OperationState.DONE, OperationState.FAILED]
     assert Path(url).exists()
 
@@ -224,58 +232,59 @@ def test_two_at_once_to_one_place(house: House, url: str) -> None:
 @pytest.fixture
 def cancelling(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every operation is cancelled by its own first piece of work."""
-    advance = operations.Ticket.advance
+    advance = Ticket.advance
 
-    def ending(ticket: operations.Ticket, bytes_: int) -> None:
+    def ending(ticket: Ticket, bytes_: int) -> None:
         ticket.end()
         advance(ticket, bytes_)
 
-    monkeypatch.setattr(operations.Ticket, "advance", ending)
+    monkeypatch.setattr(Ticket, "advance", ending)
     yield
 
 
 def test_a_cancelled_export_leaves_nothing(house: House, url: str, cancelling: None) -> None:
     saved = taken(house)
-    operation = ended(house.face, house.face.export(saved.id, ExportRequest(url)))
+    operation = ended(house.face, Export(saved.id, url))
     assert operation.state is OperationState.CANCELLED
     assert files(Path(url).parent) == set() and files(house.face.layout.exports) == set()
     with pytest.raises(Conflict):
-        house.face.cancel(operation.id)
+        do(house.face, CancelOperation(operation.id))
 
 
 def test_a_cancelled_import_leaves_nothing(house: House, other: House, url: str, request: pytest.FixtureRequest) -> None:
     saved = taken(house)
-    done(house.face, house.face.export(saved.id, ExportRequest(url)))
+    done(house.face, Export(saved.id, url))
     request.getfixturevalue("cancelling")
-    assert ended(other.face, other.face.import_savepoint(ImportRequest(url))).state is OperationState.CANCELLED
-    assert files(other.face.layout.savepoints) == set() and other.face.savepoints("a") == []
+    assert ended(other.face, Import(url)).state is OperationState.CANCELLED
+    assert files(other.face.layout.savepoints) == set() and other.face.ask(ListSavepoints("a")) == []
 
 
 def test_a_cancelled_take_to_is_raised_and_leaves_nothing(house: House, tmp_path: Path, cancelling: None) -> None:
     house.ran("a")
-    with pytest.raises(operations.Cancelled):
-        house.face.take("a", TakeRequest(to=str(tmp_path / "far")))
-    assert files(tmp_path / "far") == set() and files(house.face.layout.exports) == set() and house.face.savepoints() == []
+    with pytest.raises(Cancelled):
+        do(house.face, Take("a", to=str(tmp_path / "far")))
+    assert files(tmp_path / "far") == set() and files(house.face.layout.exports) == set() and house.face.ask(ListSavepoints()) == []
 
 
 @pytest.mark.parametrize("home", ["local", "memory"])
 def test_taken_to_another_place(home: str, house: House, other: House, tmp_path: Path) -> None:
     house.ran("a")
     far = str(tmp_path / "far") if home == "local" else f"memory://{uuid4().hex}/far"
-    planned = house.face.take("a", TakeRequest(to=far, dry_run=True))
-    assert isinstance(planned, TakePlan) and planned.new_bytes == planned.bytes and files(tmp_path / "far") == set()
-    saved = house.face.take("a", TakeRequest(to=far, label="far"))
-    assert isinstance(saved, Savepoint) and saved.path == f"{far}/{saved.id}"
-    assert house.face.savepoints() == [] and files(house.face.layout.savepoints) == set() and files(house.face.layout.exports) == set()
-    assert house.face.events("a")[0].kind == "savepoint.exported"
-    assert done(other.face, other.face.import_savepoint(ImportRequest(saved.path))) == saved.id
-    assert other.face.savepoint(saved.id).label == "far"
+    planned = house.face.plan(Take("a", to=far))
+    assert planned.new_bytes == planned.bytes and files(tmp_path / "far") == set()
+    saved = do(house.face, Take("a", to=far, label="far"))
+    assert saved.path == f"{far}/{saved.id}"
+    assert house.face.ask(ListSavepoints()) == []
+    assert files(house.face.layout.savepoints) == set() and files(house.face.layout.exports) == set()
+    assert house.face.ask(ListEvents("a"))[0].kind == "savepoint.exported"
+    assert done(other.face, Import(saved.path)) == saved.id
+    assert other.face.ask(ShowSavepoint(saved.id)).label == "far"
 
 
 def test_what_is_wrong_with_a_take_to_is_raised(house: House, tmp_path: Path) -> None:
     house.ran("a")
     with pytest.raises(NotFound) as refused:
-        house.face.take("a", TakeRequest(batch=999, to=str(tmp_path / "far")))
+        do(house.face, Take("a", batch=999, to=str(tmp_path / "far")))
     assert refused.value.code == "savepoint.not_retained"
     assert files(house.face.layout.exports) == set()
 
@@ -289,8 +298,8 @@ def test_what_a_dead_export_left_is_cleaned(house: House, url: str) -> None:
     assert files(Path(url).parent) != set() and not Path(url).exists()
     house.open()
     assert files(Path(url).parent) == set() and files(house.face.layout.exports) == set()
-    assert [one.state for one in house.face.operations()] == [OperationState.FAILED]
-    done(house.face, house.face.export(saved.id, ExportRequest(url, then_dispose=True)))
+    assert [one.state for one in house.face.ask(ListOperations())] == [OperationState.FAILED]
+    done(house.face, Export(saved.id, url, then_dispose=True))
 
 
 def test_a_target_that_is_away_is_cleaned_later(house: House, tmp_path: Path) -> None:
@@ -301,7 +310,7 @@ def test_a_target_that_is_away_is_cleaned_later(house: House, tmp_path: Path) ->
     (staging / "half").write_text("x")
     house.face.context.files.write(note, exporting.Target("nope://bucket/sp", "sp", False, ""))
     house.reopen()
-    assert note.exists() and "export.left" in {event.kind for event in house.face.events()}
+    assert note.exists() and "export.left" in {event.kind for event in house.face.ask(ListEvents())}
     house.face.context.files.write(note, exporting.Target(str(tmp_path / "away" / "sp"), "sp", False, staging.name))
     house.reopen()
     assert not note.exists() and files(tmp_path / "away") == set()
@@ -319,12 +328,12 @@ def test_a_seal_keeps_what_the_job_said(house: House, other: House, url: str) ->
     run = house.ran("a")
     for batch in range(10, 16):
         house.append(run, PROGRESS_FILE, event(batch, rows=batch))
-    saved = house.face.take("a", TakeRequest())
-    assert isinstance(saved, Savepoint) and progress_file.read(house.face.context.library, saved.id) == {}
-    done(house.face, house.face.export(saved.id, ExportRequest(url)))
+    saved = do(house.face, Take("a"))
+    assert progress_file.read(house.face.context.library, saved.id) == {}
+    done(house.face, Export(saved.id, url))
     said = progress_file.read(house.face.context.library, saved.id)
     assert said["counts"] == json.loads(event(13, rows=13))
-    done(other.face, other.face.import_savepoint(ImportRequest(url)))
+    done(other.face, Import(url))
     assert progress_file.read(other.face.context.library, saved.id) == said
 
 
@@ -344,31 +353,26 @@ def test_a_seal_keeps_what_the_job_said(house: House, other: House, url: str) ->
 )
 def test_the_event_of_the_very_batch(lines: list[str], rows: int | None, house: House) -> None:
     run = house.ran("a")
-    saved = house.face.take("a", TakeRequest())
+    saved = do(house.face, Take("a"))
     with (house.folder(run) / PROGRESS_FILE).open("a") as file:
         file.writelines(lines)
-    assert isinstance(saved, Savepoint)
-    found = progress.find(house.face.context, house.face.manifest(saved.id))
+    found = progress.find(house.face.context, house.face.ask(ReadManifest(saved.id)))
     assert (found["counts"]["stateOperators"][0]["numRowsTotal"] if found else None) == rows
 
 
 def test_the_batch_of_an_earlier_run_on_the_same_checkpoint(house: House) -> None:
     first = house.ran("a")
     house.append(first, PROGRESS_FILE, event(13, 5))
-    second = house.face.resume("a", ResumeRequest())
-    assert isinstance(second, Run)
+    second = do(house.face, Resume("a"))
     house.see(second, RunState.STOPPED)
-    saved = house.face.take("a", TakeRequest())
-    assert isinstance(saved, Savepoint)
-    assert progress.find(house.face.context, house.face.manifest(saved.id))["counts"]["batchId"] == 13
-    forked = house.face.fork(saved.id, ForkRequest("c", sinks={"*": "fresh"}))
-    assert isinstance(forked, Run)
+    saved = do(house.face, Take("a"))
+    assert progress.find(house.face.context, house.face.ask(ReadManifest(saved.id)))["counts"]["batchId"] == 13
+    do(house.face, Fork(saved.id, name="c", sinks={"*": "fresh"}))
 
 
 def test_an_event_that_is_on_its_way_is_waited_for(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     run = house.ran("a", state=RunState.RUNNING)
-    saved = house.face.take("a", TakeRequest())
-    assert isinstance(saved, Savepoint)
+    saved = do(house.face, Take("a"))
     waits: list[float] = []
 
     def arriving(seconds: float) -> None:
@@ -376,5 +380,5 @@ def test_an_event_that_is_on_its_way_is_waited_for(house: House, monkeypatch: py
         house.append(run, PROGRESS_FILE, event(13, 5))
 
     monkeypatch.setattr(progress.time, "sleep", arriving)
-    assert progress.find(house.face.context, house.face.manifest(saved.id), patience_s=60)["counts"]["batchId"] == 13
+    assert progress.find(house.face.context, house.face.ask(ReadManifest(saved.id)), patience_s=60)["counts"]["batchId"] == 13
     assert len(waits) == 1

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 
 from pipelines.domain.runs import EVENTS_FILE, PROGRESS_FILE
+from pipelines.verbs.experiments import ShowTree
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ListBatches, ShowJob
+from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.workspace import ingestion
 from pipelines.workspace.json_lines import progress
 from tests.workspace.conftest import House, progress_line
@@ -15,7 +19,12 @@ def follow(house: House, run) -> None:
 
 
 def batches(house: House) -> list[int]:
-    return [row.batch for row in house.face.batches("a")]
+    return [row.batch for row in house.face.ask(ListBatches("a"))]
+
+
+def shown(house: House) -> list[object]:
+    run = house.face.ask(ShowJob("a")).runs[0]
+    return [run.id, *(house.face.ask(question) for question in (ListBatches("a"), ListEvents(), ShowTree()))]
 
 
 def test_new_lines_come_once(house: House) -> None:
@@ -26,7 +35,7 @@ def test_new_lines_come_once(house: House) -> None:
     house.progress(run, 2)
     follow(house, run)
     assert batches(house) == [2, 1]
-    assert house.face.batches("a")[0].sources == progress(progress_line(2, "2026-11-20T09:00:00.000Z").encode())[1]
+    assert house.face.ask(ListBatches("a"))[0].sources == progress(progress_line(2, "2026-11-20T09:00:00.000Z").encode())[1]
 
 
 def test_a_torn_last_line_waits_for_its_rest(house: House) -> None:
@@ -47,7 +56,7 @@ def test_a_malformed_line_is_one_event_and_reading_goes_on(house: House) -> None
     follow(house, run)
     follow(house, run)
     assert batches(house) == [1]
-    wrong = [event for event in house.face.events("a") if event.kind == "file.malformed"]
+    wrong = [event for event in house.face.ask(ListEvents("a")) if event.kind == "file.malformed"]
     assert len(wrong) == 4 and all(event.message.startswith("progress.jsonl, byte ") for event in wrong)
 
 
@@ -64,7 +73,7 @@ def test_what_the_driver_says_is_an_event_of_the_job(house: House) -> None:
     run = house.ran("a")
     house.append(run, EVENTS_FILE, json.dumps({"kind": "sink.mended", "message": "mended", "query": "counts", "at_ms": 5}) + "\n")
     follow(house, run)
-    said = [event for event in house.face.events("a") if event.kind == "sink.mended"]
+    said = [event for event in house.face.ask(ListEvents("a")) if event.kind == "sink.mended"]
     assert [(event.subject, event.message) for event in said] == [(run.id, "counts: mended")]
 
 
@@ -82,9 +91,9 @@ def test_a_rebuilt_catalog_is_the_same(house: House) -> None:
     for batch in range(4):
         house.progress(run, batch)
     follow(house, run)
-    before = (house.face.batches("a"), house.face.events(), house.face.job("a").runs[0].id, house.face.tree())
-    counts = house.face.rebuild_catalog()
-    assert (house.face.batches("a"), house.face.events(), house.face.job("a").runs[0].id, house.face.tree()) == before
+    before = shown(house)
+    counts = do(house.face, RebuildCatalog())
+    assert shown(house) == before
     assert counts["progress"] == 4 and counts["jobs"] == 1
     house.progress(run, 4)
     follow(house, run)

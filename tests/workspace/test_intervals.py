@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.runs import PROGRESS_FILE
+from pipelines.verbs.experiments import ShowIntervals
 from pipelines.workspace.intervals import measured
 from tests.workspace.conftest import House, progress_line
 
@@ -70,6 +71,6 @@ def test_of_two_jobs(house: House) -> None:
             lines.append(json.dumps(line) + "\n")
         house.append(run, PROGRESS_FILE, "".join(lines))
     house.reopen()
-    found = {one.measure: one for one in house.face.intervals("a", "b")}
+    found = {one.measure: one for one in house.face.ask(ShowIntervals("a", "b"))}
     assert found[Measure.BATCH_MS].words == "B is 50 % slower, between 50 and 50 %"
     assert found[Measure.STATE_ROWS].batches == 0

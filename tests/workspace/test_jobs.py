@@ -12,37 +12,36 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
-from pipelines.domain.events import EventFilter
 from pipelines.domain.jobs import Run
-from pipelines.domain.requests import (
-    CompareRequest,
-    ExperimentRequest,
-    ForkRequest,
-    ResumeRequest,
-    RunRequest,
-    StopRequest,
-    TakeRequest,
-)
+from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import LOG_FILE, QUERIES_FILE, RunSpec, RunState
-from pipelines.domain.savepoints import Reason, RestorePlan, Savepoint, TakePlan
+from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
-from tests.workspace.conftest import CODE, NEWEST, House, job
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import Compare, ListExperiments, ShowExperiment, ShowTree, ShowVersion
+from pipelines.verbs.face import do
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.fork import Fork, Variant
+from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ReadLog, ShowJob
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.system import ListEvents, RebuildCatalog, StartExample
+from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
+from pipelines.workspace import operations
+from tests.workspace.conftest import CODE, GOLDEN, NEWEST, House, job
 
 
 def spec(house: House, run: Run) -> RunSpec:
     return house.face.context.files.spec(run.job, run.id)
 
 
-def take(house: House, request: TakeRequest | None = None) -> Savepoint:
-    taken = house.face.take("a", request or TakeRequest())
-    assert isinstance(taken, Savepoint)
-    return taken
-
-
-def fork(house: House, savepoint: str, request: ForkRequest) -> Run:
-    run = house.face.fork(savepoint, request)
-    assert isinstance(run, Run)
-    return run
+def take(house: House, batch: int | None = None, label: str = "") -> Savepoint:
+    return do(house.face, Take("a", batch, label=label))
 
 
 def refusal(error: type[TidemarkError], code: str):
@@ -56,7 +55,7 @@ def test_a_run_gets_its_own_output_and_frozen_code(house: House) -> None:
     said = spec(house, house.begin("a"))
     assert said.args == ("--output", str(house.face.layout.output(job("a")))) and Path(said.output).is_dir()
     assert Path(said.script).read_text() == CODE
-    assert house.face.version(said.version).args == ("--output", "{output}")
+    assert house.face.ask(ShowVersion(said.version)).args == ("--output", "{output}")
 
 
 def test_a_name_is_taken_once_whatever_its_case(house: House) -> None:
@@ -67,9 +66,9 @@ def test_a_name_is_taken_once_whatever_its_case(house: House) -> None:
 
 def test_a_syntax_error_names_its_line(house: House) -> None:
     with refusal(Invalid, "code.syntax") as refused:
-        house.face.run(RunRequest("a", "job.py", "x = 1\nif x\n"))
+        do(house.face, RunScript(name="a", script="job.py", code="x = 1\nif x\n"))
     assert refused.value.message == "job.py, line 2: expected ':': if x"
-    assert house.face.jobs() == [] and list(house.face.layout.versions.iterdir()) == []
+    assert house.face.ask(ListJobs()) == [] and list(house.face.layout.versions.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["", "../a", ".a", "a b", "a/b"])
@@ -86,7 +85,7 @@ def test_the_same_code_is_one_version(house: House) -> None:
 @pytest.mark.parametrize("name", ["nobody", "../a", ""])
 def test_a_job_that_is_not_there(house: House, name: str) -> None:
     with refusal(NotFound, "job.not_found"):
-        house.face.job(name)
+        house.face.ask(ShowJob(name))
 
 
 # savepoints
@@ -94,56 +93,55 @@ def test_a_job_that_is_not_there(house: House, name: str) -> None:
 
 def test_a_savepoint_of_a_running_job(house: House) -> None:
     run = house.ran("a", state=RunState.RUNNING)
-    plan = house.face.take("a", TakeRequest(dry_run=True))
-    assert isinstance(plan, TakePlan) and plan.batches == {"counts": NEWEST}
-    taken = take(house, TakeRequest(label="before the sale"))
+    assert house.face.plan(Take("a")).batches == {"counts": NEWEST}
+    taken = take(house, label="before the sale")
     assert (taken.batch, taken.run, taken.version, taken.label) == (NEWEST, run.id, run.version, "before the sale")
-    assert house.face.savepoint(taken.id[:6]) == house.face.savepoint(taken.path) == taken
-    assert house.face.events("a")[0].kind == "savepoint.taken"
+    assert house.face.ask(ShowSavepoint(taken.id[:6])) == house.face.ask(ShowSavepoint(taken.path)) == taken
+    assert house.face.ask(ListEvents("a"))[0].kind == "savepoint.taken"
 
 
 def test_who_did_it_stays_with_the_event_through_a_rebuild(house: House) -> None:
     house.ran("a", state=RunState.RUNNING)
-    house.face.acting("page").take("a", TakeRequest())
-    house.face.acting("nightly-ci").take("a", TakeRequest())
-    house.face.take("a", TakeRequest())
-    said = [one.actor for one in house.face.events("a", wanted=EventFilter(kind="savepoint.taken"))]
+    do(house.face.acting("page"), Take("a"))
+    do(house.face.acting("nightly-ci"), Take("a"))
+    do(house.face, Take("a"))
+    said = [one.actor for one in house.face.ask(ListEvents("a", kind="savepoint.taken"))]
     assert said == ["", "nightly-ci", "page"]
-    house.face.rebuild_catalog()
-    assert [one.actor for one in house.face.events("a", wanted=EventFilter(kind="savepoint.taken"))] == said
-    assert [one.actor for one in house.face.events(wanted=EventFilter(actor="page"))] == ["page"]
+    do(house.face, RebuildCatalog())
+    assert [one.actor for one in house.face.ask(ListEvents("a", kind="savepoint.taken"))] == said
+    assert [one.actor for one in house.face.ask(ListEvents(actor="page"))] == ["page"]
 
 
 def test_events_from_before_actors_were_noted_are_read(house: House) -> None:
     old = {"at_ms": 5, "kind": "run.started", "job": None, "subject": "r-1", "message": "up"}
     with house.face.layout.events_file.open("a") as file:
         file.write(json.dumps(old) + "\n")
-    assert [one.actor for one in house.reopen().events(wanted=EventFilter(kind="run.started"))] == [""]
+    assert [one.actor for one in house.reopen().ask(ListEvents(kind="run.started"))] == [""]
 
 
 def test_any_retained_batch_can_be_taken(house: House) -> None:
     house.ran("a")
-    oldest = house.face.retained("a")[0]
+    oldest = house.face.ask(ListRetained("a"))[0]
     assert oldest.query == "counts"
-    assert take(house, TakeRequest(batch=oldest.batch)).batch == oldest.batch
+    assert take(house, oldest.batch).batch == oldest.batch
 
 
 def test_a_job_whose_query_never_came_up_has_nothing_to_save(house: House) -> None:
     house.begin("a")
     with refusal(Conflict, "savepoint.no_query"):
-        house.face.take("a", TakeRequest())
+        do(house.face, Take("a"))
 
 
 def test_verify_and_damage(house: House) -> None:
     house.ran("a")
     taken = take(house)
-    assert house.face.verify(taken.id).reached is Trust.INTACT
-    assert house.face.savepoint(taken.id).trust is Trust.INTACT
-    file = house.face.layout.savepoint(taken.id) / house.face.manifest(taken.id).files[-1].path
+    assert do(house.face, Verify(taken.id)).reached is Trust.INTACT
+    assert house.face.ask(ShowSavepoint(taken.id)).trust is Trust.INTACT
+    file = house.face.layout.savepoint(taken.id) / house.face.ask(ReadManifest(taken.id)).files[-1].path
     file.unlink()
-    assert house.face.verify(taken.id).reached is None
-    assert house.face.savepoint(taken.id).damaged_files == 1
-    assert house.face.events("a")[0].kind == "savepoint.damaged"
+    assert do(house.face, Verify(taken.id)).reached is None
+    assert house.face.ask(ShowSavepoint(taken.id)).damaged_files == 1
+    assert house.face.ask(ListEvents("a"))[0].kind == "savepoint.damaged"
 
 
 def test_sealed_in_the_background(house: House) -> None:
@@ -152,16 +150,16 @@ def test_sealed_in_the_background(house: House) -> None:
     house.face.background = True
     late = take(house)
     house.face.background = False
-    assert [house.face.savepoint(one.id).trust for one in (early, late)] == [Trust.INTACT, Trust.INTACT]
+    assert [house.face.ask(ShowSavepoint(one.id)).trust for one in (early, late)] == [Trust.INTACT, Trust.INTACT]
 
 
 def test_dispose(house: House) -> None:
     house.ran("a")
     taken = take(house)
-    assert house.face.dispose(taken.id, dry_run=True).files > 0
-    assert len(house.face.savepoints()) == 1
-    house.face.dispose(taken.id)
-    assert house.face.savepoints("a") == [] and not house.face.layout.savepoint(taken.id).exists()
+    assert house.face.plan(Dispose((taken.id,))).files > 0
+    assert len(house.face.ask(ListSavepoints())) == 1
+    do(house.face, Dispose((taken.id,)))
+    assert house.face.ask(ListSavepoints("a")) == [] and not house.face.layout.savepoint(taken.id).exists()
 
 
 # forks
@@ -170,43 +168,42 @@ def test_dispose(house: House) -> None:
 def test_a_fork_has_its_own_checkpoint_query_id_and_output(house: House) -> None:
     parent = house.ran("a")
     taken = take(house)
-    run = fork(house, taken.id, ForkRequest("b", code=CODE + "# changed\n"))
+    run = do(house.face, Fork(taken.id, name="b", code=CODE + "# changed\n"))
     said = spec(house, run)
     assert said.args == ("--output", str(house.face.layout.output(job("b"))))
     assert said.from_savepoint == taken.id and set(said.sink_logs) == {"counts"}
     assert said.taken_paths == (str(house.face.layout.output(job("a")) / "counts"),)
     new, old = (json.loads((Path(one.checkpoints) / "counts" / "metadata").read_text())["id"] for one in (run, parent))
     assert new != old and run.version != parent.version
-    lanes = {lane.job: lane.origin_savepoint for lane in house.face.tree().lanes}
+    lanes = {lane.job: lane.origin_savepoint for lane in house.face.ask(ShowTree()).lanes}
     assert lanes == {"a": None, "b": taken.id}
 
 
 def test_a_dry_fork_changes_nothing(house: House) -> None:
     house.ran("a")
     taken = take(house)
-    plan = house.face.fork(taken.id, ForkRequest("b", dry_run=True))
-    assert isinstance(plan, RestorePlan) and [sink.action for sink in plan.sinks] == ["continue"]
-    assert [one.job.name for one in house.face.jobs()] == ["a"] and not house.face.layout.job(job("b")).exists()
+    assert [sink.action for sink in house.face.plan(Fork(taken.id, name="b")).sinks] == ["continue"]
+    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and not house.face.layout.job(job("b")).exists()
 
 
 def test_a_fork_that_would_write_to_its_parents_output_is_refused(house: House) -> None:
     house.ran("a")
     taken = take(house)
     with refusal(Conflict, "restore.sink_shared"):
-        house.face.fork(taken.id, ForkRequest("b", args=("--output", str(house.face.layout.output(job("a"))))))
+        do(house.face, Fork(taken.id, name="b", args=("--output", str(house.face.layout.output(job("a"))))))
     assert not house.face.layout.job(job("b")).exists()
 
 
 def test_a_fork_under_a_name_in_use(house: House) -> None:
     house.ran("a")
     with refusal(AlreadyExists, "job.exists"):
-        house.face.fork(take(house).id, ForkRequest("a"))
+        do(house.face, Fork(take(house).id, name="a"))
 
 
 def test_run_from_a_savepoint_is_a_fork(house: House) -> None:
     house.ran("a")
     taken = take(house)
-    run = house.face.run(RunRequest("b", "job.py", CODE, ("--output", "{output}"), from_savepoint=taken.id))
+    run = do(house.face, RunScript(name="b", script="job.py", code=CODE, args=("--output", "{output}"), from_savepoint=taken.id))
     assert run.from_savepoint == taken.id
 
 
@@ -216,17 +213,28 @@ def test_a_fork_and_an_upgrade_may_have_another_engine(house: House, tmp_path: P
     engine.symlink_to(sys.executable)
     run = house.ran("a")
     taken = take(house)
-    new = house.face.run(RunRequest("b", "job.py", CODE, ("--output", "{output}"), python=str(engine), from_savepoint=taken.id))
-    fork = house.face.fork(taken.id, ForkRequest("c", python=str(engine)))
-    resumed = house.face.resume("a", ResumeRequest(python=str(engine)))
-    assert isinstance(fork, Run) and isinstance(resumed, Run)
-    assert {house.face.version(one.version).python for one in (new, fork, resumed)} == {str(engine)}
-    assert house.face.version(run.version).python == ""
+    script = RunScript(name="b", script="job.py", code=CODE, args=("--output", "{output}"), python=str(engine), from_savepoint=taken.id)
+    new = do(house.face, script)
+    fork = do(house.face, Fork(taken.id, name="c", python=str(engine)))
+    resumed = do(house.face, Resume("a", python=str(engine)))
+    assert {house.face.ask(ShowVersion(one.version)).python for one in (new, fork, resumed)} == {str(engine)}
+    assert house.face.ask(ShowVersion(run.version)).python == ""
     with refusal(Invalid, "runtime.not_found"):
-        house.face.run(RunRequest("d", "job.py", CODE, python="/nowhere/python"))
+        do(house.face, RunScript(name="d", script="job.py", code=CODE, python="/nowhere/python"))
     with refusal(Invalid, "runtime.not_found"):
-        house.face.fork(taken.id, ForkRequest("d", python="/nowhere/python"))
-    assert {one.job.name for one in house.face.jobs()} == {"a", "b", "c"}
+        do(house.face, Fork(taken.id, name="d", python="/nowhere/python"))
+    assert {one.job.name for one in house.face.ask(ListJobs())} == {"a", "b", "c"}
+
+
+def test_a_fork_of_an_attached_job_has_the_engine_that_was_named(house: House, tmp_path: Path) -> None:
+    engine = tmp_path / "python"
+    engine.symlink_to(sys.executable)
+    theirs = Attach(name="a", checkpoints={"counts": str(GOLDEN / "stateless" / "checkpoint")}, script="job.py", code=CODE)
+    with refusal(Invalid, "runtime.not_found"):
+        do(house.face, replace(theirs, python="/nowhere/python"))
+    do(house.face, replace(theirs, python=str(engine)))
+    run = do(house.face, Fork(take(house).id, name="b"))
+    assert house.face.ask(ShowVersion(run.version)).python == str(engine)
 
 
 # experiments
@@ -235,20 +243,20 @@ def test_a_fork_and_an_upgrade_may_have_another_engine(house: House, tmp_path: P
 def test_an_experiment_begins_whole_or_not_at_all(house: House) -> None:
     house.ran("a")
     taken = take(house)
-    broken = ExperimentRequest("try", taken.id, (ForkRequest("b"), ForkRequest("c", code="if")))
+    broken = StartExperiment("try", taken.id, (Variant(name="b"), Variant(name="c", code="if")))
     with refusal(Invalid, "code.syntax"):
-        house.face.start_experiment(broken)
-    assert [one.job.name for one in house.face.jobs()] == ["a"] and house.face.experiments() == []
-    made = house.face.start_experiment(replace(broken, variants=(ForkRequest("b"), ForkRequest("c")), with_parent=True))
-    assert made.jobs == ("a", "b", "c") and house.face.experiment(made.id) == house.face.experiment("try") == made
-    assert {lane.experiment for lane in house.face.tree().lanes} == {None, made.id}
+        do(house.face, broken)
+    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and house.face.ask(ListExperiments()) == []
+    made = do(house.face, replace(broken, variants=(Variant(name="b"), Variant(name="c")), with_parent=True))
+    assert made.jobs == ("a", "b", "c") and house.face.ask(ShowExperiment(made.id)) == house.face.ask(ShowExperiment("try")) == made
+    assert {lane.experiment for lane in house.face.ask(ShowTree()).lanes} == {None, made.id}
 
 
 @pytest.mark.parametrize("names", [(), ("b",), ("b", "B")])
 def test_experiments_that_compare_nothing(house: House, names: tuple[str, ...]) -> None:
     house.ran("a")
     with pytest.raises(Invalid):
-        house.face.start_experiment(ExperimentRequest("try", take(house).id, tuple(ForkRequest(name) for name in names)))
+        do(house.face, StartExperiment("try", take(house).id, tuple(Variant(name=name) for name in names)))
 
 
 # resumes
@@ -256,42 +264,42 @@ def test_experiments_that_compare_nothing(house: House, names: tuple[str, ...]) 
 
 def test_a_resume_with_other_code_is_a_new_version_on_the_same_checkpoint(house: House) -> None:
     first = house.ran("a")
-    second = house.face.resume("a", ResumeRequest(code=CODE + "# changed\n", conf={"spark.x": "1"}))
-    assert isinstance(second, Run) and second.version != first.version and second.checkpoints == first.checkpoints
+    second = do(house.face, Resume("a", code=CODE + "# changed\n", conf={"spark.x": "1"}))
+    assert second.version != first.version and second.checkpoints == first.checkpoints
     assert spec(house, second).args == spec(house, first).args
 
 
 def test_an_upgrade_keeps_the_last_point_of_the_version_that_it_leaves(house: House) -> None:
     first = house.ran("a")
-    second = house.face.resume("a", ResumeRequest(code=CODE + "# changed\n"))
-    assert isinstance(second, Run)
-    (kept,) = house.face.savepoints("a")
+    second = do(house.face, Resume("a", code=CODE + "# changed\n"))
+    (kept,) = house.face.ask(ListSavepoints("a"))
     assert (kept.reason, kept.batch, kept.version, kept.run) == (Reason.BEFORE_UPGRADE, NEWEST, first.version, first.id)
     house.see(second, RunState.STOPPED)
-    house.face.resume("a", ResumeRequest())
-    assert len(house.face.savepoints("a")) == 1, "the same version goes on"
+    do(house.face, Resume("a"))
+    assert len(house.face.ask(ListSavepoints("a"))) == 1, "the same version goes on"
 
 
 def test_an_upgrade_of_a_point_that_is_kept_takes_no_further_savepoint(house: House) -> None:
     house.ran("a")
     stop = take(house)
-    house.face.resume("a", ResumeRequest(code=CODE + "# changed\n"))
-    assert [one.id for one in house.face.savepoints("a")] == [stop.id]
+    do(house.face, Resume("a", code=CODE + "# changed\n"))
+    assert [one.id for one in house.face.ask(ListSavepoints("a"))] == [stop.id]
 
 
 def test_an_upgrade_of_a_checkpoint_that_cannot_be_saved_goes_on_and_says_so(house: House) -> None:
     first = house.ran("a")
     shutil.rmtree(Path(first.checkpoints) / "counts" / "commits")
-    assert isinstance(house.face.resume("a", ResumeRequest(code=CODE + "# changed\n", new_queries=("counts",))), Run)
-    assert "savepoint.skipped" in {one.kind for one in house.face.events("a")}
+    do(house.face, Resume("a", code=CODE + "# changed\n", new_queries=("counts",)))
+    assert len(house.face.ask(ShowJob("a")).runs) == 2
+    assert "savepoint.skipped" in {one.kind for one in house.face.ask(ListEvents("a"))}
 
 
 def test_a_resume_back_in_time_keeps_the_present_in_a_savepoint(house: House) -> None:
     first = house.ran("a")
-    past = take(house, TakeRequest(batch=NEWEST - 2))
-    run = house.face.resume("a", ResumeRequest(from_savepoint=past.id))
-    assert isinstance(run, Run) and run.checkpoints != first.checkpoints
-    newest = house.face.savepoints("a")[0]
+    past = take(house, NEWEST - 2)
+    run = do(house.face, Resume("a", from_savepoint=past.id))
+    assert run.checkpoints != first.checkpoints
+    newest = house.face.ask(ListSavepoints("a"))[0]
     assert (newest.reason, newest.batch) == (Reason.BEFORE_RESUME, NEWEST)
     same = [(Path(one.checkpoints) / "counts" / "metadata").read_text() for one in (first, run)]
     assert same[0] == same[1]
@@ -299,35 +307,48 @@ def test_a_resume_back_in_time_keeps_the_present_in_a_savepoint(house: House) ->
 
 def test_a_resume_from_the_present_point_takes_no_further_savepoint(house: House) -> None:
     house.ran("a")
-    house.face.resume("a", ResumeRequest(from_savepoint=take(house).id))
-    assert len(house.face.savepoints("a")) == 1
+    do(house.face, Resume("a", from_savepoint=take(house).id))
+    assert len(house.face.ask(ListSavepoints("a"))) == 1
 
 
 def test_a_dry_resume_changes_nothing(house: House) -> None:
     house.ran("a")
-    plan = house.face.resume("a", ResumeRequest(from_savepoint=take(house).id, dry_run=True))
-    assert isinstance(plan, RestorePlan) and plan.keeps_query_id
-    assert len(house.face.job("a").runs) == 1
+    assert house.face.plan(Resume("a", from_savepoint=take(house).id)).keeps_query_id
+    assert len(house.face.ask(ShowJob("a")).runs) == 1
 
 
 def test_another_jobs_savepoint_cannot_be_resumed_from(house: House) -> None:
     house.ran("a")
     house.ran("b")
     with refusal(Conflict, "resume.other_job"):
-        house.face.resume("b", ResumeRequest(from_savepoint=take(house).id))
+        do(house.face, Resume("b", from_savepoint=take(house).id))
 
 
 def test_a_running_job_is_neither_resumed_nor_forgotten(house: House) -> None:
     house.ran("a", state=RunState.RUNNING)
-    for refused in (lambda: house.face.resume("a", ResumeRequest()), lambda: house.face.forget("a")):
+    for refused in (lambda: do(house.face, Resume("a")), lambda: do(house.face, Forget("a"))):
         with refusal(Conflict, "job.running"):
             refused()
+
+
+def test_a_job_goes_on_as_soon_as_the_operation_of_its_stop_has_ended(house: House) -> None:
+    """The last word of a stop, that nobody asks for it any more, is written after that."""
+    first = house.ran("a", state=RunState.RUNNING)
+    stop = house.stop()
+    house.see(first, RunState.STOPPED)
+    for refused in (house.face.plan, house.face.begin):
+        with refusal(Conflict, "job.running"):
+            refused(Resume("a"))
+    operations.save(house.face.context, replace(stop, state=OperationState.DONE))
+    second = do(house.face, Resume("a"))
+    wanted = house.face.context.files.wanted(first.job)
+    assert (wanted.run, wanted.stop, second.checkpoints) == (second.id, None, first.checkpoints)
 
 
 def test_a_job_that_stopped_cannot_be_stopped(house: House) -> None:
     house.ran("a")
     with refusal(Conflict, "job.not_running"):
-        house.face.stop("a", StopRequest())
+        do(house.face, Stop("a"))
 
 
 # forgetting
@@ -339,7 +360,7 @@ def ran_without_files(house: House) -> Run:
     queries = house.folder(run) / QUERIES_FILE
     started = [{**json.loads(line), "sink": "noop", "sink_path": ""} for line in queries.read_text().splitlines()]
     queries.write_text("".join(json.dumps(one) + "\n" for one in started))
-    house.face.rebuild_catalog()
+    do(house.face, RebuildCatalog())
     return run
 
 
@@ -347,30 +368,30 @@ def test_a_forgotten_job_leaves_its_savepoints(house: House) -> None:
     run = ran_without_files(house)
     taken = take(house)
     house.progress(run, 1)
-    house.face.forget("a")
-    assert house.face.jobs() == [] and list(house.face.layout.jobs.iterdir()) == []
-    assert house.face.savepoint(taken.id).id == taken.id
-    assert house.reopen().jobs() == []
+    do(house.face, Forget("a"))
+    assert house.face.ask(ListJobs()) == [] and list(house.face.layout.jobs.iterdir()) == []
+    assert house.face.ask(ShowSavepoint(taken.id)).id == taken.id
+    assert house.reopen().ask(ListJobs()) == []
     house.begin("a")
-    assert house.face.batches("a") == []
+    assert house.face.ask(ListBatches("a")) == []
 
 
 def test_a_job_whose_output_a_fork_is_still_to_take_is_not_forgotten(house: House) -> None:
     ran_without_files(house)
-    forked = fork(house, take(house).id, ForkRequest("b"))
+    forked = do(house.face, Fork(take(house).id, name="b"))
     with refusal(Conflict, "job.needed"):
-        house.face.forget("a")
+        do(house.face, Forget("a"))
     (house.folder(forked) / QUERIES_FILE).write_text("")
-    house.face.forget("a")
+    do(house.face, Forget("a"))
 
 
 def test_a_job_whose_output_a_savepoint_needs_is_not_forgotten(house: House) -> None:
     house.ran("a")
     taken = take(house)
     with refusal(Conflict, "job.needed"):
-        house.face.forget("a")
-    house.face.dispose(taken.id)
-    house.face.forget("a")
+        do(house.face, Forget("a"))
+    do(house.face, Dispose((taken.id,)))
+    do(house.face, Forget("a"))
 
 
 # logs
@@ -381,16 +402,16 @@ def test_logs_in_pieces(house: House) -> None:
     text = "".join(f"line {number} ä€\n" for number in range(100))
     (house.folder(run) / LOG_FILE).write_text(text)
     whole, offset = "", 0
-    while (piece := house.face.logs("a", offset=offset, limit=17)).text:
+    while (piece := house.face.ask(ReadLog("a", offset=offset, limit=17))).text:
         whole, offset = whole + piece.text, piece.next_offset
     assert whole == text and offset == piece.size == os.path.getsize(house.folder(run) / LOG_FILE)
-    assert house.face.logs("a", offset=-20).text == "line 99 ä€\n"
+    assert house.face.ask(ReadLog("a", offset=-20)).text == "line 99 ä€\n"
 
 
 def test_logs_before_there_are_any(house: House) -> None:
-    assert house.face.logs(house.begin("a").job).text == ""
+    assert house.face.ask(ReadLog(house.begin("a").job)).text == ""
     with refusal(NotFound, "run.not_found"):
-        house.face.logs("a", run="r-nope")
+        house.face.ask(ReadLog("a", run="r-nope"))
 
 
 # comparing
@@ -421,7 +442,7 @@ def test_outputs_are_compared_up_to_what_both_have_reached(house: House) -> None
     counting(house, "a", "2026-11-20T09:00:30.000Z", [(10, "x"), (20, "x"), (30, "x")])
     counting(house, "b", "2026-11-20T09:00:20.000Z", [(10, "x"), (20, "y")])
     house.reopen()
-    found = house.face.compare(CompareRequest("a", "b"))
+    found = house.face.ask(Compare("a", "b"))
     assert (found.query, found.equal, found.only_a, found.only_b) == ("counts", 1, 1, 1)
     assert found.until_ms == 1_795_165_220_000
 
@@ -430,19 +451,19 @@ def test_jobs_without_a_common_query_are_not_compared(house: House) -> None:
     house.begin("a")
     house.begin("b")
     with refusal(Conflict, "compare.not_started"):
-        house.face.compare(CompareRequest("a", "b"))
+        house.face.ask(Compare("a", "b"))
     house.ran("c")
     house.ran("d")
     house.reopen()
     with refusal(NotFound, "compare.query"):
-        house.face.compare(CompareRequest("c", "d", query="other"))
+        house.face.ask(Compare("c", "d", query="other"))
 
 
 # the example
 
 
 def test_the_example_is_begun_once(house: House) -> None:
-    runs = house.face.start_example()
+    runs = do(house.face, StartExample())
     assert [run.job for run in runs] == ["post_events", "post_engagement"]
-    assert [run.id for run in house.face.start_example()] == [run.id for run in runs]
+    assert [run.id for run in do(house.face, StartExample())] == [run.id for run in runs]
     assert spec(house, runs[1]).args[1] == spec(house, runs[0]).args[1]

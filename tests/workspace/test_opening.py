@@ -11,8 +11,16 @@ import pytest
 from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
 from pipelines.domain.jobs import StopWanted, Wanted
 from pipelines.domain.operations import OperationState
-from pipelines.domain.requests import ExperimentRequest, ForkRequest, ResumeRequest, StopRequest, TakeRequest
 from pipelines.domain.runs import RunState
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Variant
+from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.operations import ShowOperation
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.system import ListEvents
+from pipelines.verbs.take import Take
 from pipelines.workspace.opening import open_workspace
 from tests.workspace.conftest import House, job
 
@@ -44,7 +52,7 @@ def test_a_second_process_is_kept_out(house: House) -> None:
 def test_a_half_job_is_not_listed_and_its_name_is_free(house: House) -> None:
     run = house.begin("a")
     house.face.layout.wanted_file(run.job).unlink()
-    assert house.reopen().jobs() == []
+    assert house.reopen().ask(ListJobs()) == []
     assert not house.face.layout.job(run.job).exists()
     assert house.begin("a").id != run.id
 
@@ -52,31 +60,31 @@ def test_a_half_job_is_not_listed_and_its_name_is_free(house: House) -> None:
 def test_a_job_that_was_being_forgotten_is_gone(house: House) -> None:
     run = house.begin("a")
     house.face.layout.job(run.job).rename(house.face.layout.jobs / ".forgotten-1")
-    assert house.reopen().jobs() == []
+    assert house.reopen().ask(ListJobs()) == []
     assert list(house.face.layout.jobs.iterdir()) == []
 
 
 def test_a_resume_that_was_never_wanted_is_undone(house: House) -> None:
     house.ran("a")
     before = house.face.layout.wanted_file(job("a")).read_bytes()
-    saved = house.face.take("a", TakeRequest())
-    run = house.face.resume("a", ResumeRequest(from_savepoint=saved.id))
+    saved = do(house.face, Take("a"))
+    run = do(house.face, Resume("a", from_savepoint=saved.id))
     house.face.layout.wanted_file(job("a")).write_bytes(before)
     house.face.close()
     house.face.layout.catalog_file.unlink()
     house.open()
-    assert run.id not in [one.id for one in house.face.job("a").runs]
+    assert run.id not in [one.id for one in house.face.ask(ShowJob("a")).runs]
     assert not house.folder(run).exists() and not house.face.layout.checkpoints(run.job, run.id).exists()
 
 
 def test_an_experiment_that_was_written_down_is_completed(house: House) -> None:
     house.ran("a")
-    saved = house.face.take("a", TakeRequest())
-    house.face.start_experiment(ExperimentRequest("try", saved.id, (ForkRequest("b"), ForkRequest("c"))))
+    saved = do(house.face, Take("a"))
+    do(house.face, StartExperiment("try", saved.id, (Variant(name="b"), Variant(name="c"))))
     for name in ("b", "c"):
         house.face.layout.wanted_file(job(name)).unlink()
     house.reopen()
-    assert {one.job.name: one.state for one in house.face.jobs()} == {
+    assert {one.job.name: one.state for one in house.face.ask(ListJobs())} == {
         "a": RunState.STOPPED,
         "b": RunState.WANTED,
         "c": RunState.WANTED,
@@ -85,52 +93,52 @@ def test_an_experiment_that_was_written_down_is_completed(house: House) -> None:
 
 def test_forks_of_an_experiment_that_was_not_written_down_are_gone(house: House) -> None:
     house.ran("a")
-    saved = house.face.take("a", TakeRequest())
-    made = house.face.start_experiment(ExperimentRequest("try", saved.id, (ForkRequest("b"), ForkRequest("c"))))
+    saved = do(house.face, Take("a"))
+    made = do(house.face, StartExperiment("try", saved.id, (Variant(name="b"), Variant(name="c"))))
     for name in ("b", "c"):
         house.face.layout.wanted_file(job(name)).unlink()
     house.face.layout.experiment_file(made.id).unlink()
     house.reopen()
-    assert [one.job.name for one in house.face.jobs()] == ["a"]
+    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"]
 
 
 def test_an_unfinished_savepoint_is_removed(house: House) -> None:
     house.ran("a")
-    saved = house.face.take("a", TakeRequest())
+    saved = do(house.face, Take("a"))
     (house.face.layout.savepoint(saved.id) / "manifest.json").unlink()
-    assert house.reopen().savepoints() == []
+    assert house.reopen().ask(ListSavepoints()) == []
     assert not house.face.layout.savepoint(saved.id).exists()
 
 
 def test_a_stop_that_was_recorded_and_not_asked_has_failed(house: House) -> None:
     run = house.ran("a", state=RunState.RUNNING)
-    operation = house.face.stop("a", StopRequest())
+    operation = house.stop()
     house.face.context.files.write(house.face.layout.wanted_file(run.job), Wanted(run.id))
     house.reopen()
-    assert house.face.operation(operation.id).state == OperationState.FAILED
+    assert house.face.ask(ShowOperation(operation.id)).state == OperationState.FAILED
 
 
 def test_a_stop_that_was_asked_survives_the_loss_of_the_catalog(house: House) -> None:
     run = house.ran("a", state=RunState.RUNNING)
-    operation = house.face.stop("a", StopRequest())
+    operation = house.stop()
     house.face.close()
     house.face.layout.catalog_file.unlink()
     house.open()
-    assert house.face.operation(operation.id).state == OperationState.RUNNING
+    assert house.face.ask(ShowOperation(operation.id)).state == OperationState.RUNNING
     asked = house.face.context.files.wanted(run.job).stop
     assert isinstance(asked, StopWanted) and asked.operation == operation.id
 
 
 def test_a_damaged_catalog_says_how_to_rebuild_and_is_rebuilt(house: House) -> None:
     house.ran("a")
-    saved = house.face.take("a", TakeRequest())
+    saved = do(house.face, Take("a"))
     house.face.close()
     house.face.layout.catalog_file.write_bytes(b"not a database" * 1000)
     with pytest.raises(Corrupt):
         open_workspace(house.root)
     house.face = open_workspace(house.root, rebuilding=True)
-    assert [one.id for one in house.face.savepoints()] == [saved.id]
-    assert house.face.job("a").summary.state is RunState.STOPPED
+    assert [one.id for one in house.face.ask(ListSavepoints())] == [saved.id]
+    assert house.face.ask(ShowJob("a")).summary.state is RunState.STOPPED
 
 
 def test_a_damaged_document_hides_nothing_else(house: House) -> None:
@@ -141,8 +149,8 @@ def test_a_damaged_document_hides_nothing_else(house: House) -> None:
     (house.face.layout.experiments / "e-1.json").write_text("{")
     house.reopen()
     assert house.folder(broken).exists()
-    assert {one.job.name for one in house.face.jobs()} == {"a", "b"}
-    assert "document.malformed" in {event.kind for event in house.face.events()}
+    assert {one.job.name for one in house.face.ask(ListJobs())} == {"a", "b"}
+    assert "document.malformed" in {event.kind for event in house.face.ask(ListEvents())}
 
 
 def test_a_catalog_that_is_a_folder_is_a_typed_error(house: House) -> None:

@@ -9,8 +9,10 @@ import pytest
 from pipelines.domain.errors import Corrupt, NotFound, Unsupported
 from pipelines.domain.jobs import Run
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
-from pipelines.domain.requests import ResumeRequest
 from pipelines.driver.records import Records
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ListOperators, ListPlans
+from pipelines.verbs.resume import Resume
 from pipelines.workspace import ingestion
 from tests.workspace.conftest import House
 
@@ -29,28 +31,27 @@ def written(house: House, run: Run, *plans: QueryPlan) -> None:
 
 def test_the_plan_of_each_query_is_read_as_the_driver_wrote_it(house: House) -> None:
     run = house.ran("a")
-    assert house.face.plan("a") == []
+    assert house.face.ask(ListPlans("a")) == []
     written(house, run, plan("counts", 3), plan("counts", 4), plan("b", 1))
-    assert house.face.plan("a") == [plan("b", 1), plan("counts", 4)]
-    assert house.face.plan("a", query="counts") == [plan("counts", 4)]
+    assert house.face.ask(ListPlans("a")) == [plan("b", 1), plan("counts", 4)]
+    assert house.face.ask(ListPlans("a", query="counts")) == [plan("counts", 4)]
     with pytest.raises(NotFound) as missing:
-        house.face.plan("a", query="other")
+        house.face.ask(ListPlans("a", query="other"))
     assert missing.value.code == "plan.not_found" and "b, counts" in missing.value.hint
 
 
 def test_a_run_without_a_plan_shows_that_of_the_same_version_before(house: House) -> None:
     written(house, house.ran("a"), plan("counts", 4))
-    again = house.face.resume("a", ResumeRequest())
-    assert isinstance(again, Run)
-    assert house.face.plan("a") == [plan("counts", 4)]
+    again = do(house.face, Resume("a"))
+    assert house.face.ask(ListPlans("a")) == [plan("counts", 4)]
     written(house, again, plan("counts", 5))
-    assert house.face.plan("a") == [plan("counts", 5)]
+    assert house.face.ask(ListPlans("a")) == [plan("counts", 5)]
 
 
 def test_other_code_has_another_plan(house: House) -> None:
     written(house, house.ran("a"), plan("counts", 4))
-    house.face.resume("a", ResumeRequest(code="print()\n"))
-    assert house.face.plan("a") == []
+    do(house.face, Resume("a", code="print()\n"))
+    assert house.face.ask(ListPlans("a")) == []
 
 
 def test_a_plan_that_cannot_be_read_is_said(house: House) -> None:
@@ -59,10 +60,10 @@ def test_a_plan_that_cannot_be_read_is_said(house: House) -> None:
     file = house.folder(run) / "plans" / "counts.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "format": 2}))
     with pytest.raises(Unsupported):
-        house.face.plan("a")
+        house.face.ask(ListPlans("a"))
     file.write_text("{")
     with pytest.raises(Corrupt):
-        house.face.plan("a")
+        house.face.ask(ListPlans("a"))
 
 
 def test_operators_are_those_of_the_newest_batch(house: House) -> None:
@@ -70,8 +71,8 @@ def test_operators_are_those_of_the_newest_batch(house: House) -> None:
     for batch in (1, 2):
         house.progress(run, batch)
     ingestion.follow(house.face.context, ingestion.of_run(house.face.context, run.job, run.id))
-    (found,) = house.face.operators("a")
+    (found,) = house.face.ask(ListOperators("a"))
     assert (found.query, found.batch, found.sink) == ("counts", 2, "parquet")
     assert [(one.description, one.start, one.end, one.rows) for one in found.sources] == [("files", "", '{"logOffset":2}', 5)]
     with pytest.raises(NotFound):
-        house.face.operators("nobody")
+        house.face.ask(ListOperators("nobody"))

@@ -10,11 +10,13 @@ import pytest
 
 from pipelines.domain.ids import QueryName
 from pipelines.domain.rehearsals import NO_DATA
-from pipelines.domain.requests import TakeRequest
-from pipelines.domain.savepoints import Manifest, Savepoint
+from pipelines.domain.savepoints import Manifest
+from pipelines.verbs.face import do
+from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.take import Take
 from pipelines.workspace import rehearsals
-from pipelines.workspace.operations import Ticket
 from pipelines.workspace.rehearsals import Rehearsed
+from pipelines.workspace.tickets import Ticket
 from tests.workspace.conftest import House
 
 BATCH = 14
@@ -61,9 +63,8 @@ def progress(query: str) -> dict[str, object]:
 @pytest.fixture
 def left(house: House, tmp_path: Path) -> Left:
     house.ran()
-    taken = house.face.take("a", TakeRequest())
-    assert isinstance(taken, Savepoint)
-    return Left(tmp_path / "left", house.face.manifest(taken.id))
+    taken = do(house.face, Take("a"))
+    return Left(tmp_path / "left", house.face.ask(ReadManifest(taken.id)))
 
 
 def test_a_batch_of_each_query_needs_no_note(left: Left) -> None:

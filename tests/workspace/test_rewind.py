@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError
-from pipelines.domain.jobs import Run
-from pipelines.domain.requests import ForkRequest, ResumeRequest, TakeRequest
 from pipelines.domain.runs import QUERIES_FILE
-from pipelines.domain.savepoints import Reason, RestorePlan, Savepoint, TakePlan
+from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ListRetained, ShowJob
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.take import Take
+from pipelines.workspace.workspace import Workspace
 from tests.savepoint.golden import lay_output
 from tests.workspace.conftest import NEWEST, House, job, query_line
 
@@ -24,10 +31,8 @@ def refusal(error: type[TidemarkError], code: str):
     return pytest.raises(error, check=lambda raised: raised.code == code)
 
 
-def take(house: House, request: TakeRequest | None = None) -> Savepoint:
-    taken = house.face.take("a", request or TakeRequest())
-    assert isinstance(taken, Savepoint)
-    return taken
+def take(house: House, batch: int | None = None) -> Savepoint:
+    return do(house.face, Take("a", batch))
 
 
 def newest(checkpoints: str) -> int:
@@ -39,9 +44,9 @@ def newest(checkpoints: str) -> int:
 
 def test_back_to_a_retained_batch_saves_the_present_first(house: House) -> None:
     first = house.ran("a")
-    run = house.face.resume("a", ResumeRequest(batch=7))
-    assert isinstance(run, Run) and run.checkpoints != first.checkpoints and newest(run.checkpoints) == 7
-    rewound, present = house.face.savepoints("a")
+    run = do(house.face, Resume("a", batch=7))
+    assert run.checkpoints != first.checkpoints and newest(run.checkpoints) == 7
+    rewound, present = house.face.ask(ListSavepoints("a"))
     assert (present.reason, present.batch) == (Reason.BEFORE_RESUME, NEWEST)
     assert (rewound.reason, rewound.batch, run.from_savepoint) == (Reason.REWIND, 7, rewound.id)
     ids = [json.loads((Path(one.checkpoints) / "counts" / "metadata").read_text())["id"] for one in (first, run)]
@@ -50,20 +55,20 @@ def test_back_to_a_retained_batch_saves_the_present_first(house: House) -> None:
 
 def test_a_dry_rewind_says_what_it_would_do_and_does_nothing(house: House) -> None:
     house.ran("a")
-    plan = house.face.resume("a", ResumeRequest(batch=7, dry_run=True))
-    assert isinstance(plan, RestorePlan) and plan.keeps_query_id and plan.savepoint == ""
+    plan = house.face.plan(Resume("a", batch=7))
+    assert plan.keeps_query_id and plan.savepoint == ""
     assert (plan.how, [sink.action for sink in plan.sinks], bool(plan.warnings)) == ("link", ["cut"], True)
-    assert house.face.savepoints("a") == [] and len(house.face.job("a").runs) == 1
-    house.face.resume("a", ResumeRequest(batch=7))
-    assert plan.bytes <= house.face.savepoints("a")[0].bytes
+    assert house.face.ask(ListSavepoints("a")) == [] and len(house.face.ask(ShowJob("a")).runs) == 1
+    do(house.face, Resume("a", batch=7))
+    assert plan.bytes <= house.face.ask(ListSavepoints("a"))[0].bytes
 
 
-@pytest.mark.parametrize("request_", [ResumeRequest(batch=99), ResumeRequest(batch=99, dry_run=True)])
-def test_a_batch_that_is_not_kept_is_refused_before_anything_is_saved(house: House, request_: ResumeRequest) -> None:
+@pytest.mark.parametrize("ask", [Workspace.begin, Workspace.plan])
+def test_a_batch_that_is_not_kept_is_refused_before_anything_is_saved(house: House, ask: Callable[[Workspace, Resume], object]) -> None:
     house.ran("a")
     with refusal(NotFound, "savepoint.not_retained"):
-        house.face.resume("a", request_)
-    assert house.face.savepoints("a") == [] and len(house.face.job("a").runs) == 1
+        ask(house.face, Resume("a", batch=99))
+    assert house.face.ask(ListSavepoints("a")) == [] and len(house.face.ask(ShowJob("a")).runs) == 1
 
 
 def test_a_batch_of_several_queries_is_refused(house: House) -> None:
@@ -72,19 +77,19 @@ def test_a_batch_of_several_queries_is_refused(house: House) -> None:
     shutil.copytree(Path(run.checkpoints) / "counts", Path(run.checkpoints) / "other")
     house.append(run, QUERIES_FILE, other)
     with refusal(Invalid, "savepoint.batch_of_several"):
-        house.face.resume("a", ResumeRequest(batch=7))
+        do(house.face, Resume("a", batch=7))
 
 
 def test_a_batch_and_a_savepoint_are_two_points(house: House) -> None:
     house.ran("a")
     with refusal(Invalid, "resume.two_points"):
-        house.face.resume("a", ResumeRequest(batch=7, from_savepoint=take(house).id))
+        do(house.face, Resume("a", batch=7, from_savepoint=take(house).id))
 
 
 def test_the_newest_batch_needs_no_second_savepoint(house: House) -> None:
     house.ran("a")
-    house.face.resume("a", ResumeRequest(batch=NEWEST))
-    assert [one.reason for one in house.face.savepoints("a")] == [Reason.REWIND]
+    do(house.face, Resume("a", batch=NEWEST))
+    assert [one.reason for one in house.face.ask(ListSavepoints("a"))] == [Reason.REWIND]
 
 
 # by event time
@@ -92,27 +97,26 @@ def test_the_newest_batch_needs_no_second_savepoint(house: House) -> None:
 
 def test_a_savepoint_by_event_time(house: House) -> None:
     house.ran("a")
-    kept = house.face.retained("a")
+    kept = house.face.ask(ListRetained("a"))
     wanted = kept[5]
     for event_ms, batch in ((wanted.watermark_ms, 5), (wanted.watermark_ms - 1, 4), (kept[-1].watermark_ms + MINUTE_MS, NEWEST)):
-        plan = house.face.take("a", TakeRequest(event_ms=event_ms, dry_run=True))
-        assert isinstance(plan, TakePlan)
-        assert plan.batches == {"counts": max(one.batch for one in kept if one.watermark_ms <= event_ms)} == {"counts": batch}
+        planned = house.face.plan(Take("a", event_ms=event_ms)).batches
+        assert planned == {"counts": max(one.batch for one in kept if one.watermark_ms <= event_ms)} == {"counts": batch}
     with refusal(NotFound, "savepoint.not_retained"):
-        house.face.take("a", TakeRequest(event_ms=-1, dry_run=True))
+        house.face.plan(Take("a", event_ms=-1))
 
 
 def test_no_event_time_without_a_watermark(house: House) -> None:
     house.ran("a", golden="limit")
     with refusal(Invalid, "savepoint.no_watermark"):
-        house.face.take("a", TakeRequest(event_ms=1, dry_run=True))
+        house.face.plan(Take("a", event_ms=1))
 
 
-@pytest.mark.parametrize("request_", [TakeRequest(batch=1, event_ms=1), TakeRequest(at_ms=1, event_ms=1)])
-def test_two_points_in_time(house: House, request_: TakeRequest) -> None:
+@pytest.mark.parametrize("change", [Take("a", batch=1, event_ms=1), Take("a", at_ms=1, event_ms=1)])
+def test_two_points_in_time(house: House, change: Take) -> None:
     house.ran("a")
     with refusal(Invalid, "savepoint.two_points"):
-        house.face.take("a", request_)
+        do(house.face, change)
 
 
 # sinks
@@ -120,8 +124,7 @@ def test_two_points_in_time(house: House, request_: TakeRequest) -> None:
 
 def forked(house: House, name: str, sinks: dict[str, str]) -> Path:
     """The log that waits for the fork's driver."""
-    run = house.face.fork(take(house).id, ForkRequest(name, sinks=sinks))
-    assert isinstance(run, Run)
+    run = do(house.face, Fork(take(house).id, name=name, sinks=sinks))
     return Path(house.face.context.files.spec(run.job, run.id).sink_logs["counts"])
 
 
@@ -140,20 +143,19 @@ def test_a_fresh_sinks_log_has_the_same_files_and_no_entries(house: House) -> No
 def test_a_choice_that_there_is_not(house: House) -> None:
     house.ran("a")
     with refusal(Invalid, "fork.sink_choice"):
-        house.face.fork(take(house).id, ForkRequest("b", sinks={"counts": "carry"}, dry_run=True))
+        house.face.plan(Fork(take(house).id, name="b", sinks={"counts": "carry"}))
 
 
 def test_a_fork_is_refused_before_its_start_where_the_history_is_gone(house: House) -> None:
     run = house.ran("a")
     saved = take(house)
     next((house.face.layout.output(run.job) / "counts").glob("part-*")).unlink()
-    plan = house.face.fork(saved.id, ForkRequest("b", dry_run=True))
-    assert isinstance(plan, RestorePlan)
-    assert [(sink.action, "fresh" in sink.message) for sink in plan.sinks] == [("refuse", True)]
+    sinks = house.face.plan(Fork(saved.id, name="b")).sinks
+    assert [(sink.action, "fresh" in sink.message) for sink in sinks] == [("refuse", True)]
     with refusal(Conflict, "restore.history_gone"):
-        house.face.fork(saved.id, ForkRequest("b"))
+        do(house.face, Fork(saved.id, name="b"))
     assert not house.face.layout.job(job("b")).exists()
-    assert isinstance(house.face.fork(saved.id, ForkRequest("b", sinks={"counts": "fresh"})), Run)
+    assert do(house.face, Fork(saved.id, name="b", sinks={"counts": "fresh"})).job == "b"
 
 
 def test_batches_that_a_sinks_log_no_longer_tells_apart_are_not_offered(house: House) -> None:
@@ -161,11 +163,11 @@ def test_batches_that_a_sinks_log_no_longer_tells_apart_are_not_offered(house: H
     log = house.face.layout.output(run.job) / "counts" / "_spark_metadata"
     for old in range(9):
         (log / str(old)).unlink()
-    assert [one.batch for one in house.face.retained("a")] == list(range(9, NEWEST + 1))
-    for one in house.face.retained("a"):
-        assert take(house, TakeRequest(batch=one.batch)).batch == one.batch
+    assert [one.batch for one in house.face.ask(ListRetained("a"))] == list(range(9, NEWEST + 1))
+    for one in house.face.ask(ListRetained("a")):
+        assert take(house, one.batch).batch == one.batch
     with refusal(NotFound, "savepoint.not_retained"):
-        take(house, TakeRequest(batch=8))
+        take(house, 8)
 
 
 # a moved workspace
@@ -184,8 +186,7 @@ def test_a_fork_in_a_moved_workspace_finds_its_history(house: House) -> None:
     house.ran("a")
     saved = take(house)
     here = moved(house)
-    run = here.face.fork(saved.id, ForkRequest("b"))
-    assert isinstance(run, Run)
+    run = do(here.face, Fork(saved.id, name="b"))
     log = Path(here.face.context.files.spec(run.job, run.id).sink_logs["counts"])
     home = here.face.layout.output(job("a")) / "counts"
     assert (log / "root").read_text() == str(home)
@@ -195,12 +196,12 @@ def test_a_fork_in_a_moved_workspace_finds_its_history(house: House) -> None:
 def test_a_job_in_a_moved_workspace_is_saved_diagnosed_and_resumed(house: House) -> None:
     first = house.ran("a")
     here = moved(house)
-    assert len(here.face.retained("a")) == NEWEST + 1
-    assert here.face.diagnose("a")[0].sound
-    run = here.face.resume("a", ResumeRequest())
-    assert isinstance(run, Run) and run.checkpoints.startswith(str(here.root)) and run.checkpoints != first.checkpoints
+    assert len(here.face.ask(ListRetained("a"))) == NEWEST + 1
+    assert do(here.face, Diagnose("a"))[0].sound
+    run = do(here.face, Resume("a"))
+    assert run.checkpoints.startswith(str(here.root)) and run.checkpoints != first.checkpoints
     assert newest(run.checkpoints) == NEWEST
-    saved = here.face.savepoints("a")[0]
+    saved = here.face.ask(ListSavepoints("a"))[0]
     assert (saved.reason, saved.batch, run.from_savepoint) == (Reason.BEFORE_RESUME, NEWEST, saved.id)
 
 
@@ -209,8 +210,6 @@ def test_output_of_another_workspace_is_no_history(house: House, tmp_path: Path)
     run = house.ran("a")
     saved = take(house)
     shutil.rmtree(house.face.layout.output(run.job))
-    plan = house.face.fork(saved.id, ForkRequest("b", dry_run=True))
-    assert isinstance(plan, RestorePlan) and [sink.action for sink in plan.sinks] == ["refuse"]
+    assert [sink.action for sink in house.face.plan(Fork(saved.id, name="b")).sinks] == ["refuse"]
     lay_output("rocksdb_format2", house.face.layout.output(run.job) / "counts")
-    plan = house.face.fork(saved.id, ForkRequest("b", dry_run=True))
-    assert isinstance(plan, RestorePlan) and [sink.action for sink in plan.sinks] == ["continue"]
+    assert [sink.action for sink in house.face.plan(Fork(saved.id, name="b")).sinks] == ["continue"]

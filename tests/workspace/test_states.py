@@ -9,29 +9,24 @@ import pytest
 
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import OperationId, SavepointId
-from pipelines.domain.operations import OperationState
-from pipelines.domain.requests import TakeRequest
 from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.states import Reading, StateQuery, StateRequest, StateTable, reading_id
+from pipelines.domain.states import Reading, StateTable, reading_id
 from pipelines.sandbox.readings import ROWS_FOLDER
-from pipelines.workspace import operations, readings
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.face import do
+from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.state import ListStates, QueryState, ReadState
+from pipelines.verbs.system import RebuildCatalog
+from pipelines.verbs.take import Take
+from pipelines.workspace import readings
 from tests.memory import write_rows
 from tests.workspace.conftest import NEWEST, House, progress_line
 
 
 def taken(house: House, golden: str, name: str = "a") -> Savepoint:
     house.ran(name, golden)
-    savepoint = house.face.take(name, TakeRequest())
-    assert isinstance(savepoint, Savepoint)
-    return savepoint
-
-
-def read(house: House, savepoint: Savepoint, request: StateRequest | None = None) -> str:
-    begun = house.face.read_state(savepoint.id, request or StateRequest())
-    ended = operations.wait(house.face.context, begun.id)
-    assert ended.state is OperationState.DONE, ended.error_message
-    return ended.result
+    return do(house.face, Take(name))
 
 
 def row_files(house: House, savepoint: Savepoint, table: StateTable, rows: int, read_ms: int = 1) -> Reading:
@@ -61,19 +56,19 @@ def row_files(house: House, savepoint: Savepoint, table: StateTable, rows: int, 
 
 def test_the_tables_of_every_kind_of_state_are_listed_without_spark(house: House) -> None:
     counts, joined, totals = (taken(house, golden, golden) for golden in ("rocksdb_format2", "join", "transform"))
-    (table,) = house.face.states(counts.id)
+    (table,) = house.face.ask(ListStates(counts.id))
     assert (table.query, table.operator, table.name, table.store, table.partitions) == ("counts", 0, "stateStoreSave", "default", 2)
-    state = [file for file in house.face.manifest(counts.id).files if re.search(r"/state/0/\d+/", file.path)]
+    state = [file for file in house.face.ask(ReadManifest(counts.id)).files if re.search(r"/state/0/\d+/", file.path)]
     assert table.bytes == sum(file.bytes for file in state) > 0
-    sides = house.face.states(joined.id)
+    sides = house.face.ask(ListStates(joined.id))
     assert [(one.store, one.internal) for one in sides][:3] == [("left", False), ("right", False), ("left-keyToNumValues", True)]
     assert sides[0].bytes == sum(one.bytes for one in sides if one.store.startswith("left-"))
-    assert [(one.variable, one.kind) for one in house.face.states(totals.id)] == [("total", "value"), ("seen", "map")]
+    assert [(one.variable, one.kind) for one in house.face.ask(ListStates(totals.id))] == [("total", "value"), ("seen", "map")]
     with pytest.raises(Invalid) as several:
-        house.face.read_state(joined.id, StateRequest())
+        house.face.begin(ReadState(joined.id))
     assert several.value.code == "state.several" and "counts / 0 / right" in several.value.hint
     with pytest.raises(NotFound) as nothing:
-        house.face.read_state(joined.id, StateRequest(store="middle"))
+        house.face.begin(ReadState(joined.id, store="middle"))
     assert nothing.value.code == "state.not_found"
 
 
@@ -81,36 +76,35 @@ def test_rows_of_an_operator_are_those_of_the_jobs_own_progress(house: House) ->
     run = house.ran("a", "rocksdb_format2")
     said = json.loads(progress_line(NEWEST, "2026-01-01T00:35:00.000Z"))
     said |= {"name": "counts", "stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 3}]}
-    savepoint = house.face.take("a", TakeRequest())
-    assert isinstance(savepoint, Savepoint)
-    assert house.face.states(savepoint.id)[0].operator_rows is None
+    savepoint = do(house.face, Take("a"))
+    assert house.face.ask(ListStates(savepoint.id))[0].operator_rows is None
     house.append(run, PROGRESS_FILE, json.dumps({**said, "batchId": savepoint.batch}) + "\n")
-    assert house.face.states(savepoint.id)[0].operator_rows == 3
+    assert house.face.ask(ListStates(savepoint.id))[0].operator_rows == 3
 
 
 def test_what_was_not_read_cannot_be_asked(house: House) -> None:
     savepoint = taken(house, "rocksdb_format2")
     with pytest.raises(NotFound) as refused:
-        house.face.query_state(savepoint.id, StateQuery())
+        house.face.ask(QueryState(savepoint.id))
     assert refused.value.code == "state.not_read"
 
 
 def test_a_reading_outlasts_a_restart_and_a_rebuild_and_goes_with_its_savepoint(house: House) -> None:
     savepoint = taken(house, "rocksdb_format2")
-    row_files(house, savepoint, house.face.states(savepoint.id)[0], 12)
+    row_files(house, savepoint, house.face.ask(ListStates(savepoint.id))[0], 12)
     house.reopen()
-    house.face.rebuild_catalog()
-    (table,) = house.face.states(savepoint.id)
+    do(house.face, RebuildCatalog())
+    (table,) = house.face.ask(ListStates(savepoint.id))
     assert table.reading is not None and table.reading.rows == 12
-    assert house.face.query_state(savepoint.id, StateQuery(limit=5)).matches == 12
-    house.face.dispose(savepoint.id)
+    assert house.face.ask(QueryState(savepoint.id, limit=5)).matches == 12
+    assert not do(house.face, Dispose((savepoint.id,))).refused
     assert not house.face.layout.readings_of(savepoint.id).exists()
 
 
 def test_a_reading_that_is_there_is_not_read_again(house: House) -> None:
     savepoint = taken(house, "rocksdb_format2")
-    made = row_files(house, savepoint, house.face.states(savepoint.id)[0], 12)
-    assert read(house, savepoint, StateRequest(limit=50)) == made.id
+    made = row_files(house, savepoint, house.face.ask(ListStates(savepoint.id))[0], 12)
+    assert do(house.face, ReadState(savepoint.id, limit=50)).result == made.id
 
 
 def test_readings_of_savepoints_that_are_gone_are_cleaned_at_the_start(house: House) -> None:
@@ -122,27 +116,27 @@ def test_readings_of_savepoints_that_are_gone_are_cleaned_at_the_start(house: Ho
 
 def test_a_damaged_reading_is_none(house: House) -> None:
     savepoint = taken(house, "rocksdb_format2")
-    made = row_files(house, savepoint, house.face.states(savepoint.id)[0], 12)
+    made = row_files(house, savepoint, house.face.ask(ListStates(savepoint.id))[0], 12)
     (house.face.layout.reading(savepoint.id, made.id) / readings.READING_FILE).write_text("{")
-    assert house.face.states(savepoint.id)[0].reading is None
+    assert house.face.ask(ListStates(savepoint.id))[0].reading is None
 
 
 def test_the_oldest_readings_make_room(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     savepoint = taken(house, "join")
     monkeypatch.setenv(readings.MOST_BYTES_VARIABLE, "2000")
-    tables = house.face.states(savepoint.id)
+    tables = house.face.ask(ListStates(savepoint.id))
     for at, table in enumerate(tables[:3]):
         row_files(house, savepoint, table, 12, read_ms=at + 1)
-    assert [one.reading is not None for one in house.face.states(savepoint.id)[:3]] == [False, True, True]
+    assert [one.reading is not None for one in house.face.ask(ListStates(savepoint.id))[:3]] == [False, True, True]
 
 
 @pytest.mark.spark
 def test_spark_reads_what_a_savepoint_remembers(house: House) -> None:
     savepoint = taken(house, "rocksdb_format2")
-    read(house, savepoint)
-    found = house.face.query_state(savepoint.id, StateQuery(sort="key.post"))
+    do(house.face, ReadState(savepoint.id))
+    found = house.face.ask(QueryState(savepoint.id, sort="key.post"))
     assert [one.name for one in found.columns] == ["key.window.start", "key.window.end", "key.post", "value.sum", "partition_id"]
     assert [row[2:4] for row in found.rows] == [("p0", 456), ("p1", 333), ("p2", 446)]
-    reading = house.face.states(savepoint.id)[0].reading
+    reading = house.face.ask(ListStates(savepoint.id))[0].reading
     assert reading is not None and reading.whole and dict(reading.partitions) == {0: 3, 1: 0}
     assert list(house.face.layout.sandbox.iterdir()) == []

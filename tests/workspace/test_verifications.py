@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import Conflict
-from pipelines.domain.operations import Amount, OperationState
-from pipelines.domain.requests import TakeRequest
+from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust, Verification
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.face import do
+from pipelines.verbs.operations import CancelOperation, ShowOperation
+from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
+from pipelines.verbs.system import ListEvents
+from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
+from pipelines.workspace.workspace import Workspace
 from tests.workspace.conftest import House
 from tests.workspace.proving import QUERIES, Stage, until
 
@@ -25,10 +31,16 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 def proved(stage: Stage, savepoint: Savepoint) -> Verification:
-    found = stage.face.verify(savepoint.id, Trust.PROVED)
+    found = do(stage.face, Verify(savepoint.id, Trust.PROVED))
     assert stage.left() == []
-    assert stage.face.verification(savepoint.id) == found
+    assert stage.face.ask(ReadVerification(savepoint.id)) == found
     return found
+
+
+def begun(face: Workspace, savepoint: Savepoint, level: Trust) -> Operation:
+    operation = face.begin(Verify(savepoint.id, level)).operation
+    assert operation is not None
+    return operation
 
 
 @pytest.mark.spark
@@ -69,12 +81,12 @@ def test_a_proof_compares_every_store_runs_a_batch_and_touches_nothing(stage: St
     assert stage.marks() == marks, "the script's own sink saw no row"
     assert sorted(stage.output.rglob("*")) == before
     assert sorted(stage.taken.iterdir()) == kept, "a source that deletes what it has read did not"
-    shown = stage.face.savepoint(savepoint.id)
+    shown = stage.face.ask(ShowSavepoint(savepoint.id))
     assert (shown.trust, set(shown.levels), shown.damaged_files) == (Trust.PROVED, set(Trust), 0)
-    said = [event for event in stage.face.events("job") if event.kind == "savepoint.proved"]
+    said = [event for event in stage.face.ask(ListEvents("job")) if event.kind == "savepoint.proved"]
     assert [event.subject for event in said] == [savepoint.id] and "5 of them compared" in said[0].message
-    assert stage.face.verify(savepoint.id, Trust.INTACT).levels[Trust.PROVED] == found.at_ms
-    assert stage.face.savepoint(savepoint.id).trust is Trust.PROVED
+    assert do(stage.face, Verify(savepoint.id, Trust.INTACT)).levels[Trust.PROVED] == found.at_ms
+    assert stage.face.ask(ShowSavepoint(savepoint.id)).trust is Trust.PROVED
 
 
 @pytest.mark.spark
@@ -92,25 +104,25 @@ def test_other_state_and_unreadable_state_are_damage(stage: Stage) -> None:
         ("queries/counts_rocks/checkpoint/state/0", "state"),
     }
     assert any("the job counted" in damage.message for damage in found.damages)
-    assert stage.face.verify(savepoint.id, Trust.INTACT).damages == found.damages, "checksums do not make state readable"
-    assert stage.face.savepoint(savepoint.id).damaged_files == 2
+    assert do(stage.face, Verify(savepoint.id, Trust.INTACT)).damages == found.damages, "checksums do not make state readable"
+    assert stage.face.ask(ShowSavepoint(savepoint.id)).damaged_files == 2
 
 
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_a_cancelled_proof_leaves_nothing(stage: Stage) -> None:
     savepoint = stage.take()
-    operation = stage.face.start_verify(savepoint.id, Trust.PROVED)
+    operation = begun(stage.face, savepoint, Trust.PROVED)
     assert (operation.kind, operation.can_cancel, operation.subject) == ("prove", True, savepoint.id)
     stage.await_step(operation, "reading state")
     until(lambda: list(stage.processes()))
-    with pytest.raises(Conflict):
-        stage.face.dispose(savepoint.id)
-    stage.face.cancel(operation.id)
-    until(lambda: stage.face.operation(operation.id).state is not OperationState.RUNNING)
-    assert stage.face.operation(operation.id).state is OperationState.CANCELLED
+    (kept,) = do(stage.face, Dispose((savepoint.id,))).refused
+    assert kept.refusal is not None and kept.refusal.code == "savepoint.in_use"
+    do(stage.face, CancelOperation(operation.id))
+    until(lambda: stage.face.ask(ShowOperation(operation.id)).state is not OperationState.RUNNING)
+    assert stage.face.ask(ShowOperation(operation.id)).state is OperationState.CANCELLED
     assert stage.left() == []
-    assert stage.face.savepoint(savepoint.id).trust is Trust.COMPLETE
+    assert stage.face.ask(ShowSavepoint(savepoint.id)).trust is Trust.COMPLETE
 
 
 def swap_state(savepoint: Path, query: str) -> None:
@@ -139,40 +151,37 @@ def flip(path: Path) -> None:
 
 def test_a_verification_is_an_operation_with_its_level_as_the_result(house: House) -> None:
     house.ran()
-    taken = house.face.take("a", TakeRequest())
-    assert isinstance(taken, Savepoint)
-    assert house.face.verification(taken.id) is None
-    operation = house.face.start_verify(taken.id)
-    until(lambda: house.face.operation(operation.id).state is not OperationState.RUNNING)
-    done = house.face.operation(operation.id)
+    taken = do(house.face, Take("a"))
+    assert house.face.ask(ReadVerification(taken.id)) is None
+    operation = begun(house.face, taken, Trust.INTACT)
+    until(lambda: house.face.ask(ShowOperation(operation.id)).state is not OperationState.RUNNING)
+    done = house.face.ask(ShowOperation(operation.id))
     assert (done.state, done.kind, done.result, done.subject) == (OperationState.DONE, "verify", "intact", taken.id)
     assert done.amount is not None and done.amount.done >= done.amount.total == taken.bytes
-    found = house.face.verification(taken.id)
+    found = house.face.ask(ReadVerification(taken.id))
     assert found is not None and found.levels.keys() == {Trust.COMPLETE, Trust.INTACT}
 
 
 def test_a_proof_waits_for_the_one_that_runs_and_can_be_cancelled_meanwhile(house: House) -> None:
     house.ran()
-    taken = house.face.take("a", TakeRequest())
-    assert isinstance(taken, Savepoint)
+    taken = do(house.face, Take("a"))
     with house.face.context.proving:
-        operation = house.face.start_verify(taken.id, Trust.PROVED)
-        until(lambda: (house.face.operation(operation.id).amount or Amount("")).step == "waiting for the sandbox")
-        house.face.cancel(operation.id)
-        until(lambda: house.face.operation(operation.id).state is OperationState.CANCELLED)
+        operation = begun(house.face, taken, Trust.PROVED)
+        until(lambda: (house.face.ask(ShowOperation(operation.id)).amount or Amount("")).step == "waiting for the sandbox")
+        do(house.face, CancelOperation(operation.id))
+        until(lambda: house.face.ask(ShowOperation(operation.id)).state is OperationState.CANCELLED)
     assert not house.face.context.proving.locked()
 
 
 def test_a_damaged_savepoint_is_not_restored_for_a_proof(house: House) -> None:
     house.ran()
-    taken = house.face.take("a", TakeRequest())
-    assert isinstance(taken, Savepoint)
-    house.face.verify(taken.id)
+    taken = do(house.face, Take("a"))
+    do(house.face, Verify(taken.id))
     flip(Path(taken.path) / "queries/counts/checkpoint/offsets/13")
-    found = house.face.verify(taken.id, Trust.PROVED)
+    found = do(house.face, Verify(taken.id, Trust.PROVED))
     assert (found.reached, found.proof) == (None, None)
     assert [damage.kind for damage in found.damages] == ["checksum"]
-    assert [event.kind for event in house.face.events("a")].count("savepoint.damaged") == 1
+    assert [event.kind for event in house.face.ask(ListEvents("a"))].count("savepoint.damaged") == 1
 
 
 def test_what_a_dead_server_left_of_a_proof_is_removed_at_the_opening(house: House) -> None:

@@ -11,23 +11,23 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.decisions import Choice
-from pipelines.domain.jobs import Run
-from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import (
-    CompareRequest,
-    DropRequest,
-    ExperimentRequest,
-    ForkRequest,
-    PromoteRequest,
-    ResumeRequest,
-    RunRequest,
-    TakeRequest,
-    UndropRequest,
-)
+from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.supervisor import processes
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import Compare, ShowExperiment
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Variant
+from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
+from pipelines.verbs.promote import Promote
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
+from pipelines.verbs.system import RebuildCatalog
+from pipelines.verbs.take import Take
 from pipelines.workspace import example
 from tests.waiting import until
 from tests.workspace.serving import Server, serving
@@ -45,24 +45,23 @@ def begin(server: Server) -> None:
     events = str(server.face.layout.root / "jobs" / "events" / "output")
     made = ("--out", "{output}", "--rate", "40", "--interval", "0.5")
     counted = ("--events", events, "--output", "{output}", "--window", "2 seconds", "--delay", "2 seconds", "--trigger", "300 milliseconds")
-    server.face.run(RunRequest("events", "post_events.py", example.code("post_events.py"), made))
-    server.face.run(RunRequest("a", "post_engagement.py", example.code("post_engagement.py"), counted, CONF))
+    do(server.face, RunScript(name="events", script="post_events.py", code=example.code("post_events.py"), args=made))
+    do(server.face, RunScript(name="a", script="post_engagement.py", code=example.code("post_engagement.py"), args=counted, conf=CONF))
 
 
 def take(server: Server, job: str) -> Savepoint:
     """Under a second of this process's time: by the clock on the wall a busy machine would be measured."""
     began = time.process_time()
-    taken = server.face.take(job, TakeRequest())
+    taken = do(server.face, Take(job))
     took_s = time.process_time() - began
-    assert isinstance(taken, Savepoint)
     assert took_s < 1.0
     return taken
 
 
 def assert_same_outputs(server: Server, a: str, b: str) -> int:
     """Waits until both have rows up to a common time; how many those are."""
-    until(lambda: server.face.compare(CompareRequest(a, b)).rows_b > 0)
-    found = server.face.compare(CompareRequest(a, b))
+    until(lambda: server.face.ask(Compare(a, b)).rows_b > 0)
+    found = server.face.ask(Compare(a, b))
     assert (found.only_a, found.only_b, found.changed) == (0, 0, 0), found
     assert found.equal == found.rows_a == found.rows_b
     return found.equal
@@ -74,29 +73,27 @@ def test_walk(server: Server) -> None:
     begin(server)
     server.await_batches("a", 4)
     assert server.newest("a").state is RunState.RUNNING
-    until(lambda: server.face.job("a").summary.checkpoint_bytes)
+    until(lambda: server.face.ask(ShowJob("a")).summary.checkpoint_bytes)
 
     saved = take(server, "a")
-    until(lambda: server.face.savepoint(saved.id).trust is Trust.INTACT)
-    variant = ForkRequest("b", example.code("post_engagement.py") + "# a variant\n")
-    experiment = server.face.start_experiment(ExperimentRequest("walk", saved.id, (variant,), with_parent=True))
+    until(lambda: server.face.ask(ShowSavepoint(saved.id)).trust is Trust.INTACT)
+    variant = Variant(name="b", code=example.code("post_engagement.py") + "# a variant\n")
+    experiment = do(server.face, StartExperiment("walk", saved.id, (variant,), with_parent=True))
 
     pids = {job: server.newest(job).pid for job in ("events", "a")}
     server.end()
     server.start()
     assert {job: server.newest(job).pid for job in ("events", "a")} == pids
     server.await_batches("b", 2)
-    assert server.face.job("b").queries[0].query_id != server.face.job("a").queries[0].query_id
+    assert server.face.ask(ShowJob("b")).queries[0].query_id != server.face.ask(ShowJob("a")).queries[0].query_id
     first = assert_same_outputs(server, "a", "b")
 
-    dropped = server.face.drop("b", DropRequest(savepoint=False))
-    assert isinstance(dropped, Operation)
-    until(lambda: server.face.operation(dropped.id).state is OperationState.DONE)
-    assert [one.choice for one in server.face.experiment(experiment.id).decisions] == [Choice.DROPPED]
-    stopped = server.face.savepoint(server.stop("a", savepoint=True))
+    do(server.face, Drop("b", savepoint=False))
+    assert [one.choice for one in server.face.ask(ShowExperiment(experiment.id)).decisions] == [Choice.DROPPED]
+    stopped = server.face.ask(ShowSavepoint(server.stop("a", savepoint=True)))
     assert (stopped.reason, stopped.job) == (Reason.STOP, "a") and stopped.batch > saved.batch
 
-    server.face.resume("a", ResumeRequest())
+    do(server.face, Resume("a"))
     server.await_batches("a", 2)
     pid = server.newest("a").pid
     assert pid is not None
@@ -104,34 +101,31 @@ def test_walk(server: Server) -> None:
     until(lambda: server.newest("a").state is RunState.FAILED)
     exit_ = server.newest("a").exit
     assert exit_ is not None and exit_.reason == "killed"
-    server.face.resume("a", ResumeRequest())
+    do(server.face, Resume("a"))
     ended = server.newest("b")
-    assert server.face.undrop("b", UndropRequest()).run == server.newest("b").id != ended.id
-    assert server.newest("b").checkpoints == ended.checkpoints and not server.face.experiment(experiment.id).decisions
+    assert do(server.face, Undrop("b")).run == server.newest("b").id != ended.id
+    assert server.newest("b").checkpoints == ended.checkpoints and not server.face.ask(ShowExperiment(experiment.id)).decisions
     server.await_batches("a", 2)
     server.await_batches("b", 2)
-    until(lambda: server.face.compare(CompareRequest("a", "b")).equal > first)
+    until(lambda: server.face.ask(Compare("a", "b")).equal > first)
     assert_same_outputs(server, "a", "b")
 
     server.stop("a", savepoint=False)
-    back = server.face.resume("a", ResumeRequest(from_savepoint=saved.id))
-    assert isinstance(back, Run) and back.from_savepoint == saved.id
-    kept = server.face.savepoints("a")[0]
+    back = do(server.face, Resume("a", from_savepoint=saved.id))
+    assert back.from_savepoint == saved.id
+    kept = server.face.ask(ListSavepoints("a"))[0]
     assert kept.reason is Reason.BEFORE_RESUME and kept.batch > stopped.batch
-    until(lambda: any(row.at_ms > back.created_ms for row in server.face.batches("a")) or server._fail_if_failed("a"))
+    until(lambda: any(row.at_ms > back.created_ms for row in server.face.ask(ListBatches("a"))) or server._fail_if_failed("a"))
     back_at = assert_same_outputs(server, "a", "b")
 
-    begun = server.face.promote("b", PromoteRequest())
-    assert isinstance(begun, Operation)
-    until(lambda: server.face.operation(begun.id).state != OperationState.RUNNING)
-    promoted = server.face.operation(begun.id)
+    promoted = do(server.face, Promote("b"))
     assert (promoted.state, promoted.result) == (OperationState.DONE, server.newest("a").id), promoted
     assert server.newest("a").version == server.newest("b").version != back.version
     server.await_batches("a", 2)
-    until(lambda: server.face.compare(CompareRequest("a", "b")).equal > back_at)
+    until(lambda: server.face.ask(Compare("a", "b")).equal > back_at)
     assert_same_outputs(server, "a", "b")
     assert not [process for process in processes._CHILDREN.values() if process.poll() is not None]
-    before = {summary.job.name: summary.batch for summary in server.face.jobs()}
-    counts = server.face.rebuild_catalog()
+    before = {summary.job.name: summary.batch for summary in server.face.ask(ListJobs())}
+    counts = do(server.face, RebuildCatalog())
     assert counts["savepoints"] == 4 and counts["runs"] == 8
-    assert {summary.job.name for summary in server.face.jobs()} == before.keys()
+    assert {summary.job.name for summary in server.face.ask(ListJobs())} == before.keys()

@@ -7,17 +7,20 @@ from functools import partial
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
-from dashboard.equivalents import Equivalent
-from dashboard.views import operations
-from dashboard.views.commands import commands, said
-from dashboard.views.experiments import decisions, intervals, metrics, outputs, sides, table
-from dashboard.views.experiments.reading import Pair, decided, pair
+from dashboard import navigation, session
+from dashboard.views import decisions, operations
+from dashboard.views.commands import Shown, commands
+from dashboard.views.experiments import intervals, metrics, outputs, sides, table
+from dashboard.views.experiments.reading import Pair, pair
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import chip, errors_shown, message_box, page_header, when
-from pipelines.domain.decisions import Choice, StateFrom
+from pipelines.domain.decisions import Choice
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.operations import Operation
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.experiments import Compare, ListExperiments, ShowExperiment
+from pipelines.verbs.promote import Promote
+from pipelines.words import formats
 
 DECIDES, STOPS = ("promote", "drop"), ("stop", "cancel")
 """Kinds of operations that decide about a variant, and that stop a job."""
@@ -28,7 +31,7 @@ def page() -> None:
     with errors_shown():
         named, a, b = (session.selected(name) for name in ("experiment", "a", "b"))
         if named:
-            _experiment(session.workspace().experiment(named), a, b)
+            _experiment(session.workspace().ask(ShowExperiment(named)), a, b)
         elif a and b:
             _any_two(a, b)
         else:
@@ -36,55 +39,57 @@ def page() -> None:
 
 
 def _list() -> None:
-    every = session.workspace().experiments()
+    every = session.workspace().ask(ListExperiments())
     with page_header("Experiments", caption=formats.plural(len(every), "experiment") if every else ""):
-        commands([said("List them", ["experiments"], "GET", "/experiments")], key="experiments_command")
+        commands([ListExperiments()], key="experiments_command")
     table.draw(every)
 
 
-def _experiment(one: Experiment, a: str, b: str) -> None:
-    href = navigation.href("savepoints", savepoint=one.savepoint)
-    caption = f'from <a href="{href}" target="_self">{formats.short_id(one.savepoint)}</a> · began {when(one.created_ms, session.now_ms())}'
-    chosen = pair(one.jobs, a, b)
-    with page_header(one.name, chips=[chip(one.id, mono=True)], caption=caption):
+def _experiment(experiment: Experiment, a: str, b: str) -> None:
+    href = navigation.href("savepoints", savepoint=experiment.savepoint)
+    caption = (
+        f'from <a href="{href}" target="_self">{formats.short_id(experiment.savepoint)}</a>'
+        f" · began {when(experiment.created_ms, session.now_ms())}"
+    )
+    chosen = pair(experiment.jobs, a, b)
+    with page_header(experiment.name, chips=[chip(experiment.id, mono=True)], caption=caption):
         _back()
-        if len(one.jobs) > 2:
-            chosen = _choice(one.jobs, chosen)
-        commands(_shell(one, chosen), key="experiment_command")
-        _decide(one, chosen)
+        if len(experiment.jobs) > 2:
+            chosen = _choice(experiment.jobs, chosen)
+        commands(_shell(experiment, chosen), key="experiment_command")
+        _decide(experiment, chosen)
         on = live_switch()
-    operations.under_way(partial(_concerns, one), key="experiment")
-    decisions.notes(one)
-    _side_by_side(chosen, on, one)
+    operations.under_way(partial(_concerns, experiment), key="experiment")
+    decisions.notes(experiment)
+    _side_by_side(chosen, on, experiment)
 
 
-def _decide(one: Experiment, chosen: Pair) -> None:
+def _decide(experiment: Experiment, chosen: Pair) -> None:
     """Promote and drop B, where it is a variant that nothing was decided about."""
-    found = sides.detail_of(chosen.b)
-    if found and found.summary.job.origin and not decided(one, chosen.b):
+    detail = sides.detail_of(chosen.b)
+    if detail and detail.summary.job.origin and not experiment.decided(chosen.b):
         decisions.buttons(chosen.b)
 
 
-def _concerns(one: Experiment, about: Operation) -> bool:
-    return (about.kind in DECIDES and about.subject in one.jobs) or (about.kind in STOPS and about.job in one.jobs)
+def _concerns(experiment: Experiment, about: Operation) -> bool:
+    return (about.kind in DECIDES and about.subject in experiment.jobs) or (about.kind in STOPS and about.job in experiment.jobs)
 
 
-def _shell(one: Experiment, chosen: Pair) -> tuple[Equivalent, ...]:
-    """Its commands, and those that decide about B."""
-    shows = said("Show it", ["experiments", "--json"], "GET", f"/experiments/{one.id}")
-    made, url = decided(one, chosen.b), session.url()
-    decides: tuple[Equivalent, ...] = ()
+def _shell(experiment: Experiment, chosen: Pair) -> tuple[Shown, ...]:
+    """The commands of the experiment, and those that decide about B."""
+    made = experiment.decided(chosen.b)
+    decides: tuple[Shown, ...] = ()
     if made is None:
-        decides = (equivalents.promote(chosen.b, url, StateFrom.PRESENT), equivalents.drop(chosen.b, url, with_savepoint=True))
+        decides = (Promote(chosen.b), Drop(chosen.b))
     elif made.choice is Choice.DROPPED:
-        decides = (equivalents.undrop(chosen.b, url),)
-    return (_compare(chosen), shows, *decides)
+        decides = (Undrop(chosen.b),)
+    return (Compare(chosen.a, chosen.b), ShowExperiment(experiment.id), *decides)
 
 
 def _any_two(a: str, b: str) -> None:
     with page_header(f"{a} against {b}"):
         _back()
-        commands([_compare(Pair(a, b))], key="compare_command")
+        commands([Compare(a, b)], key="compare_command")
         on = live_switch()
     if a == b:
         message_box("A job is always equal to itself", "Choose another one for B.", tone="orange")
@@ -98,17 +103,13 @@ def _back() -> None:
 
 
 def _choice(jobs: Sequence[str], chosen: Pair) -> Pair:
-    """Which two of an experiment of more."""
+    """Two selectors for A and B, where an experiment has more than two jobs."""
     a = st.selectbox("A", jobs, index=list(jobs).index(chosen.a), key="choice_a", label_visibility="collapsed", width=220)
     others = [job for job in jobs if job != a]
     index = others.index(chosen.b) if chosen.b in others else 0
     b = st.selectbox("B", others, index=index, key="choice_b", label_visibility="collapsed", width=220)
     session.select(a=str(a), b=str(b))
     return Pair(str(a), str(b))
-
-
-def _compare(chosen: Pair) -> Equivalent:
-    return said("Compare their outputs", ["compare", chosen.a, chosen.b], "POST", "/compare", {"a": chosen.a, "b": chosen.b})
 
 
 def _side_by_side(chosen: Pair, on: bool, experiment: Experiment | None = None) -> None:
@@ -132,7 +133,7 @@ def _compared(chosen: Pair) -> None:
 
 def _ended_or_begun(chosen: Pair) -> bool:
     """Whether a side changed its state since its card was drawn."""
-    found = [sides.detail_of(job) for job in (chosen.a, chosen.b)]
-    now = [(one.summary.state, (one.summary.batch or 0) // 10) if one else None for one in found]
+    details = [sides.detail_of(job) for job in (chosen.a, chosen.b)]
+    now = [(detail.summary.state, (detail.summary.batch or 0) // 10) if detail else None for detail in details]
     before, st.session_state["sides_seen"] = st.session_state.get("sides_seen", now), now
     return bool(now != before)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.components.frames import save_buttons
 from dashboard.components.panel import panel
 from dashboard.drawing.comparisons import outputs_over_time
@@ -18,7 +18,8 @@ from dashboard.views.experiments.reading import PARTS, Pair, bar, examples_frame
 from dashboard.widgets import KeyFigure, chip, error_box, key_figures, section, when
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
-from pipelines.domain.requests import CompareRequest
+from pipelines.verbs.experiments import Compare
+from pipelines.words import formats
 
 OFTEN_MS = 4_000
 SHARE_OF_TIME = 10
@@ -33,36 +34,36 @@ AS_WRITTEN = "times in the rows are as they were written, in UTC"
 class Compared:
     """A comparison, or its refusal, as of `at_ms`."""
 
-    asked: CompareRequest
+    asked: Compare
     outcome: Comparison | TidemarkError
     at_ms: float
     took_ms: float
 
 
 def draw(pair: Pair) -> Comparison | None:
-    """Figures, bar, charts and examples; the comparison, where there is one."""
-    compared = _compared(CompareRequest(pair.a, pair.b, keys=_keys()))
-    found = compared.outcome
-    if isinstance(found, TidemarkError):
+    """Draws figures, bar, charts and examples; returns the comparison, None where it was refused."""
+    compared = _compared(Compare(pair.a, pair.b, keys=_keys()))
+    outcome = compared.outcome
+    if isinstance(outcome, TidemarkError):
         section("Outputs")
-        error_box(found)
+        error_box(outcome)
         return None
-    _head(found, compared)
-    key_figures(_figures(found), min_width=150)
-    st.html(bar(found))
-    if found.note:
-        st.caption(found.note)
-    _parting(found)
-    _over_time(found)
-    _examples(found)
-    return found
+    _head(outcome, compared)
+    key_figures(_figures(outcome), min_width=150)
+    st.html(bar(outcome))
+    if outcome.note:
+        st.caption(outcome.note)
+    _parting(outcome)
+    _over_time(outcome)
+    _examples(outcome)
+    return outcome
 
 
 def _keys() -> tuple[str, ...]:
     return tuple(filter(None, session.selected("keys").split(",")))
 
 
-def _compared(asked: CompareRequest) -> Compared:
+def _compared(asked: Compare) -> Compared:
     """The last comparison while it is young, else a new one."""
     now = session.now_ms()
     kept: Compared | None = st.session_state.get("compared")
@@ -70,7 +71,7 @@ def _compared(asked: CompareRequest) -> Compared:
         return kept
     began = time.perf_counter()
     try:
-        outcome: Comparison | TidemarkError = session.workspace().compare(asked)
+        outcome: Comparison | TidemarkError = session.workspace().ask(asked)
     except TidemarkError as error:
         outcome = error
     made = Compared(asked, outcome, session.now_ms(), (time.perf_counter() - began) * 1_000)
@@ -78,40 +79,42 @@ def _compared(asked: CompareRequest) -> Compared:
     return made
 
 
-def _head(found: Comparison, compared: Compared) -> None:
-    until = f"up to event time {formats.exact(found.until_ms, session.zone())}, which both have reached · " if found.until_ms else ""
+def _head(comparison: Comparison, compared: Compared) -> None:
+    until = (
+        f"up to event time {formats.exact(comparison.until_ms, session.zone())}, which both have reached · " if comparison.until_ms else ""
+    )
     with st.container(horizontal=True, vertical_alignment="center", key="outputs_head"):
-        section("Outputs", f"query {found.query} · {until}compared {when(compared.at_ms, session.now_ms())}")
+        section("Outputs", f"query {comparison.query} · {until}compared {when(compared.at_ms, session.now_ms())}")
         with st.popover("Keys", icon=":material/key:", type="tertiary", key="compare_keys_button", help="Which columns name a row"):
-            by = [name for name in found.keys if name in found.columns]
-            chosen = st.multiselect("A row is named by", found.columns, default=by, key="compare_keys")
+            by = [name for name in comparison.keys if name in comparison.columns]
+            chosen = st.multiselect("A row is named by", comparison.columns, default=by, key="compare_keys")
             st.caption("Rows with one key and other values are changed. Without a key rows are compared whole.")
-            if st.button("Compare by these", key="compare_by", disabled=tuple(chosen) == tuple(found.keys)):
+            if st.button("Compare by these", key="compare_by", disabled=tuple(chosen) == tuple(comparison.keys)):
                 session.select(keys=",".join(chosen))
                 st.rerun()
 
 
-def _figures(found: Comparison) -> list[KeyFigure]:
-    total = whole(found)
-    by = f"by {', '.join(found.keys)}" if found.keys else "as whole rows"
+def _figures(comparison: Comparison) -> list[KeyFigure]:
+    total = whole(comparison)
+    by = f"by {', '.join(comparison.keys)}" if comparison.keys else "as whole rows"
     return [
-        KeyFigure("Agreement", share(found.equal, total), note=by, hint=f"Rows are compared {by}"),
-        KeyFigure("Rows equal", formats.count(found.equal), note=f"of {total:,}"),
-        KeyFigure("Changed", formats.count(found.changed), note="same key, other values"),
-        KeyFigure("Only in A", formats.count(found.only_a), note=f"of {found.rows_a:,} rows"),
-        KeyFigure("Only in B", formats.count(found.only_b), note=f"of {found.rows_b:,} rows"),
+        KeyFigure("Agreement", share(comparison.equal, total), note=by, hint=f"Rows are compared {by}"),
+        KeyFigure("Rows equal", formats.count(comparison.equal), note=f"of {total:,}"),
+        KeyFigure("Changed", formats.count(comparison.changed), note="same key, other values"),
+        KeyFigure("Only in A", formats.count(comparison.only_a), note=f"of {comparison.rows_a:,} rows"),
+        KeyFigure("Only in B", formats.count(comparison.only_b), note=f"of {comparison.rows_b:,} rows"),
     ]
 
 
-def _parting(found: Comparison) -> None:
-    """Where they first part, with the row of each."""
-    parting = found.parting
+def _parting(comparison: Comparison) -> None:
+    """The first difference in event time, with the row of each side."""
+    parting = comparison.parting
     if parting is None:
-        if whole(found) and found.until_ms:
+        if whole(comparison) and comparison.until_ms:
             st.html(f'<div class="tm-head">{chip("no difference", "green", dot=True)}<span class="tm-caption">in any row</span></div>')
         return
     with st.container(border=True, key="card_parting"):
-        at, until = (formats.exact(one, session.zone()) for one in (parting.at_ms, parting.equal_until_ms))
+        at, until = (formats.exact(at_ms, session.zone()) for at_ms in (parting.at_ms, parting.equal_until_ms))
         equal = f"equal up to {until}" if parting.equal_until_ms is not None else "no earlier row is equal"
         note = f'<span class="tm-caption">{escape(parting.time_column)} · {equal} · {AS_WRITTEN}</span>'
         st.html(f'<div class="tm-section"><h2>They part at {at}</h2>{note}</div>')
@@ -119,8 +122,8 @@ def _parting(found: Comparison) -> None:
         save_buttons(parting_frame(parting), name="first_difference", key="parting")
 
 
-def _over_time(found: Comparison) -> None:
-    over = found.over_time
+def _over_time(comparison: Comparison) -> None:
+    over = comparison.over_time
     if over is None:
         return
     measures = list(over.a)[:MEASURES]
@@ -135,17 +138,17 @@ def _cells(count: int) -> Sequence[st.delta_generator.DeltaGenerator]:
     return st.columns(max(min(count, 3), 1), gap="small") if count < 4 else [*st.columns(2, gap="small"), *st.columns(2, gap="small")]
 
 
-def _examples(found: Comparison) -> None:
-    kinds = [(kind, name) for kind, name in PARTS if found.examples.get(kind)]
+def _examples(comparison: Comparison) -> None:
+    kinds = [(kind, name) for kind, name in PARTS if comparison.examples.get(kind)]
     if not kinds:
-        if whole(found):
+        if whole(comparison):
             st.caption("No row differs.")
         return
     st.caption(f"Examples of each kind; {AS_WRITTEN}.")
-    tabs = st.tabs([f"{name} ({getattr(found, kind):,})" for kind, name in kinds], key="examples")
+    tabs = st.tabs([f"{name} ({getattr(comparison, kind):,})" for kind, name in kinds], key="examples")
     for (kind, _), tab in zip(kinds, tabs, strict=True):
         with tab:
-            frame = examples_frame(found, kind)
+            frame = examples_frame(comparison, kind)
             shown = tinted(frame) if kind == "changed" else frame
             height: Literal["content"] | int = "content" if len(frame) <= MOST_ROWS else 322
             st.dataframe(shown, hide_index=True, key=f"examples_{kind}", height=height, placeholder="=", alt=f"Examples: {kind}")

@@ -9,9 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from dashboard import formats
-from pipelines.domain.decisions import Decision
-from pipelines.domain.experiments import Comparison, Experiment, Parting
+from pipelines.domain.experiments import Comparison, Parting
+from pipelines.words import formats
 
 PARTS = (("equal", "Equal"), ("changed", "Changed"), ("only_a", "Only in A"), ("only_b", "Only in B"))
 """Field of a comparison -> its name; in the order of the bar, and of the colours in the style sheet."""
@@ -33,19 +32,9 @@ def pair(jobs: Sequence[str], a: str, b: str) -> Pair:
     return Pair(first, second)
 
 
-def decided(experiment: Experiment | None, job: str) -> Decision | None:
-    """What was decided about `job`, None where nothing was."""
-    return next((one for one in experiment.decisions if one.job == job), None) if experiment else None
-
-
-def of_job(every: Sequence[Experiment], job: str) -> tuple[Experiment, Decision] | None:
-    """What one of the experiments decided about `job`, None where none did."""
-    return next(((one, made) for one in every for made in [decided(one, job)] if made), None)
-
-
-def whole(found: Comparison) -> int:
-    """How many rows there are to compare: one with a key on both sides counts once."""
-    return found.equal + found.changed + found.only_a + found.only_b
+def whole(comparison: Comparison) -> int:
+    """The number of rows compared: a row with its key on both sides counts once."""
+    return comparison.equal + comparison.changed + comparison.only_a + comparison.only_b
 
 
 def share(part: int, of: int) -> str:
@@ -58,20 +47,22 @@ def share(part: int, of: int) -> str:
     return f"{percent:.1f} %" if percent not in (0, 100) else f"{percent:.0f} %"
 
 
-def bar(found: Comparison) -> str:
+def bar(comparison: Comparison) -> str:
     """The parts of the outputs as one stacked bar with its legend, as HTML."""
-    total = whole(found)
+    total = whole(comparison)
     if not total:
         return ""
-    counts = [(kind, name, int(getattr(found, kind))) for kind, name in PARTS]
-    said = ", ".join(f"{name.lower()} {count:,}" for _, name, count in counts)
+    counts = [(kind, name, int(getattr(comparison, kind))) for kind, name in PARTS]
+    words = ", ".join(f"{name.lower()} {count:,}" for _, name, count in counts)
     pieces = "".join(
         f'<i class="{kind}" style="flex-grow:{count / total:.6f}" title="{name}: {count:,} rows"></i>'
         for kind, name, count in counts
         if count
     )
     legend = "".join(f'<span><i class="{kind}"></i>{name} <b>{count:,}</b></span>' for kind, name, count in counts)
-    return f'<div class="tm-shares" role="img" aria-label="Rows: {escape(said)}">{pieces}</div><div class="tm-shares-legend">{legend}</div>'
+    return (
+        f'<div class="tm-shares" role="img" aria-label="Rows: {escape(words)}">{pieces}</div><div class="tm-shares-legend">{legend}</div>'
+    )
 
 
 def parting_table(parting: Parting) -> str:
@@ -102,13 +93,13 @@ def _shown(value: Any) -> str:
     return formats.MISSING if value is None else str(value)
 
 
-def examples_frame(found: Comparison, kind: str) -> pd.DataFrame:
+def examples_frame(comparison: Comparison, kind: str) -> pd.DataFrame:
     """Rows of one kind; of changed ones the keys first, then each column as A has it beside what B has."""
-    rows: Sequence[Mapping[str, Any]] = found.examples.get(kind, ())
+    rows: Sequence[Mapping[str, Any]] = comparison.examples.get(kind, ())
     frame = pd.DataFrame([dict(row) for row in rows]).convert_dtypes()
     if frame.empty or kind != "changed":
         return frame
-    pairs = [f"{side}.{name}" for name in found.columns for side in ("a", "b") if f"{side}.{name}" in frame.columns]
+    pairs = [f"{side}.{name}" for name in comparison.columns for side in ("a", "b") if f"{side}.{name}" in frame.columns]
     keys = [name for name in frame.columns if name not in pairs]
     return frame[[*keys, *pairs]]
 

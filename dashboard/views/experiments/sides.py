@@ -1,4 +1,4 @@
-"""A and B as cards: what each is, how it does, what can be done with it; and how their code differs."""
+"""A and B as cards: their state, figures and actions; and the difference of their code."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import navigation, session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.frames import save_buttons
-from dashboard.views import operations
-from dashboard.views.experiments import decisions
-from dashboard.views.experiments.reading import Pair, decided
+from dashboard.views import decisions, operations
+from dashboard.views.experiments.reading import Pair
 from dashboard.views.fork.drafts import difference
 from dashboard.views.job import actions
 from dashboard.views.versions import difference as versions_difference
@@ -20,7 +19,10 @@ from pipelines.domain.decisions import Choice, Decision
 from pipelines.domain.errors import NotFound
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobDetail
-from pipelines.domain.requests import StopRequest
+from pipelines.verbs.experiments import Diff, ShowVersion
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.stop import Stop
+from pipelines.words import formats
 
 STOP, CANCEL, AGAIN, FORGET, OPEN = "Stop…", "Cancel at once…", "Fork again", "Forget…", "Open the job"
 PROMOTE, DROP, UNDROP = "Promote…", "Drop", "Undrop"
@@ -29,34 +31,34 @@ PROMOTE, DROP, UNDROP = "Promote…", "Drop", "Undrop"
 def detail_of(job: str) -> JobDetail | None:
     """The job, None where it was forgotten."""
     try:
-        return session.workspace().job(job)
+        return session.workspace().ask(ShowJob(job))
     except NotFound:
         return None
 
 
 def card(side: str, job: str, experiment: Experiment | None = None) -> None:
     """One side's card with its actions."""
-    found, made = detail_of(job), decided(experiment, job)
+    detail, made = detail_of(job), experiment.decided(job) if experiment else None
     with st.container(border=True, key=f"card_side_{side.lower()}"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.html(_title(side, job, found, made), width="stretch")
-            if found:
-                _act(found, st.menu_button("Actions", _actions(found, made), key=f"side_{side}"))
-        if found is None:
+            st.html(_title(side, job, detail, made), width="stretch")
+            if detail:
+                _act(detail, st.menu_button("Actions", _actions(detail, made), key=f"side_{side}"))
+        if detail is None:
             message_box("This job was forgotten", "Its savepoints are still there.", tone="orange")
             return
-        facts(_facts(found))
+        facts(_facts(detail))
 
 
-def _title(side: str, job: str, found: JobDetail | None, made: Decision | None) -> str:
+def _title(side: str, job: str, detail: JobDetail | None, made: Decision | None) -> str:
     mark = f'<span class="tm-side {side.lower()}">{side}</span>'
-    state, badge = state_chip(found.summary.state) if found else "", decisions.badge(made) if made else ""
+    state, badge = state_chip(detail.summary.state) if detail else "", decisions.badge(made) if made else ""
     link = f'<a href="{navigation.href("job", job=job)}" target="_self"><strong>{escape(job)}</strong></a>'
     return f'<div class="tm-head">{mark}{link}{state}{badge}</div>'
 
 
-def _facts(found: JobDetail) -> list[tuple[str, str]]:
-    summary, run = found.summary, found.summary.run
+def _facts(detail: JobDetail) -> list[tuple[str, str]]:
+    summary, run = detail.summary, detail.summary.run
     return [
         ("Version", f'<span class="tm-mono">{run.version if run else formats.MISSING}</span>'),
         ("Batch", f"{formats.count(summary.batch)} · {when(summary.last_progress_ms, session.now_ms())}"),
@@ -67,63 +69,63 @@ def _facts(found: JobDetail) -> list[tuple[str, str]]:
     ]
 
 
-def _actions(found: JobDetail, made: Decision | None) -> list[str]:
-    live = found.summary.state is not None and found.summary.state.live
-    again = [AGAIN] if found.summary.job.origin else []
-    decides = [PROMOTE, DROP] if found.summary.job.origin and made is None else []
+def _actions(detail: JobDetail, made: Decision | None) -> list[str]:
+    live = detail.summary.state is not None and detail.summary.state.live
+    again = [AGAIN] if detail.summary.job.origin else []
+    decides = [PROMOTE, DROP] if detail.summary.job.origin and made is None else []
     decides = [UNDROP] if made and made.choice is Choice.DROPPED else decides
     return [OPEN, *decides, *([STOP, CANCEL] if live else []), *again, *([] if live else [FORGET])]
 
 
-def _act(found: JobDetail, wanted: str | None) -> None:
-    job, workspace = found.summary.job, session.workspace()
-    if wanted == OPEN:
+def _act(detail: JobDetail, action: str | None) -> None:
+    job = detail.summary.job
+    if action == OPEN:
         navigation.go("job", job=job.name)
-    elif wanted == AGAIN and job.origin:
+    elif action == AGAIN and job.origin:
         navigation.go("fork", savepoint=job.origin.savepoint)
-    elif wanted == PROMOTE:
+    elif action == PROMOTE:
         decisions.ask_promote(job.name)
-    elif wanted == DROP:
+    elif action == DROP:
         decisions.drop(job.name)
-    elif wanted == UNDROP:
+    elif action == UNDROP:
         decisions.undrop(job.name)
-    elif wanted == STOP:
+    elif action == STOP:
         says = f"**{job.name}** ends at its next batch boundary, with a savepoint to go on from."
-        confirm("Stop this job?", says, "Stop", lambda: operations.begin(workspace.stop(job.name, StopRequest())))
-    elif wanted == CANCEL:
+        confirm("Stop this job?", says, "Stop", lambda: operations.begin(Stop(job.name)))
+    elif action == CANCEL:
         actions.ask_cancel(job.name)
-    elif wanted == FORGET:
-        actions.ask_forget(found)
+    elif action == FORGET:
+        actions.ask_forget(detail)
 
 
 def state(pair: Pair) -> None:
-    """What A and B hold, operator by operator."""
+    """The difference of the state of A and B, operator by operator."""
     with st.container(border=True, key="card_state"):
         link = navigation.href("versions", savepoint=pair.a, **{"with": pair.b})
         note = f'<a href="{link}" target="_self">all that differs</a>'
         st.html(f'<div class="tm-section"><h2>State</h2><span class="tm-caption">of both, as it is now · {note}</span></div>')
         with errors_shown():
-            found = session.workspace().differences(pair.a, pair.b).section("state")
-            if found.compared:
-                sections = [("State", found.entries)]
-                st.html(versions_difference.entries_table([("", found.entries)], session.zone()))
+            state_section = session.workspace().ask(Diff(pair.a, pair.b)).section("state")
+            if state_section.compared:
+                sections = [("State", state_section.entries)]
+                st.html(versions_difference.entries_table([("", state_section.entries)], session.zone()))
                 save_buttons(versions_difference.entries_frame(sections), name="state_of_both", key="state_of_both")
             else:
                 st.caption("One of them has no checkpoint yet.")
 
 
 def code(pair: Pair) -> None:
-    """What B's code does otherwise than A's."""
-    runs = [found.summary.run for found in (detail_of(pair.a), detail_of(pair.b)) if found]
+    """The difference of B's code from A's."""
+    runs = [detail.summary.run for detail in (detail_of(pair.a), detail_of(pair.b)) if detail]
     if len(runs) < 2 or not all(runs):
         return
-    first, second = (session.workspace().version(run.version) for run in runs if run)
+    first, second = (session.workspace().ask(ShowVersion(run.version)) for run in runs if run)
     added, removed = difference(first.code, second.code)
     with st.container(border=True, key="card_code"):
         lines = chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True)
-        said = lines if added or removed else chip("same code")
+        chips = lines if added or removed else chip("same code")
         settings = _settings(first.args == second.args, first.conf == second.conf)
-        st.html(f'<div class="tm-head"><h2 class="tm-h2">Code, A → B</h2>{said}{settings}</div>')
+        st.html(f'<div class="tm-head"><h2 class="tm-h2">Code, A → B</h2>{chips}{settings}</div>')
         if added or removed:
             code_editor(
                 second.code,

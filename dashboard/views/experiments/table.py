@@ -12,6 +12,7 @@ from dashboard.widgets import STATES, Tone, command, empty_state, section
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
+from pipelines.verbs.jobs import ListJobs
 
 TEACHES = (
     "An experiment runs several forks of one savepoint side by side, over the very same events and from the very same state: "
@@ -21,13 +22,13 @@ COLUMNS = (Column("Experiment"), Column("Jobs", wide=True), Column("State"), Col
 
 
 def draw(experiments: Sequence[Experiment]) -> None:
-    """The table, or what an experiment is where there is none; below it the choice of two jobs."""
-    jobs = session.workspace().jobs()
+    """The table of experiments, or an explanation where there is none; below it the choice of two jobs."""
+    jobs = session.workspace().ask(ListJobs())
     if experiments:
-        _table(experiments, {one.job.name: one for one in jobs})
+        _table(experiments, {summary.job.name: summary for summary in jobs})
     else:
         _teach()
-    names = [one.job.name for one in jobs if one.batch is not None]
+    names = [summary.job.name for summary in jobs if summary.batch is not None]
     if len(names) > 1:
         _any_two(names)
 
@@ -41,24 +42,24 @@ def _teach() -> None:
 
 def _table(experiments: Sequence[Experiment], jobs: Mapping[str, JobSummary]) -> None:
     now = session.now_ms()
-    rows = [_row(one, jobs, now) for one in sorted(experiments, key=lambda one: -one.created_ms)]
+    rows = [_row(experiment, jobs, now) for experiment in sorted(experiments, key=lambda experiment: -experiment.created_ms)]
     opened = table(COLUMNS, rows, key="experiments", label="Experiments", max_height=420)
     if opened:
         session.select(experiment=opened)
         st.rerun()
 
 
-def _row(one: Experiment, jobs: Mapping[str, JobSummary], now_ms: float) -> Row:
-    states = [jobs[name].state if name in jobs else None for name in one.jobs]
+def _row(experiment: Experiment, jobs: Mapping[str, JobSummary], now_ms: float) -> Row:
+    states = [jobs[name].state if name in jobs else None for name in experiment.jobs]
     text, tone = _state(states)
     cells = (
-        Cell(one.name, strong=True),
-        Cell("  ·  ".join(f"{letter} {name}" for letter, name in zip("ABCDEFG", one.jobs, strict=False))),
+        Cell(experiment.name, strong=True),
+        Cell("  ·  ".join(f"{letter} {name}" for letter, name in zip("ABCDEFG", experiment.jobs, strict=False))),
         Cell(text, tone=tone, live=RunState.RUNNING in states),
-        shortened(one.savepoint),
-        moment(one.created_ms, now_ms),
+        shortened(experiment.savepoint),
+        moment(experiment.created_ms, now_ms),
     )
-    return Row(one.id, cells, navigation.href("experiments", experiment=one.id))
+    return Row(experiment.id, cells, navigation.href("experiments", experiment=experiment.id))
 
 
 def _state(states: Sequence[RunState | None]) -> tuple[str, Tone]:

@@ -6,18 +6,21 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard import formats, session, undo
+from dashboard import session, undo
 from dashboard.views.fork import drafts, form, plans, starting
 from dashboard.views.fork.drafts import Draft, Variant
 from dashboard.widgets import chip, command, draw_again, empty_state, errors_shown, message_box, page_header, when
 from pipelines.domain.savepoints import Manifest, Savepoint
+from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
+from pipelines.words import formats
 
 TEACHES = (
     "A fork is a new job that begins with the state of a savepoint: with the same code or with other code, in its own checkpoint "
     "and output. The job that the savepoint was taken of does not notice."
 )
 
-NO_CODE = "Its checkpoint does not say what code it runs, and nobody has said it here. Load the script, or paste it, to fork it."
+NO_CODE = "Its code is not known here, because a checkpoint does not hold it. Load the script, or paste it, to fork it."
 
 
 def page() -> None:
@@ -27,19 +30,19 @@ def page() -> None:
         if not named:
             _choose()
             return
-        savepoint = session.workspace().savepoint(named)
-        _draw(savepoint, session.workspace().manifest(savepoint.id))
+        savepoint = session.workspace().ask(ShowSavepoint(named))
+        _draw(savepoint, session.workspace().ask(ReadManifest(savepoint.id)))
 
 
 def _choose() -> None:
-    taken = session.workspace().savepoints()
+    taken = session.workspace().ask(ListSavepoints())
     with page_header("Fork"):
         pass
     with empty_state("Fork which savepoint?", TEACHES, key="fork"):
         if not taken:
             command("python -m pipelines savepoint JOB", label="There is none yet. Take one on a job's page, or from a shell")
             return
-        words = {one.id: f"{one.id} · {one.job} · batch {one.batch:,} {one.label}" for one in taken}
+        words = {savepoint.id: f"{savepoint.id} · {savepoint.job} · batch {savepoint.batch:,} {savepoint.label}" for savepoint in taken}
         chosen = st.selectbox(
             "Savepoint", list(words), index=None, format_func=words.__getitem__, placeholder="Choose a savepoint", width=460
         )
@@ -66,14 +69,14 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
     with right:
         drawn, draft = draft, _settled(manifest, draft, form.settings(manifest, variant, draft.with_parent))
         every = plans.outlooks(manifest, draft)
-        plans.shown(manifest, next(one for one in every if one.variant.letter == variant.letter))
+        plans.shown(manifest, next(outlook for outlook in every if outlook.variant.letter == variant.letter))
     why_not = plans.refused(every, draft)
     with slot:
         starting.shell(manifest, draft)
         if st.button("Add variant", icon=":material/add:", key=starting.ADD, disabled=len(draft.variants) == len(drafts.LETTERS)):
             _add(manifest, draft)
-        wanted = starting.button(manifest, draft, why_not)
-    if wanted and not why_not:
+        pressed = starting.button(manifest, draft, why_not)
+    if pressed and not why_not:
         with left:
             starting.start(manifest, draft)
     elif draft != drawn:
@@ -81,7 +84,7 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
 
 
 def _settled(manifest: Manifest, draft: Draft, typed: tuple[Variant, bool]) -> Draft:
-    """The draft with what the form says; what stands above the form is drawn again where that changed."""
+    """The draft with the values of the form; a change draws what is above the form again."""
     variant, with_parent = typed
     now = _keep(manifest, replace(draft.changed(variant), with_parent=with_parent))
     draw_again(now != draft, starting.START, starting.ADD)
@@ -89,8 +92,8 @@ def _settled(manifest: Manifest, draft: Draft, typed: tuple[Variant, bool]) -> D
 
 
 def _chips(savepoint: Savepoint) -> list[str]:
-    said = [chip(savepoint.id, mono=True), chip(f"batch {savepoint.batch:,}", "blue")]
-    return [*said, chip("damaged", "red", dot=True)] if savepoint.damaged_files else said
+    chips = [chip(savepoint.id, mono=True), chip(f"batch {savepoint.batch:,}", "blue")]
+    return [*chips, chip("damaged", "red", dot=True)] if savepoint.damaged_files else chips
 
 
 def _caption(savepoint: Savepoint) -> str:
@@ -98,7 +101,7 @@ def _caption(savepoint: Savepoint) -> str:
 
 
 def _draft(manifest: Manifest) -> Draft:
-    """What was typed for this savepoint so far."""
+    """The draft for this savepoint, as typed so far."""
     key = f"draft_{manifest.id}"
     if key not in st.session_state:
         st.session_state[key] = drafts.begin(manifest, _job_names())
@@ -112,7 +115,7 @@ def _keep(manifest: Manifest, draft: Draft) -> Draft:
 
 
 def _job_names() -> set[str]:
-    return {summary.job.name for summary in session.workspace().jobs()}
+    return {summary.job.name for summary in session.workspace().ask(ListJobs())}
 
 
 def _add(manifest: Manifest, draft: Draft) -> None:
@@ -128,7 +131,7 @@ def _remove(manifest: Manifest, draft: Draft, variant: Variant) -> None:
         left = _draft(manifest).variants
         back = _keep(manifest, _draft(manifest).restored(variant))
         if session.selected("savepoint") == manifest.id:
-            session.select(variant=next(one.letter for one in back.variants if one not in left))
+            session.select(variant=next(candidate.letter for candidate in back.variants if candidate not in left))
         return f"{variant.name} is back as it was typed"
 
     _keep(manifest, draft.without(variant.letter))
@@ -139,21 +142,21 @@ def _variants(manifest: Manifest, draft: Draft) -> tuple[Draft, Variant]:
     """The bar of an experiment, with the variant that is being edited; the single variant where there is but one."""
     if len(draft.variants) == 1 and not draft.with_parent:
         return draft, draft.variants[0]
-    letters = [one.letter for one in draft.variants]
+    letters = [variant.letter for variant in draft.variants]
     with st.container(border=True, key="card_variants"), st.container(horizontal=True, vertical_alignment="center"):
-        wanted = session.selected("variant")
+        selected = session.selected("variant")
         letter = st.segmented_control(
             "Variant",
             letters,
-            default=wanted if wanted in letters else letters[0],
+            default=selected if selected in letters else letters[0],
             required=True,
-            format_func=lambda one: f"{one} · {next(v.name for v in draft.variants if v.letter == one)}",
+            format_func=lambda letter: f"{letter} · {next(v.name for v in draft.variants if v.letter == letter)}",
             key=f"fork_variant_{manifest.id}_{''.join(letters)}",
             label_visibility="collapsed",
         )
         session.select(variant=str(letter or letters[0]))
         if len(letters) > 1 and st.button("Remove", icon=":material/close:", type="tertiary", key="fork_remove"):
-            _remove(manifest, draft, next(one for one in draft.variants if one.letter == letter))
+            _remove(manifest, draft, next(variant for variant in draft.variants if variant.letter == letter))
             session.select(variant="")
             st.rerun()
         st.space("stretch")
@@ -170,4 +173,4 @@ def _variants(manifest: Manifest, draft: Draft) -> tuple[Draft, Variant]:
             )
             or "",
         )
-    return draft, next(one for one in draft.variants if one.letter == (letter or letters[0]))
+    return draft, next(variant for variant in draft.variants if variant.letter == (letter or letters[0]))

@@ -1,4 +1,4 @@
-"""What is about to be started: variants as they were typed, and what they ask for. Pure."""
+"""Drafts of forks: variants as they were typed, and the changes that they become. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from dashboard.typed import free_name, query_names, words
 from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import query_name
-from pipelines.domain.requests import ForkRequest
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
+from pipelines.verbs import fork
 
 LETTERS = "ABCDEF"
 
@@ -34,9 +34,9 @@ class Variant:
     """Query -> `fresh` where its output shall not continue the parent's."""
     new_queries: tuple[str, ...] = ()
 
-    def request(self, *, dry_run: bool = False) -> ForkRequest:
-        """What it asks of the workspace; Invalid (`form.arguments`, `fork.confs`) where the text cannot be read."""
-        return ForkRequest(
+    def asked(self) -> fork.Variant:
+        """The workspace's variant; Invalid (`form.arguments`, `fork.confs`) where the text cannot be read."""
+        return fork.Variant(
             name=self.name.strip(),
             code=self.code,
             script=self.script,
@@ -46,7 +46,6 @@ class Variant:
             python=self.python.strip(),
             sinks=self.sinks,
             new_queries=self.new_queries,
-            dry_run=dry_run,
         )
 
     def loaded(self, script: str, code: str) -> Variant:
@@ -64,23 +63,23 @@ class Draft:
 
     @property
     def is_experiment(self) -> bool:
-        """Whether several jobs come of it that are looked at side by side."""
+        """Whether it starts several jobs, or compares one with its parent."""
         return len(self.variants) + self.with_parent > 1
 
     def changed(self, variant: Variant) -> Draft:
         """With `variant` in the place of the one of its letter."""
-        return replace(self, variants=tuple(variant if one.letter == variant.letter else one for one in self.variants))
+        return replace(self, variants=tuple(variant if other.letter == variant.letter else other for other in self.variants))
 
     def added(self, taken: Collection[str]) -> Draft:
         """With one more variant, a copy of the first with a name of its own."""
         first = self.variants[0]
-        letter = next(one for one in LETTERS if one not in {v.letter for v in self.variants})
+        letter = next(letter for letter in LETTERS if letter not in {v.letter for v in self.variants})
         name = free_name(first.name.removesuffix("_a"), {*taken, *(v.name for v in self.variants)}, suffix=letter.lower())
         return replace(self, variants=(*self.variants, replace(first, letter=letter, name=name, revision=0)))
 
     def without(self, letter: str) -> Draft:
         """Without the variant of `letter`; the last one stays."""
-        left = tuple(one for one in self.variants if one.letter != letter)
+        left = tuple(variant for variant in self.variants if variant.letter != letter)
         return replace(self, variants=left) if left else self
 
     def restored(self, variant: Variant) -> Draft:
@@ -88,12 +87,12 @@ class Draft:
 
         Raises Conflict (`fork.full`) where there is no room any more.
         """
-        free = [letter for letter in LETTERS if letter not in {one.letter for one in self.variants}]
+        free = [letter for letter in LETTERS if letter not in {other.letter for other in self.variants}]
         if not free:
             raise Conflict("fork.full", f"There are {len(LETTERS)} variants already", "Remove one first.")
         letter = variant.letter if variant.letter in free else free[0]
         back = replace(variant, letter=letter, revision=variant.revision + 1)
-        return replace(self, variants=tuple(sorted((*self.variants, back), key=lambda one: one.letter)))
+        return replace(self, variants=tuple(sorted((*self.variants, back), key=lambda other: other.letter)))
 
 
 def begin(manifest: Manifest, taken: Collection[str]) -> Draft:
@@ -111,13 +110,18 @@ def of_version(version: Version, letter: str, name: str) -> Variant:
 
 def settings(text: str) -> dict[str, str]:
     """Spark confs, one `name=value` a line; Invalid (`fork.confs`) for a line without `=`."""
-    found: dict[str, str] = {}
+    confs: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, equals, value = line.partition("=")
         if not equals or not name.strip():
             raise Invalid("fork.confs", f"{line!r} is not a Spark conf", "Write one name=value a line.")
-        found[name.strip()] = value.strip()
-    return found
+        confs[name.strip()] = value.strip()
+    return confs
+
+
+def fork_from(savepoint: str, variant: fork.Variant) -> fork.Fork:
+    """The fork that is this variant alone."""
+    return fork.Fork(savepoint=savepoint, **vars(variant))
 
 
 def confs_text(conf: Mapping[str, str]) -> str:
@@ -137,18 +141,18 @@ def pinned(manifest: Manifest, conf: Mapping[str, str]) -> list[tuple[str, str, 
 
 def unknown_queries(code: str, known: Collection[str]) -> tuple[str, ...]:
     """Queries that `code` names and the state does not hold, as the driver would call them; a hint, for the driver alone knows."""
-    found = dict.fromkeys(query_name(one) for one in query_names(code))
-    return tuple(one for one in found if one not in known)
+    names = dict.fromkeys(query_name(name) for name in query_names(code))
+    return tuple(name for name in names if name not in known)
 
 
 def difference(before: str, after: str) -> tuple[int, int]:
     """Lines added and lines removed."""
-    found = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
-    signs = [line[:1] for line in found]
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
+    signs = [line[:1] for line in lines]
     return signs.count("+"), signs.count("-")
 
 
 def doubled(variants: Sequence[Variant]) -> set[str]:
     """Names that two variants have; a name differs by more than its case."""
-    names = [one.name.strip().casefold() for one in variants]
-    return {one.name for one in variants if names.count(one.name.strip().casefold()) > 1}
+    names = [variant.name.strip().casefold() for variant in variants]
+    return {variant.name for variant in variants if names.count(variant.name.strip().casefold()) > 1}

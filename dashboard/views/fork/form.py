@@ -47,11 +47,11 @@ def _bar(original: Version, whose: str, variant: Variant, keep: Keep) -> str:
             f'<div class="tm-head"><strong>{escape(variant.script)}</strong>{_changed(original, whose, variant)}</div>', width="stretch"
         )
         _load(original, whose, variant, keep)
-        wanted = session.selected("mode", "edit")
+        selected = session.selected("mode", "edit")
         mode = st.segmented_control(
             "View",
             list(MODES),
-            default=wanted if wanted in MODES else "edit",
+            default=selected if selected in MODES else "edit",
             required=True,
             format_func=MODES.__getitem__,
             key="fork_mode",
@@ -147,23 +147,23 @@ def _new_queries(key: str, variant: Variant, known: Collection[str], holder: str
     chosen = st.multiselect(
         "New queries",
         options,
-        [one for one in variant.new_queries if one in options],
+        [query for query in variant.new_queries if query in options],
         key=f"fork_new_{key}",
         accept_new_options=True,
         placeholder="Which of them begin anew",
         help="A query that is not named here and has no state is refused when it starts: a renamed one would silently begin anew.",
     )
-    left = [one for one in unknown if one not in chosen]
+    left = [query for query in unknown if query not in chosen]
     if left:
         names = ", ".join(left)
         st.caption(f"The code names {names}, which the {holder} does not hold. Name what is new; the driver refuses the rest.")
-    return tuple(str(one) for one in chosen)
+    return tuple(str(query) for query in chosen)
 
 
 def _sinks(key: str, variant: Variant, manifest: Manifest) -> dict[str, str]:
     """Per query with a file sink: whether its output goes on from the parent's. Only what differs from `continue` is said."""
     chosen: dict[str, str] = {}
-    for image in (one for one in manifest.queries if one.sink_path):
+    for image in (query for query in manifest.queries if query.sink_path):
         picked = st.segmented_control(
             f"Output of {image.query}",
             list(SINKS),

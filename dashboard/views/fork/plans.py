@@ -1,4 +1,4 @@
-"""What the forks would do, asked of the workspace before anything starts, and why one would be refused."""
+"""The plans of the forks, asked of the workspace before anything starts, and the errors that refuse them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.views import restore_plans
-from dashboard.views.fork.drafts import Draft, Variant, doubled, pinned
+from dashboard.views.fork.drafts import Draft, Variant, doubled, fork_from, pinned
 from dashboard.widgets import chip, error_box, message_box
 from pipelines.domain.errors import AlreadyExists, Invalid, TidemarkError
 from pipelines.domain.savepoints import Manifest, RestorePlan
@@ -47,12 +47,12 @@ def _outlook(manifest: Manifest, variant: Variant, name_twice: bool) -> Outlook:
             raise AlreadyExists("job.exists", f"Two variants are called {variant.name}", "Give each a name of its own.")
         if not variant.code.strip():
             raise Invalid("fork.no_code", NO_CODE, "Load its script into the editor, or paste it.")
-        for found in syntax_diagnostics(variant.code, variant.script):
-            raise Invalid("version.syntax", f"Line {found.line}: {found.message}", "The editor marks the place.")
-        plan = session.workspace().fork(manifest.id, variant.request(dry_run=True))
+        for diagnostic in syntax_diagnostics(variant.code, variant.script):
+            raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
+        plan = session.workspace().plan(fork_from(manifest.id, variant.asked()))
     except TidemarkError as error:
         return Outlook(variant, None, error)
-    return Outlook(variant, plan, None) if isinstance(plan, RestorePlan) else Outlook(variant, None, None)
+    return Outlook(variant, plan, None)
 
 
 def refused(every: Sequence[Outlook], draft: Draft) -> str:
@@ -60,7 +60,7 @@ def refused(every: Sequence[Outlook], draft: Draft) -> str:
     if draft.is_experiment and not draft.experiment.strip():
         return "The experiment needs a name."
     several = len(every) > 1
-    return next((f"{one.variant.letter}: {one.reason}" if several else one.reason for one in every if one.reason), "")
+    return next((f"{outlook.variant.letter}: {outlook.reason}" if several else outlook.reason for outlook in every if outlook.reason), "")
 
 
 def shown(manifest: Manifest, outlook: Outlook) -> None:
@@ -87,8 +87,8 @@ def _plan(plan: RestorePlan) -> None:
 
 
 def _notes(manifest: Manifest, outlook: Outlook) -> None:
-    """What will happen and may surprise."""
+    """Warnings of the plan, and confs that the savepoint pins."""
     assert outlook.plan is not None
     restore_plans.warnings(outlook.plan)
-    for name, asked, stays in pinned(manifest, outlook.variant.request().conf or {}):
+    for name, asked, stays in pinned(manifest, outlook.variant.asked().conf or {}):
         message_box(f"{name} stays {stays}", f"The savepoint pins it: Spark silently ignores `{asked}`.", tone="orange")

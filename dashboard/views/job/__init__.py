@@ -1,10 +1,10 @@
-"""One job: how it is, what can be done with it, and everything it has done."""
+"""One job: its state, the actions on it, and its history."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, notices, session
 from dashboard.dialogs import redraw
 from dashboard.views import operations
 from dashboard.views.job import (
@@ -15,7 +15,6 @@ from dashboard.views.job import (
     header,
     logs,
     metrics,
-    notices,
     occurrences,
     operators,
     savepoints,
@@ -28,6 +27,7 @@ from dashboard.views.live import live
 from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
 from pipelines.domain.errors import NotFound
 from pipelines.domain.jobs import JobDetail
+from pipelines.verbs.jobs import ShowJob
 
 STREAMING = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
 SCRIPT = ("Run", "Versions", "Logs", "Configuration", "Events")
@@ -42,7 +42,7 @@ def page() -> None:
         _choose()
         return
     try:
-        detail = session.shared("job", lambda: session.workspace().job(name), name)
+        detail = session.shared(ShowJob(name))
     except NotFound as error:
         _gone(name, error)
         return
@@ -54,14 +54,14 @@ def _draw(name: str, detail: JobDetail) -> None:
     actions.see(name)
     on, span_ms = header.draw(name, detail)
     notices.draw(name)
-    operations.under_way(lambda one: one.job == name, key="job")
+    operations.under_way(lambda operation: operation.job == name, key="job")
     live(lambda: _live(name, span_ms, _shape(detail)), on)
 
 
 def _live(name: str, span_ms: int, shape: object) -> None:
     """The part that refreshes itself; where the job has become another (ended, started, new version) the whole page is drawn anew."""
     with errors_shown():
-        detail = session.shared("job", lambda: session.workspace().job(name), name)
+        detail = session.shared(ShowJob(name))
         if _shape(detail) != shape:
             redraw()
         now = session.now_ms()
@@ -99,7 +99,7 @@ def _titles(detail: JobDetail) -> tuple[str, ...]:
 
 
 def _shape(detail: JobDetail) -> tuple[object, ...]:
-    """What the page outside the live part depends on."""
+    """The values that the page outside the live part depends on."""
     run = detail.summary.run
     return (detail.summary.state, run.id if run else "", run.ui_url if run else "", header.streams(detail), len(detail.runs))
 

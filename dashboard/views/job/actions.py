@@ -1,4 +1,4 @@
-"""What can be done with a job: each asks what it needs to know, does it, and says what came of it."""
+"""The actions on a job: each opens its dialog, begins the change, and shows the outcome."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ import time
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
+from dashboard import navigation, notices, session
 from dashboard.dialogs import dialog
+from dashboard.notices import Notice
 from dashboard.views import operations, waiting
-from dashboard.views.commands import listed
-from dashboard.views.job import notices
-from dashboard.views.job.notices import Notice
+from dashboard.views.commands import folded
 from dashboard.views.job.resuming import savepoint_words
 from dashboard.widgets import confirm, errors_shown
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail
-from pipelines.domain.requests import StopRequest, TakeRequest
 from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.face import do
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.take import Take
+from pipelines.words import formats
 
 
 def take(job: str, batch: int | None = None, at_ms: int | None = None, event_ms: int | None = None) -> Savepoint | None:
-    """Takes a savepoint and says so on the job's page; None where it is not there yet, and where it could not be taken, which is said
-    there too."""
+    """Takes a savepoint and shows it, or the error, on the job's page. None where it is still being taken, and where it failed."""
     began = time.perf_counter()
     try:
-        taken = waiting.take(job, TakeRequest(batch=batch, at_ms=at_ms, event_ms=event_ms))
+        taken = waiting.take(Take(job, batch=batch, at_ms=at_ms, event_ms=event_ms))
     except TidemarkError as error:
         notices.say(Notice(job, error=error))
         return None
@@ -35,7 +38,7 @@ def take(job: str, batch: int | None = None, at_ms: int | None = None, event_ms:
 
 
 def see(job: str) -> None:
-    """Says what came of what was asked for and took its time."""
+    """Shows the outcome of a savepoint or resume that took longer."""
     try:
         taken = waiting.taken(job)
         waiting.resumed(job)
@@ -47,26 +50,28 @@ def see(job: str) -> None:
 
 
 def ask_fork(job: str) -> None:
-    """Forks from a savepoint taken now, or from one that there is."""
+    """Forks from a savepoint taken now, or from an existing one."""
 
     @dialog("Fork this job")
     def ask() -> None:
         with errors_shown():
-            known = session.workspace().savepoints(job)
+            known = session.workspace().ask(ListSavepoints(job))
             st.markdown(
                 "A fork is a new job that begins with this job's state: its own checkpoint, query id and output, and code you can change."
             )
             if st.button(
                 "From now: take a savepoint and fork it", type="primary", icon=":material/bookmark_add:", key="fork_now", width="stretch"
             ):
-                taken = waiting.take(job, TakeRequest(label="to fork"))
+                taken = waiting.take(Take(job, label="to fork"))
                 if taken is not None:
                     navigation.go("fork", savepoint=taken.id)
                 st.rerun()
             if not known:
                 return
-            names = {one.id: savepoint_words(one) for one in known}
-            chosen = st.selectbox("or from a savepoint that there is", list(names), format_func=lambda one: names[one], key="fork_from")
+            names = {savepoint.id: savepoint_words(savepoint) for savepoint in known}
+            chosen = st.selectbox(
+                "or from a savepoint that there is", list(names), format_func=lambda savepoint_id: names[savepoint_id], key="fork_from"
+            )
             if st.button("Fork from this one", icon=":material/call_split:", key="fork_chosen", width="stretch"):
                 navigation.go("fork", savepoint=str(chosen))
 
@@ -82,12 +87,12 @@ def ask_stop(job: str, streaming: bool) -> None:
         st.markdown(boundary if streaming else "Its script is asked to end; it can be resumed, and begins anew.")
         keep = streaming and st.checkbox("Take a savepoint when it stands", value=True, key="stop_keep")
         label = st.text_input("Label", placeholder="before the change", key="stop_label", disabled=not keep) if streaming else ""
+        stop = Stop(job, savepoint=keep, label=(label or "").strip())
         if st.button("Stop", type="primary", icon=":material/stop_circle:", key="stop_yes"):
             with errors_shown():
-                going = session.workspace().stop(job, StopRequest(savepoint=keep, label=(label or "").strip()))
-                operations.begin(going)
+                operations.begin(stop)
                 st.rerun()
-        _command(equivalents.stop(job, session.url(), with_savepoint=keep, label=(label or "").strip()))
+        folded([stop])
 
     ask()
 
@@ -96,7 +101,7 @@ def ask_cancel(job: str) -> None:
     """Ends the run at once."""
 
     def cancel() -> None:
-        operations.begin(session.workspace().stop(job, StopRequest(savepoint=False, at_once=True)))
+        operations.begin(Stop(job, savepoint=False, at_once=True))
 
     says = f"**{job}** ends in the middle of its batch, without a savepoint. The batch is done again when it is resumed: nothing is lost."
     confirm("Cancel at once?", says, "Cancel the run", cancel)
@@ -105,12 +110,12 @@ def ask_cancel(job: str) -> None:
 def ask_forget(detail: JobDetail) -> None:
     """Removes the job, but not its savepoints; of one that runs elsewhere only what is known of it here goes."""
     name, attached = detail.summary.job.name, detail.summary.job.attached
-    kept = len(session.workspace().savepoints(name))
+    kept = len(session.workspace().ask(ListSavepoints(name)))
     says = _watched_no_more(name) if attached else _deletes(detail)
     stay = f"Its {formats.plural(kept, 'savepoint')} stay, and can be forked." if kept else "It has no savepoint, so its state goes too."
 
     def forget() -> None:
-        session.workspace().forget(name)
+        do(session.workspace(), Forget(name))
         if session.selected("job"):
             navigation.go("overview")
 
@@ -126,8 +131,3 @@ def _deletes(detail: JobDetail) -> str:
     runs, held = formats.plural(len(detail.runs), "run"), detail.summary.checkpoint_bytes
     checkpoint = f"its checkpoint ({formats.size(held)})" if held else "its checkpoint"
     return f"This deletes **{detail.summary.job.name}**: its {runs} with their logs, {checkpoint} and its output. It cannot be undone."
-
-
-def _command(said: equivalents.Equivalent) -> None:
-    with st.expander("Command", icon=":material/terminal:"):
-        listed([said])

@@ -9,10 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.components.table import Cell, Column, Row, clock, moment, number, table
 from dashboard.widgets import empty_state, facts, section, when
 from pipelines.domain.experiments import BatchRow
+from pipelines.verbs.jobs import ListBatches
+from pipelines.words import formats
 
 LIMITS = (100, 500, 2_000)
 COLUMNS = (
@@ -36,7 +38,7 @@ PHASES = {
 
 def draw(name: str, now: float) -> None:
     """The newest batches; the chosen one beside them."""
-    rows = session.workspace().batches(name, limit=_limit())
+    rows = session.workspace().ask(ListBatches(name, limit=_limit()))
     if not rows:
         with empty_state(
             "No batches yet", "A batch is listed here as soon as Spark has committed it, with its phases and offsets.", key="batches"
@@ -131,7 +133,7 @@ def phase_bars(phases: Mapping[str, float], batch_ms: float) -> str:
 def _sources(raw: str) -> list[dict[str, Any]]:
     """Spark's JSON of a batch's sources."""
     read = json.loads(raw) if raw else []
-    return [one for one in read if isinstance(one, dict)]
+    return [source for source in read if isinstance(source, dict)]
 
 
 def _source(source: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""How a job is set up: its queries with their sinks and checkpoints, its arguments, its confs, where its files are."""
+"""The configuration of a job: its queries with their sinks and checkpoints, its arguments, its confs, the paths of its files."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.views.job.versions import changes
 from dashboard.widgets import chip, section
 from pipelines.domain.jobs import Job, JobDetail, QuerySeen, Run
 from pipelines.domain.versions import Version, options
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.words import formats
 
 
 def draw(detail: JobDetail) -> None:
-    """What the newest run was told, and what its queries made of it."""
+    """The queries, and the arguments and confs of the newest run."""
     run = detail.summary.run
     for query in detail.queries:
         _query(query)
     if run is None:
         return
-    version = session.workspace().version(run.version)
+    version = session.workspace().ask(ShowVersion(run.version))
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True, key="card_run"):
         section("For a fork" if detail.summary.job.attached else "Run")
@@ -73,8 +75,8 @@ def _run(run: Run, job: Job, version: Version) -> list[tuple[str, str]]:
 
 
 def _for_a_fork(version: Version) -> list[tuple[str, str]]:
-    """What was said of a job that runs elsewhere."""
-    return [("Script", escape(version.script) if version.code else "not said; a fork brings its own"), ("Master", _mono(version.master))]
+    """The script and master that were given for a job that runs elsewhere."""
+    return [("Script", escape(version.script) if version.code else "not known; a fork brings its own"), ("Master", _mono(version.master))]
 
 
 def _mono(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Why a job failed: Spark's error class, its message, what to do, the way to the log."""
+"""The failure of a job: Spark's error class, its message, a hint, the way to the log."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ OTHERWISE = "Read the end of the log; resume it when the cause is gone: it goes 
 
 
 def hint(error_class: str, message: str, reason: str) -> str:
-    """What to do about it, in a sentence or two."""
-    said = f"{error_class} {reason}"
+    """The advice on an error, in a sentence or two."""
+    cause = f"{error_class} {reason}"
     for pattern, words in HINTS:
-        if re.search(pattern, said, re.IGNORECASE):
+        if re.search(pattern, cause, re.IGNORECASE):
             return words
     return next((words for pattern, words in HINTS[:5] if re.search(pattern, message)), OTHERWISE)
 
 
 def draw(name: str, detail: JobDetail) -> None:
-    """Nothing where the newest run did not fail."""
+    """The failure of the newest run; nothing where it did not fail."""
     run = detail.summary.run
     if run is None or run.state is not RunState.FAILED:
         return
@@ -68,12 +68,12 @@ def _read_log() -> None:
     st.session_state["tab"] = "Logs"
 
 
-def _examine(wanted: str) -> None:
-    session.select(examine=wanted)
+def _examine(value: str) -> None:
+    session.select(examine=value)
 
 
 def _doctor(name: str, detail: JobDetail) -> None:
-    """What is damaged in its checkpoint, and the way on."""
+    """The diagnosis of its checkpoint, and the way on."""
     run = detail.summary.run
     every = diagnosis.examine(name, (run.id, run.state) if run else None)
     if every is None:
@@ -87,9 +87,9 @@ def _doctor(name: str, detail: JobDetail) -> None:
 
 def _way_on(name: str, detail: JobDetail, every: Sequence[Diagnosis]) -> None:
     """The newest batch that can be restored where the newest one cannot; a savepoint where none can."""
-    if all(one.sound for one in every):
+    if all(query.sound for query in every):
         return
-    common = set.intersection(*(set(one.restorable) for one in every))
+    common = set.intersection(*(set(query.restorable) for query in every))
     if common and st.button(f"Go back to batch {max(common):,}…", type="primary", icon=":material/history:", key="doctor_rewind"):
         resuming.ask_rewind(name, max(common))
     if not common and st.button("Resume from a savepoint…", type="primary", icon=":material/bookmark:", key="doctor_savepoint"):

@@ -8,18 +8,24 @@ from typing import Literal
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
-from dashboard.equivalents import Equivalent
-from dashboard.views import waiting
-from dashboard.views.commands import listed
-from dashboard.views.experiments import decisions
-from dashboard.views.experiments.reading import of_job
+from dashboard import navigation, session
+from dashboard.views import decisions, waiting
+from dashboard.views.commands import Shown, listed
 from dashboard.views.job import actions, resuming
 from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
 from dashboard.widgets import chip, entry, menu, page_header, state_chip, when
 from pipelines.domain.decisions import Choice
+from pipelines.domain.experiments import decision_of
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.drop import Undrop
+from pipelines.verbs.experiments import ListExperiments
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.take import Take
+from pipelines.words import formats
 
 
 def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
@@ -32,9 +38,9 @@ def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
     if detail.summary.job.origin:
         origin = detail.summary.job.origin
         link = navigation.href("savepoints", savepoint=origin.savepoint)
-        said = f"fork of {escape(origin.job)}"
-        chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self"><span class="tm-chip blue">{said}</span></a>')
-    decided = of_job(session.workspace().experiments(), name) if detail.summary.job.origin else None
+        words = f"fork of {escape(origin.job)}"
+        chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self"><span class="tm-chip blue">{words}</span></a>')
+    decided = decision_of(session.workspace().ask(ListExperiments()), name) if detail.summary.job.origin else None
     if decided:
         experiment, made = decided
         link = navigation.href("experiments", experiment=experiment.id)
@@ -93,38 +99,35 @@ def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
                 actions.ask_cancel(name)
         elif entry("Forget this job…", icon=":material/delete:", key="forget", of="more"):
             actions.ask_forget(detail)
-        listed([*_equivalents(name, running, job.attached), *([equivalents.undrop(name, session.url())] if dropped else [])])
+        listed([*_commands(name, running, job.attached), *([Undrop(name)] if dropped else [])])
 
 
-def _equivalents(name: str, running: bool, attached: bool) -> Sequence[Equivalent]:
-    url = session.url()
-    take = equivalents.savepoint(name, url)
+def _commands(name: str, running: bool, attached: bool) -> Sequence[Shown]:
     if running:
-        return (take, equivalents.stop(name, url), equivalents.cancel(name, url))
-    begun = () if attached else (equivalents.resume(name, url),)
-    return (take, *begun, equivalents.diagnose(name, url), equivalents.forget(name, url))
+        return (Take(name), Stop(name), ("Cancel at once", Stop(name, at_once=True)))
+    return (Take(name), *(() if attached else (Resume(name),)), Diagnose(name), Forget(name))
 
 
 def line(detail: JobDetail, now: float) -> None:
-    """The facts of the newest run that change while one looks."""
+    """The facts of the newest run that change with every refresh."""
     run = detail.summary.run
     if run is None:
         return
-    said = [f'run <span class="tm-mono">{escape(run.id)}</span>']
+    parts = [f'run <span class="tm-mono">{escape(run.id)}</span>']
     if detail.summary.job.attached:
-        said = [f"watched since {formats.exact(detail.summary.job.created_ms, session.zone())}"]
+        parts = [f"watched since {formats.exact(detail.summary.job.created_ms, session.zone())}"]
     elif run.state.live and run.started_ms:
-        said.append(f"up {formats.duration(now - run.started_ms)}")
+        parts.append(f"up {formats.duration(now - run.started_ms)}")
     elif run.ended_ms:
-        said.append(f"ended {when(run.ended_ms, now)}")
+        parts.append(f"ended {when(run.ended_ms, now)}")
     if run.spark_version:
-        said.append(f"Spark {escape(run.spark_version)}")
+        parts.append(f"Spark {escape(run.spark_version)}")
     if run.ui_url and run.state.live:
-        said.append(f'<a href="{escape(run.ui_url)}" target="_blank" rel="noopener">Spark UI ↗</a>')
+        parts.append(f'<a href="{escape(run.ui_url)}" target="_blank" rel="noopener">Spark UI ↗</a>')
     if detail.summary.batch is not None:
-        said.append(f"batch {detail.summary.batch:,} {when(detail.summary.last_progress_ms, now)}")
+        parts.append(f"batch {detail.summary.batch:,} {when(detail.summary.last_progress_ms, now)}")
     if detail.summary.last_savepoint_ms is not None:
-        said.append(f"{formats.plural(detail.summary.savepoints, 'savepoint')}, the last {when(detail.summary.last_savepoint_ms, now)}")
+        parts.append(f"{formats.plural(detail.summary.savepoints, 'savepoint')}, the last {when(detail.summary.last_savepoint_ms, now)}")
     if detail.summary.restarts:
-        said.append(formats.plural(detail.summary.restarts, "restart"))
-    st.html(f'<div class="tm-line">{"".join(f"<span>{one}</span>" for one in said)}</div>')
+        parts.append(formats.plural(detail.summary.restarts, "restart"))
+    st.html(f'<div class="tm-line">{"".join(f"<span>{part}</span>" for part in parts)}</div>')

@@ -8,10 +8,12 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.widgets import command, empty_state
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import JobDetail, LogChunk
+from pipelines.verbs.jobs import ReadLog
+from pipelines.words import formats
 
 TAIL_BYTES = 60_000
 PIECE = 4_000_000
@@ -31,11 +33,11 @@ def draw(name: str, detail: JobDetail) -> None:
         chosen = ""
         if len(runs) > 1:
             chosen = st.selectbox(
-                "Run", list(runs), key="run", bind="query-params", format_func=lambda one: _run(runs, one), label_visibility="collapsed",
-                width=320,
+                "Run", list(runs), key="run", bind="query-params", format_func=lambda run_id: _run(runs, run_id),
+                label_visibility="collapsed", width=320,
             ) or ""  # fmt: skip
         chunk = _tail(name, chosen, follow)
-        st.html(f'<div class="tm-stamp">{_said(chunk)}</div>', width="stretch")
+        st.html(f'<div class="tm-stamp">{_extent(chunk)}</div>', width="stretch")
         st.download_button(
             "Download", lambda: whole(name, chosen), f"{name}-{chunk.run}.log", "text/plain",
             icon=":material/download:", key="log_download", on_click="ignore",
@@ -48,7 +50,7 @@ def draw(name: str, detail: JobDetail) -> None:
 
 
 def box(text: str, *, height: int, wrap: bool) -> None:
-    """The text in a box that stands at its end, and stays there as it grows."""
+    """The text in a box that is scrolled to its end, and stays there as it grows."""
     log = f'<pre class="tm-log{" wrap" if wrap else ""}" data-testid="log">{marked(text)}</pre>'
     st.html(f'<div class="tm-logbox" style="max-height:{height}px" tabindex="0" role="log" aria-label="Driver log">{log}</div>')
 
@@ -58,7 +60,7 @@ def _tail(name: str, run: str, follow: bool) -> LogChunk:
     held = st.session_state.get("log_held")
     if not follow and held and held[0] == (name, run):
         return held[1]  # type: ignore[no-any-return]
-    chunk = session.workspace().logs(name, run=run, offset=-TAIL_BYTES)
+    chunk = session.workspace().ask(ReadLog(name, run=run, offset=-TAIL_BYTES))
     st.session_state["log_held"] = ((name, run), chunk)
     return chunk
 
@@ -67,7 +69,7 @@ def _run(runs: Mapping[RunId, object], named: str) -> str:
     return f"{named}{' (newest)' if named == next(iter(runs)) else ''}"
 
 
-def _said(chunk: LogChunk) -> str:
+def _extent(chunk: LogChunk) -> str:
     shown = chunk.next_offset - chunk.offset
     return formats.size(chunk.size) if shown >= chunk.size else f"the last {formats.size(shown)} of {formats.size(chunk.size)}"
 
@@ -88,7 +90,7 @@ def whole(name: str, run: str) -> str:
     """The whole log, read piece by piece."""
     offset, pieces = 0, []
     while True:
-        chunk = session.workspace().logs(name, run=run, offset=offset, limit=PIECE)
+        chunk = session.workspace().ask(ReadLog(name, run=run, offset=offset, limit=PIECE))
         pieces.append(chunk.text)
         if chunk.next_offset >= chunk.size or chunk.next_offset == offset:
             return "".join(pieces)

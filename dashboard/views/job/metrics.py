@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import navigation, session
 from dashboard.components.panel import panel
 from dashboard.drawing import jobs
 from dashboard.drawing.figures import TimeMark
@@ -15,6 +15,9 @@ from dashboard.views.job import logs
 from dashboard.widgets import KeyFigure, empty_state, key_figures, section
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.jobs import ReadLog, ShowSeries
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.words import formats
 
 POINTS = 600
 OLDEST_MS = 15_000
@@ -31,20 +34,18 @@ def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
     if detail.summary.last_progress_ms is None:
         _waiting(name, detail)
         return
-    workspace, attached = session.workspace(), detail.summary.job.attached
+    attached = detail.summary.job.attached
     if attached:
         key_figures(_from_outside(detail.summary, now), min_width=158)
     else:
         _figures(detail.summary)
     since = since_ms(detail.summary.job, span_ms, now)
     series = session.shared(
-        "series",
-        lambda: workspace.series(name, from_ms=int(since), to_ms=int(now), points=POINTS),
-        name,
-        span_ms,
+        ShowSeries(name, from_ms=int(since), to_ms=int(now), points=POINTS),
+        by=(ShowSeries, name, span_ms),
         age_ms=min(span_ms / POINTS, OLDEST_MS),
     )
-    marks = marks_of(detail.runs, session.shared("savepoints", lambda: workspace.savepoints(name), name), since)
+    marks = marks_of(detail.runs, session.shared(ListSavepoints(name)), since)
     grid = st.grid(3, gap=12, min_column_width=360)
     span = (since, now)
     drawn = jobs.job_charts(series.columns, marks, span) | operator_charts(series, marks, span)
@@ -58,19 +59,19 @@ def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
 
 
 def since_ms(job: Job, span_ms: int, now: float) -> float:
-    """Where the charts begin: a job younger than the range gets them from its beginning on, instead of a thin strip at the edge."""
+    """The beginning of the charts: for a job younger than the range its own beginning, instead of a thin strip at the edge."""
     return max(now - span_ms, min(job.created_ms - LEAD_MS, now - SHORTEST_MS))
 
 
 def _waiting(name: str, detail: JobDetail) -> None:
-    """Before the first batch: that it comes, and what the driver says meanwhile."""
+    """The page before the first batch: an explanation and the end of the driver's log."""
     live = detail.summary.state is not None and detail.summary.state.live
     title = ("Its first batch runs" if detail.queries else "The driver starts") if live else "No batch is known"
     begins = "The charts begin with the first batch."
     says = f"{begins} A driver needs half a minute to start Spark; the first batch is the slowest." if live else begins
     with empty_state(title, says, key="waiting"):
         pass
-    chunk = None if detail.summary.job.attached else session.workspace().logs(name, offset=-TAIL_BYTES)
+    chunk = None if detail.summary.job.attached else session.workspace().ask(ReadLog(name, offset=-TAIL_BYTES))
     if chunk and chunk.text:
         section("What the driver says")
         logs.box(chunk.text, height=320, wrap=True)
@@ -100,7 +101,7 @@ def _figures(job: JobSummary) -> None:
 
 
 def _from_outside(job: JobSummary, now: float) -> list[KeyFigure]:
-    """Of a job that runs elsewhere: what its checkpoint says."""
+    """Key figures of a job that runs elsewhere, from its checkpoint alone."""
     p50, p99 = formats.duration(job.batch_ms_p50), formats.duration(job.batch_ms_p99)
     behind = None if job.watermark_ms is None else now - job.watermark_ms
     return [
@@ -116,12 +117,15 @@ def _rows(rows: int | None) -> str:
 
 
 def marks_of(runs: Sequence[Run], savepoints: Sequence[Savepoint], since: float) -> list[TimeMark]:
-    """What happened since: savepoints, new versions, restarts of the same one."""
+    """Marks since then: savepoints, new versions, restarts of the same version."""
     taken = [
         TimeMark(
-            one.created_ms, "savepoint", f"{formats.short_id(one.id)} · batch {one.batch:,}{f' · {one.label}' if one.label else ''}", one.id
+            savepoint.created_ms,
+            "savepoint",
+            f"{formats.short_id(savepoint.id)} · batch {savepoint.batch:,}{f' · {savepoint.label}' if savepoint.label else ''}",
+            savepoint.id,
         )
-        for one in savepoints
+        for savepoint in savepoints
     ]
     oldest_first = sorted(runs, key=lambda run: run.created_ms)
     begun = [_begun(run, earlier) for earlier, run in zip([None, *oldest_first], oldest_first, strict=False)]

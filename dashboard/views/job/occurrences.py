@@ -1,4 +1,4 @@
-"""What happened to a job."""
+"""The events of a job."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from dashboard.components.table import table
 from dashboard.views import events
 from dashboard.widgets import empty_state
 from pipelines.domain.jobs import Event
+from pipelines.verbs.system import ListEvents
 
 LIMIT = 500
 
 
 def draw(name: str, now: float) -> None:
     """Its events, newest first."""
-    happened = session.workspace().events(name, limit=LIMIT)
+    happened = session.workspace().ask(ListEvents(name, limit=LIMIT))
     if not happened:
         with empty_state(
             "Nothing has happened yet", "Starts, stops, savepoints and failures of this job are listed here.", key="occurrences"
@@ -35,7 +36,7 @@ def draw(name: str, now: float) -> None:
 
 
 def _show_log(happened: Sequence[Event]) -> None:
-    """What is about a run leads to that run's log, on another tab of this page."""
+    """Opens the log of the run that the clicked event is about, on another tab of this page."""
     clicked = getattr(st.session_state["occurrences"], "row", None)
     if clicked and happened[int(clicked)].kind.startswith("run."):
         st.session_state.update(tab="Logs", run=happened[int(clicked)].subject)

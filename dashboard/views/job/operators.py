@@ -1,10 +1,10 @@
-"""What each query is made of: sources, stateful operators, sink, and Spark's plan with its metrics as a graph."""
+"""The parts of each query: sources, stateful operators, sink, and Spark's plan with its metrics as a graph."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import equivalents, formats, offsets, session
+from dashboard import offsets, session
 from dashboard.components.plan import plan_graph
 from dashboard.components.table import Cell, Column, Row, number, table
 from dashboard.views.commands import commands
@@ -12,6 +12,8 @@ from dashboard.widgets import empty_state, section, when
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.operators import OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import QueryPlan
+from pipelines.verbs.jobs import ListOperators, ListPlans
+from pipelines.words import formats
 
 SOURCES = (
     Column("Source", wide=True),
@@ -38,29 +40,32 @@ SINKS = (Column("Sink"), Column("Output", wide=True), Column("Rows", "right", "W
 def draw(name: str, detail: JobDetail, now: float) -> None:
     """All queries, one below the other."""
     workspace = session.workspace()
-    queries = workspace.operators(name)
+    queries = workspace.ask(ListOperators(name))
     if not queries:
         with empty_state(
             "No batch is known", "Sources, state and Spark's plan of each query appear with its first batch.", key="operators"
         ):
             pass
         return
-    plans = {plan.query: plan for plan in workspace.plan(name)}
+    plans = {plan.query: plan for plan in workspace.ask(ListPlans(name))}
     for query in queries:
         with st.container(horizontal=True, vertical_alignment="center", key=f"head_{query.query}"):
             section(query.query, f"batch {query.batch:,} · {when(query.at_ms, now)}")
             if query is queries[0]:
-                url = session.url()
-                commands([equivalents.operators(name, url), equivalents.plan(name, url)], key="commands_operators")
+                commands([ListOperators(name), ListPlans(name)], key="commands_operators")
         _query(query, plans.get(query.query), detail, now)
 
 
 def _query(query: QueryOperators, plan: QueryPlan | None, detail: JobDetail, now: float) -> None:
     table(
-        SOURCES, [_source(at, one) for at, one in enumerate(query.sources)], key=f"sources_{query.query}", label="Sources", clickable=False
+        SOURCES,
+        [_source(at, source) for at, source in enumerate(query.sources)],
+        key=f"sources_{query.query}",
+        label="Sources",
+        clickable=False,
     )
     if query.operators:
-        rows = [_operator(at, one) for at, one in enumerate(query.operators)]
+        rows = [_operator(at, operator) for at, operator in enumerate(query.operators)]
         table(OPERATORS, rows, key=f"operators_{query.query}", label="Stateful operators", clickable=False)
     elif not detail.summary.job.attached:
         st.html('<p class="tm-hint">No stateful operator: each batch stands for itself.</p>')
@@ -73,7 +78,7 @@ def _query(query: QueryOperators, plan: QueryPlan | None, detail: JobDetail, now
 
 
 def _no_plan(query: str, detail: JobDetail) -> None:
-    """Why there is none."""
+    """An explanation why there is no plan."""
     if detail.summary.job.attached:
         says = "This job runs elsewhere. Its checkpoint alone does not tell Spark's plan, nor what its operators keep."
     elif detail.summary.state is not None and detail.summary.state.live:
@@ -84,16 +89,18 @@ def _no_plan(query: str, detail: JobDetail) -> None:
         pass
 
 
-def _source(at: int, one: SourceSeen) -> Row:
-    backlog = ", ".join(f"{formats.size(some.amount)}" if some.unit == "bytes" else f"{some.amount:,} {some.unit}" for some in one.backlog)
-    plain = ", ".join(f"{some.amount} {some.unit}" for some in one.backlog)
+def _source(at: int, source: SourceSeen) -> Row:
+    backlog = ", ".join(
+        f"{formats.size(some.amount)}" if some.unit == "bytes" else f"{some.amount:,} {some.unit}" for some in source.backlog
+    )
+    plain = ", ".join(f"{some.amount} {some.unit}" for some in source.backlog)
     cells = (
-        Cell(formats.source_name(one.description), strong=True, hint=one.description, raw=one.description),
-        _offset(one.start),
-        _offset(one.end),
-        _offset(one.latest) if one.latest else Cell(hint="This source does not say what it has"),
-        number(one.rows, formats.count),
-        Cell(backlog or formats.MISSING, sort=one.backlog[0].amount if one.backlog else None, raw=plain or None),
+        Cell(formats.source_name(source.description), strong=True, hint=source.description, raw=source.description),
+        _offset(source.start),
+        _offset(source.end),
+        _offset(source.latest) if source.latest else Cell(hint="This source does not say what it has"),
+        number(source.rows, formats.count),
+        Cell(backlog or formats.MISSING, sort=source.backlog[0].amount if source.backlog else None, raw=plain or None),
     )
     return Row(str(at), cells)
 
@@ -103,23 +110,23 @@ def _offset(text: str) -> Cell:
     return Cell(offsets.words(text), hint=text, raw=text or None)
 
 
-def _operator(at: int, one: OperatorProgress) -> Row:
-    more = "\n".join(f"{name}: {formats.size(value)}" for name, value in one.custom.items())
+def _operator(at: int, operator: OperatorProgress) -> Row:
+    more = "\n".join(f"{name}: {formats.size(value)}" for name, value in operator.custom.items())
     cells = (
-        Cell(f"{one.name} · {at}", strong=True, hint=more),
-        number(one.rows, formats.count),
-        number(one.updated, formats.count),
-        number(one.removed, formats.count),
-        number(one.memory_bytes, formats.size, hint=more),
-        number(one.late_rows, formats.count),
-        number(one.commit_ms, formats.duration),
-        number(one.partitions, formats.count),
-        number(one.stores, formats.count),
+        Cell(f"{operator.name} · {at}", strong=True, hint=more),
+        number(operator.rows, formats.count),
+        number(operator.updated, formats.count),
+        number(operator.removed, formats.count),
+        number(operator.memory_bytes, formats.size, hint=more),
+        number(operator.late_rows, formats.count),
+        number(operator.commit_ms, formats.duration),
+        number(operator.partitions, formats.count),
+        number(operator.stores, formats.count),
     )
     return Row(str(at), cells)
 
 
 def _sink(query: QueryOperators) -> Row:
-    name = Cell(query.sink, strong=True) if query.sink else Cell("not said", muted=True)
+    name = Cell(query.sink, strong=True) if query.sink else Cell("not known", muted=True)
     where = Cell(query.sink_path, mono=True, hint=query.sink_path) if query.sink_path else Cell()
     return Row("sink", (name, where, number(query.output_rows, formats.count)))

@@ -8,7 +8,7 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import navigation, session
 from dashboard.components.panel import panel
 from dashboard.drawing.retention import Axis, batches_chart, has_event_time, newest_until, of_batch, point_id
 from dashboard.views.job import actions, resuming
@@ -17,6 +17,7 @@ from pipelines.domain.errors import Invalid, NotFound, TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.moments import moment_ms
 from pipelines.domain.savepoints import RetainedBatch, Savepoint
+from pipelines.words import formats
 
 AXES = {Axis.CLOCK: "Clock", Axis.EVENT: "Event time"}
 HINTS = {
@@ -38,18 +39,18 @@ def draw(name: str, detail: JobDetail, kept: Sequence[RetainedBatch], taken: Seq
             navigation.go("savepoints", savepoint=clicked)
         session.select(point="" if clicked == chosen else clicked)
         st.rerun(scope="fragment")
-    point = next((one for one in kept if point_id(one) == chosen), None)
+    point = next((retained for retained in kept if point_id(retained) == chosen), None)
     _point(name, detail, point, kept, axis)
 
 
 def _bar(kept: Sequence[RetainedBatch]) -> Axis:
-    """Which axis, and the field that finds a batch."""
+    """The choice of the axis, and the field that finds a batch."""
     with st.container(horizontal=True, vertical_alignment="center", key="point_bar"):
         st.html('<div class="tm-section"><h2>Go to a batch</h2></div>', width="stretch")
         none = None if has_event_time(kept) else "No batch has a watermark: this job has no event time"
-        wanted = session.selected("axis", Axis.CLOCK)
+        selected = session.selected("axis", Axis.CLOCK)
         axis = st.segmented_control(
-            "Axis", list(AXES), default=Axis.EVENT if wanted == Axis.EVENT and not none else Axis.CLOCK, required=True,
+            "Axis", list(AXES), default=Axis.EVENT if selected == Axis.EVENT and not none else Axis.CLOCK, required=True,
             format_func=AXES.__getitem__, key="point_axis", label_visibility="collapsed", disabled=bool(none), help=none,
         )  # fmt: skip
         axis = Axis(axis or Axis.CLOCK)
@@ -66,7 +67,7 @@ def _bar(kept: Sequence[RetainedBatch]) -> Axis:
 
 
 def _find(typed: str, kept: Sequence[RetainedBatch], axis: Axis) -> None:
-    """Chooses what was typed, once; what cannot be read or found is said, and stays as typed."""
+    """Selects the batch that was typed, once; an error is shown, and the text stays."""
     asked = (typed, axis)
     if asked == st.session_state.get("point_asked", ("", axis)):
         return
@@ -84,12 +85,12 @@ def find(typed: str, kept: Sequence[RetainedBatch], axis: Axis) -> RetainedBatch
     """The batch of that number, or the newest at or before that moment. NotFound (`batch.gone`), Invalid (`time.invalid`)."""
     number = typed.replace(",", "")
     digits = number.isdigit()
-    found = of_batch(kept, int(number)) if digits else newest_until(kept, axis, _moment(typed))
-    if found is None:
-        first, last = (edge(one.batch for one in kept) for edge in (min, max))
+    point = of_batch(kept, int(number)) if digits else newest_until(kept, axis, _moment(typed))
+    if point is None:
+        first, last = (edge(retained.batch for retained in kept) for edge in (min, max))
         message = f"Batch {typed} is not kept" if digits else f"No batch that is kept was at or before {typed}"
         raise NotFound("batch.gone", message, f"Spark keeps batches {first:,} to {last:,} now.")
-    return found
+    return point
 
 
 def _moment(typed: str) -> int:
@@ -115,14 +116,14 @@ def _point(name: str, detail: JobDetail, point: RetainedBatch | None, kept: Sequ
     if back:
         resuming.ask_rewind(name, point.batch)
     if here or fork:
-        taken = _take(name, point, axis, several=len({one.query for one in kept}) > 1)
+        taken = _take(name, point, axis, several=len({retained.query for retained in kept}) > 1)
         if taken and fork:
             navigation.go("fork", savepoint=taken.id)
         st.rerun()
 
 
 def _take(name: str, point: RetainedBatch, axis: Axis, *, several: bool) -> Savepoint | None:
-    """One query's batch has a number; several queries are taken at the moment of the one that was chosen."""
+    """Takes a savepoint of the batch: by its number for one query, at its moment for several."""
     with errors_shown():
         if not several:
             return actions.take(name, batch=point.batch)
@@ -134,7 +135,7 @@ def _take(name: str, point: RetainedBatch, axis: Axis, *, several: bool) -> Save
 
 def _words(point: RetainedBatch, newest: RetainedBatch) -> str:
     back = formats.plural(newest.batch - point.batch, "batch", "batches")
-    said = "the newest batch" if newest.batch == point.batch else f"{back} before the newest"
+    place = "the newest batch" if newest.batch == point.batch else f"{back} before the newest"
     committed = formats.exact(point.timestamp_ms, session.zone())
     watermark = f" · watermark {formats.exact(point.watermark_ms, session.zone())}" if point.watermark_ms > 0 else ""
-    return f'<p class="tm-point"><b>Batch {point.batch:,}</b> {said} · {committed}{watermark}</p>'
+    return f'<p class="tm-point"><b>Batch {point.batch:,}</b> {place} · {committed}{watermark}</p>'

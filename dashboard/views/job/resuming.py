@@ -6,22 +6,24 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
+from dashboard import navigation, notices, session
 from dashboard.dialogs import dialog
 from dashboard.views import restore_plans, waiting
-from dashboard.views.commands import listed
-from dashboard.views.job import notices
+from dashboard.views.commands import folded
 from dashboard.widgets import error_box, errors_shown
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail
-from pipelines.domain.requests import ResumeRequest
-from pipelines.domain.savepoints import RestorePlan, RetainedBatch, Savepoint
+from pipelines.domain.savepoints import RetainedBatch, Savepoint
+from pipelines.verbs.jobs import ListRetained
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.words import formats
 
 STOPPED, SAVEPOINT, BATCH = "Where it stopped", "From a savepoint", "Go back to a batch"
 
 
 def why_not(detail: JobDetail) -> str:
-    """Why it cannot be begun again now; empty where it can."""
+    """The reason why the job cannot be resumed now; empty where it can."""
     if detail.summary.job.attached:
         return "It runs elsewhere, and nothing here starts it. Fork from here instead."
     state = detail.summary.state
@@ -29,10 +31,10 @@ def why_not(detail: JobDetail) -> str:
 
 
 def why_no_batch(detail: JobDetail, kept: Sequence[RetainedBatch]) -> str:
-    """Why it cannot go back to one of its batches by number; empty where it can."""
-    several = len({one.query for one in kept}) > 1
-    said = "Its queries have batches of their own: take a savepoint here, which is of one moment of all, and resume from it."
-    return why_not(detail) or (said if several else "")
+    """The reason why the job cannot go back to one of its batches by number; empty where it can."""
+    several = len({retained.query for retained in kept}) > 1
+    reason = "Its queries have batches of their own: take a savepoint here, which is of one moment of all, and resume from it."
+    return why_not(detail) or (reason if several else "")
 
 
 def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
@@ -41,28 +43,28 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
     @dialog("Resume this job", width="medium")
     def ask() -> None:
         with errors_shown():
-            known = {str(one.id): one for one in session.workspace().savepoints(job)}
+            known = {str(savepoint.id): savepoint for savepoint in session.workspace().ask(ListSavepoints(job))}
             kept = _kept(job)
             ways = [STOPPED, *([SAVEPOINT] if known else []), *([BATCH] if kept and not why_no_batch(detail, kept) else [])]
             chosen = st.radio(
                 "Go on",
                 ways,
                 index=ways.index(way) if way in ways else 0,
-                captions=[_captions(detail)[one] for one in ways],
+                captions=[_captions(detail)[option] for option in ways],
                 key="resume_way",
             )
-            request = _request(str(chosen), known, kept)
-            ready = _planned(job, request)
+            resume = _resume(job, str(chosen), known, kept)
+            ready = _planned(resume)
             with st.container(horizontal=True, vertical_alignment="center"):
                 if st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume_yes", disabled=not ready):
-                    waiting.resume(job, request)
+                    waiting.resume(resume)
                     notices.put_away()
                     st.rerun()
-                if request.batch is None and st.button(
+                if resume.batch is None and st.button(
                     "With other code, arguments or confs…", icon=":material/upgrade:", key="resume_upgrade", help="An upgrade: the same job"
                 ):
-                    navigation.go("upgrade", job=job, savepoint=request.from_savepoint)
-            _command(job, request)
+                    navigation.go("upgrade", job=job, savepoint=resume.from_savepoint)
+            folded([resume])
 
     ask()
 
@@ -75,74 +77,73 @@ def _captions(detail: JobDetail) -> dict[str, str]:
 def _kept(job: str) -> Sequence[RetainedBatch]:
     """Batches to go back to; a checkpoint that cannot be read says so and offers none."""
     try:
-        return session.workspace().retained(job)
+        return session.workspace().ask(ListRetained(job))
     except TidemarkError as error:
         error_box(error)
         return ()
 
 
-def _request(way: str, known: dict[str, Savepoint], kept: Sequence[RetainedBatch]) -> ResumeRequest:
+def _resume(job: str, way: str, known: dict[str, Savepoint], kept: Sequence[RetainedBatch]) -> Resume:
     if way == SAVEPOINT:
-        named = st.selectbox("Savepoint", list(known), format_func=lambda one: savepoint_words(known[one]), key="resume_from")
-        return ResumeRequest(from_savepoint=named or "")
+        named = st.selectbox(
+            "Savepoint", list(known), format_func=lambda savepoint_id: savepoint_words(known[savepoint_id]), key="resume_from"
+        )
+        return Resume(job, from_savepoint=named or "")
     if way == BATCH:
-        newest_first = sorted({one.batch: one for one in kept}.values(), key=lambda one: -one.batch)
-        words = {one.batch: batch_words(one) for one in newest_first}
-        return ResumeRequest(batch=st.selectbox("Batch", list(words), format_func=words.__getitem__, key="resume_batch"))
-    return ResumeRequest()
+        newest_first = sorted({retained.batch: retained for retained in kept}.values(), key=lambda retained: -retained.batch)
+        words = {retained.batch: batch_words(retained) for retained in newest_first}
+        return Resume(job, batch=st.selectbox("Batch", list(words), format_func=words.__getitem__, key="resume_batch"))
+    return Resume(job)
 
 
-def savepoint_words(one: Savepoint) -> str:
+def savepoint_words(savepoint: Savepoint) -> str:
     """A savepoint in one line, to choose it by."""
-    label = f" · {one.label}" if one.label else ""
-    trust = "damaged" if one.damaged_files else one.trust
-    return f"{formats.short_id(one.id)} · batch {one.batch:,} · {formats.ago(one.created_ms, session.now_ms())} · {trust}{label}"
+    label = f" · {savepoint.label}" if savepoint.label else ""
+    trust = "damaged" if savepoint.damaged_files else savepoint.trust
+    return (
+        f"{formats.short_id(savepoint.id)} · batch {savepoint.batch:,} · "
+        f"{formats.ago(savepoint.created_ms, session.now_ms())} · {trust}{label}"
+    )
 
 
-def batch_words(one: RetainedBatch) -> str:
+def batch_words(retained: RetainedBatch) -> str:
     """A retained batch in one line, to choose it by."""
-    watermark = f" · watermark {formats.exact(one.watermark_ms, session.zone())}" if one.watermark_ms > 0 else ""
-    return f"batch {one.batch:,} · {formats.ago(one.timestamp_ms, session.now_ms())}{watermark}"
+    watermark = f" · watermark {formats.exact(retained.watermark_ms, session.zone())}" if retained.watermark_ms > 0 else ""
+    return f"batch {retained.batch:,} · {formats.ago(retained.timestamp_ms, session.now_ms())}{watermark}"
 
 
-def _planned(job: str, request: ResumeRequest) -> bool:
+def _planned(resume: Resume) -> bool:
     """Shows what a resume from elsewhere will do; whether it can begin."""
-    if not request.from_savepoint and request.batch is None:
+    if not resume.from_savepoint and resume.batch is None:
         return True
     try:
-        plan = session.workspace().resume(job, ResumeRequest(request.from_savepoint, request.batch, dry_run=True))
+        plan = session.workspace().plan(resume)
     except TidemarkError as error:
         error_box(error)
         return False
-    if isinstance(plan, RestorePlan):
-        restore_plans.draw(plan)
-        st.caption(restore_plans.KEPT)
-    return not (isinstance(plan, RestorePlan) and restore_plans.refusal(plan))
+    restore_plans.draw(plan)
+    st.caption(restore_plans.KEPT)
+    return not restore_plans.refusal(plan)
 
 
 def ask_rewind(job: str, batch: int) -> None:
-    """Says what going back to a retained batch means, and asks once."""
+    """Explains the rewind to a retained batch, and asks once."""
 
     @dialog(f"Go back to batch {batch:,}?", width="medium")
     def ask() -> None:
         with errors_shown():
-            request = ResumeRequest(batch=batch)
+            resume = Resume(job, batch=batch)
             st.markdown(f"**{job}** begins again after batch {batch:,} of its own checkpoint, with the code it ran last.")
-            ready = _planned(job, request)
+            ready = _planned(resume)
             with st.container(horizontal=True, horizontal_alignment="right"):
                 if st.button("Leave it", key="rewind_no"):
                     st.rerun()
                 yes = st.button("Go back", type="primary", icon=":material/history:", key="rewind_yes", disabled=not ready)
             if yes:
-                waiting.resume(job, request)
+                waiting.resume(resume)
                 notices.put_away()
                 session.select(point="")
                 st.rerun()
-            _command(job, request)
+            folded([resume])
 
     ask()
-
-
-def _command(job: str, request: ResumeRequest) -> None:
-    with st.expander("Command", icon=":material/terminal:"):
-        listed([equivalents.resume(job, session.url(), from_savepoint=request.from_savepoint, batch=request.batch)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import navigation, session
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.trust import LEVELS, ORIGIN_HINTS, ORIGINS, level_of
 from dashboard.views.job import actions, points
@@ -12,6 +12,9 @@ from dashboard.widgets import command, empty_state, errors_shown, section
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import SavepointSpace
+from pipelines.verbs.jobs import ListRetained
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.words import formats
 
 COLUMNS = (
     Column("Id"),
@@ -30,15 +33,15 @@ COLUMNS = (
 
 def draw(name: str, detail: JobDetail, now: float) -> None:
     """The axis, the point chosen on it, the list."""
-    taken = session.workspace().savepoints(name)
+    taken = session.workspace().ask(ListSavepoints(name))
     with errors_shown():
-        points.draw(name, detail, session.workspace().retained(name), taken)
+        points.draw(name, detail, session.workspace().ask(ListRetained(name)), taken)
     if taken:
         section("Savepoints", f"{len(taken):,}, newest first")
         space = session.spaces()
         opened = table(
             COLUMNS,
-            [row(one, space.get(one.id), now) for one in taken],
+            [row(savepoint, space.get(savepoint.id), now) for savepoint in taken],
             key="job_savepoints",
             label="Savepoints of this job",
             max_height=520,
@@ -49,23 +52,23 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
         _none(name)
 
 
-def row(one: Savepoint, own: SavepointSpace | None, now: float) -> Row:
+def row(savepoint: Savepoint, own: SavepointSpace | None, now: float) -> Row:
     """One savepoint in the table."""
-    says, tone = LEVELS[level_of(one)]
+    says, tone = LEVELS[level_of(savepoint)]
     cells = (
-        shortened(one.id, strong=True),
-        Cell(one.label or formats.MISSING, muted=not one.label),
-        moment(one.created_ms, now),
-        Cell(f"{one.batch:,}", sort=one.batch),
-        moment(one.queries[0].batch_timestamp_ms, now),
-        Cell(ORIGINS[one.reason], muted=True, hint=ORIGIN_HINTS[one.reason]),
-        Cell(level_of(one), tone=tone, hint=says),
-        number(own.bytes if own else one.bytes, formats.size),
+        shortened(savepoint.id, strong=True),
+        Cell(savepoint.label or formats.MISSING, muted=not savepoint.label),
+        moment(savepoint.created_ms, now),
+        Cell(f"{savepoint.batch:,}", sort=savepoint.batch),
+        moment(savepoint.queries[0].batch_timestamp_ms, now),
+        Cell(ORIGINS[savepoint.reason], muted=True, hint=ORIGIN_HINTS[savepoint.reason]),
+        Cell(level_of(savepoint), tone=tone, hint=says),
+        number(own.bytes if own else savepoint.bytes, formats.size),
         number(own.frees_bytes if own else None, formats.size),
-        number(one.took_ms, formats.duration),
-        shortened(one.version, muted=True),
+        number(savepoint.took_ms, formats.duration),
+        shortened(savepoint.version, muted=True),
     )
-    return Row(one.id, cells, navigation.href("savepoints", savepoint=one.id))
+    return Row(savepoint.id, cells, navigation.href("savepoints", savepoint=savepoint.id))
 
 
 def _none(name: str) -> None:

@@ -6,11 +6,14 @@ import shlex
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.views.job import logs
 from dashboard.widgets import KeyFigure, key_figures, message_box, section
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.verbs.jobs import ReadLog
+from pipelines.words import formats
 
 TAIL_BYTES = 12_000
 NO_QUERY = (
@@ -19,9 +22,9 @@ NO_QUERY = (
 
 
 def draw(name: str, detail: JobDetail, now: float) -> None:
-    """How long it runs, what it said last, and why there are no charts."""
+    """Its uptime, the end of its log, and why there are no charts."""
     run = detail.summary.run
-    chunk = session.workspace().logs(name, offset=-TAIL_BYTES)
+    chunk = session.workspace().ask(ReadLog(name, offset=-TAIL_BYTES))
     begun = run.started_ms if run else None
     ended = (run.ended_ms if run else None) or now
     key_figures(
@@ -34,12 +37,12 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
         min_width=200,
     )
     if run:
-        version = session.workspace().version(run.version)
+        version = session.workspace().ask(ShowVersion(run.version))
         section("What runs", f"on {version.master}")
         st.code(shlex.join([version.script, *version.args]), language="bash", wrap_lines=True)
     if detail.summary.state is not RunState.FAILED:
         message_box("This script starts no streaming query", NO_QUERY, tone="blue")
-    section("What it said last")
+    section("End of its log")
     if chunk.text:
         logs.box(chunk.text, height=320, wrap=True)
     else:

@@ -1,4 +1,4 @@
-"""What the job remembers: the tables of state in its newest savepoint, each a click away from its keys and values."""
+"""The state of the job: the tables in its newest savepoint, each a click away from its keys and values."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
+from dashboard import navigation, session
 from dashboard.components.table import Cell, Column, Row, moment, number, table
 from dashboard.views import state as states
 from dashboard.views.commands import commands
 from dashboard.widgets import command, empty_state, section, when
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.states import StateTable
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.state import ListStates
+from pipelines.words import formats
 
 COLUMNS = (
     Column("State", wide=True),
@@ -29,44 +32,56 @@ NONE = "State is looked into at a savepoint: its keys and values are read from t
 
 def draw(name: str, now: float) -> None:
     """The tables of the newest savepoint."""
-    taken = session.workspace().savepoints(name)
+    taken = session.workspace().ask(ListSavepoints(name))
     if not taken:
         _none(name)
         return
     newest = taken[0]
-    tables = session.shared("states", lambda: session.workspace().states(newest.id), newest.id)
+    tables = session.shared(ListStates(newest.id))
     with st.container(horizontal=True, vertical_alignment="center", key="head_state"):
         section("State", f"at batch {newest.batch:,}, in {escape(formats.short_id(newest.id))} · taken {when(newest.created_ms, now)}")
         if st.button("Of the newest batch", icon=":material/bookmark_add:", key="state_newest", help="Takes a savepoint of it"):
             _take(name)
-        commands([equivalents.states(newest.id, session.url())], key="commands_state")
+        commands([ListStates(newest.id)], key="commands_state")
     if not tables:
         with empty_state("This job keeps no state", states.NO_STATE, key="job_stateless"):
             pass
         return
-    opened = table(COLUMNS, [row(one, now) for one in tables], key="states", label="State of this job")
+    opened = table(COLUMNS, [row(state_table, now) for state_table in tables], key="states", label="State of this job")
     if opened:
-        _open(newest, next(one for one in tables if one.title == opened))
+        _open(newest, next(state_table for state_table in tables if state_table.title == opened))
 
 
-def row(one: StateTable, now: float) -> Row:
+def row(state_table: StateTable, now: float) -> Row:
     """One table of state in the list."""
-    what = f"{one.variable} ({one.kind})" if one.variable else one.store
+    what = f"{state_table.variable} ({state_table.kind})" if state_table.variable else state_table.store
     cells = (
-        Cell(what, strong=not one.internal, muted=one.internal, hint="Only how Spark lays a join out" if one.internal else ""),
-        Cell(one.query),
-        Cell(f"{one.name or 'operator'} · {one.operator}"),
-        number(one.operator_rows, formats.count),
-        number(one.partitions, formats.count),
-        number(one.bytes, formats.size),
-        number(one.reading.total if one.reading else None, formats.count),
-        moment(one.reading.read_ms if one.reading else None, now),
+        Cell(
+            what,
+            strong=not state_table.internal,
+            muted=state_table.internal,
+            hint="Only how Spark lays a join out" if state_table.internal else "",
+        ),
+        Cell(state_table.query),
+        Cell(f"{state_table.name or 'operator'} · {state_table.operator}"),
+        number(state_table.operator_rows, formats.count),
+        number(state_table.partitions, formats.count),
+        number(state_table.bytes, formats.size),
+        number(state_table.reading.total if state_table.reading else None, formats.count),
+        moment(state_table.reading.read_ms if state_table.reading else None, now),
     )
-    return Row(one.title, cells)
+    return Row(state_table.title, cells)
 
 
-def _open(savepoint: Savepoint, one: StateTable) -> None:
-    navigation.go("state", savepoint=savepoint.id, query=one.query, operator=str(one.operator), store=one.store, variable=one.variable)
+def _open(savepoint: Savepoint, state_table: StateTable) -> None:
+    navigation.go(
+        "state",
+        savepoint=savepoint.id,
+        query=state_table.query,
+        operator=str(state_table.operator),
+        store=state_table.store,
+        variable=state_table.variable,
+    )
 
 
 def _take(name: str) -> None:

@@ -1,4 +1,4 @@
-"""What a job has run: its runs, and the code, arguments and confs of a version with what changed since the one before."""
+"""The runs of a job; the code, arguments and confs of a version, and the difference from the version before."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.widgets import STATES, chip, empty_state, section
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.versions import Version, options
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.savepoints import ShowSavepoint
+from pipelines.words import formats
 
 COLUMNS = (
     Column("Run"),
@@ -41,7 +45,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     if clicked:
         session.select(version=next(run.version for run in detail.runs if run.id == clicked))
         st.rerun(scope="fragment")
-    _version(name, session.workspace().version(shown), _before(detail.runs, shown))
+    _version(name, session.workspace().ask(ShowVersion(shown)), _before(detail.runs, shown))
 
 
 def _row(run: Run, now: float) -> Row:
@@ -68,11 +72,11 @@ def _before(runs: Sequence[Run], version: str) -> str:
     """The version that the job ran before `version`; of a fork the one it came from is its own first."""
     oldest_first: list[str] = [run.version for run in sorted(runs, key=lambda run: run.created_ms)]
     at = oldest_first.index(version) if version in oldest_first else 0
-    return next((one for one in reversed(oldest_first[:at]) if one != version), "")
+    return next((version_id for version_id in reversed(oldest_first[:at]) if version_id != version), "")
 
 
 def _version(name: str, shown: Version, earlier_id: str) -> None:
-    earlier = session.workspace().version(earlier_id) if earlier_id else _origin(name, shown)
+    earlier = session.workspace().ask(ShowVersion(earlier_id)) if earlier_id else _origin(name, shown)
     with st.container(horizontal=True, vertical_alignment="center", key="version_head"):
         st.html(_title(shown, earlier), width="stretch")
         view = VIEWS[0]
@@ -105,11 +109,11 @@ def _version(name: str, shown: Version, earlier_id: str) -> None:
 
 def _origin(name: str, shown: Version) -> Version | None:
     """A fork's first version is compared with the version of the savepoint it came from."""
-    origin = session.workspace().job(name).summary.job.origin
+    origin = session.workspace().ask(ShowJob(name)).summary.job.origin
     if origin is None:
         return None
-    parent = session.workspace().savepoint(origin.savepoint).version
-    return session.workspace().version(parent) if parent != shown.id else None
+    parent = session.workspace().ask(ShowSavepoint(origin.savepoint)).version
+    return session.workspace().ask(ShowVersion(parent)) if parent != shown.id else None
 
 
 def _title(shown: Version, earlier: Version | None) -> str:
@@ -122,7 +126,7 @@ def _title(shown: Version, earlier: Version | None) -> str:
 def counted(before: str, after: str) -> tuple[int, int]:
     """Lines added and removed."""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
-    return sum(one.startswith("+") for one in lines), sum(one.startswith("-") for one in lines)
+    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
 def changes(now: Mapping[str, str], before: Mapping[str, str] | None, nothing: str) -> str:

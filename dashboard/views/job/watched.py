@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import session
 from dashboard.widgets import chip
 from pipelines.domain.jobs import JobDetail
+from pipelines.verbs.experiments import ShowVersion
 
 KNOWN = (
     "Known from its checkpoint alone: batches and how long they took, offsets, watermark, sizes. Not known here: its log, rows, "
@@ -17,12 +18,13 @@ KNOWN = (
 
 
 def draw(detail: JobDetail) -> None:
-    """Nothing for a job of this workspace's own."""
+    """The box for a job that runs elsewhere; nothing for a job of this workspace."""
     if not detail.summary.job.attached:
         return
     places = "".join(
-        f'<tr><td>{escape(one.query)}</td><td class="tm-mono">{escape(one.checkpoint)}</td><td>{_sink(one.sink, one.sink_path)}</td></tr>'
-        for one in detail.queries
+        f'<tr><td>{escape(query.query)}</td><td class="tm-mono">{escape(query.checkpoint)}</td>'
+        f"<td>{_sink(query.sink, query.sink_path)}</td></tr>"
+        for query in detail.queries
     )
     table = (
         f'<table class="tm-findings"><thead><tr><th>Query</th><th>Checkpoint</th><th>Sink</th></tr></thead><tbody>{places}</tbody></table>'
@@ -33,12 +35,12 @@ def draw(detail: JobDetail) -> None:
 
 def _sink(sink: str, path: str) -> str:
     if not sink and not path:
-        return '<span class="tm-muted">not said</span>'
+        return '<span class="tm-muted">not known</span>'
     return f'{chip(sink, mono=True) if sink else ""} <span class="tm-mono">{escape(path)}</span>'
 
 
 def _code(detail: JobDetail) -> str:
     run = detail.summary.run
-    if run is None or session.workspace().version(run.version).code:
+    if run is None or session.workspace().ask(ShowVersion(run.version)).code:
         return ""
-    return '<p class="tm-hint">Nobody has said what code it runs: a fork of it brings its own.</p>'
+    return '<p class="tm-hint">Its code is not known here: a fork of it brings its own.</p>'

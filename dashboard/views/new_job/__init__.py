@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
-from dashboard import equivalents, navigation, session
+from dashboard import navigation, session
 from dashboard.components.code_editor import Diagnostic, code_editor, syntax_diagnostics
 from dashboard.views.commands import commands
 from dashboard.views.new_job import attach, form
 from dashboard.views.new_job.form import Draft
 from dashboard.widgets import draw_again, error_box, errors_shown, page_header
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.requests import RunRequest
+from pipelines.verbs.face import do
+from pipelines.verbs.run import RunScript
 
 ATTACH = "Runs elsewhere"
 START = "start"
@@ -29,69 +32,71 @@ def page() -> None:
         return
     code_column, form_column = st.columns([7, 3], gap="medium")
     draft: Draft | None = None
-    request: RunRequest | None = None
-    found: list[Diagnostic] = []
+    change: RunScript | None = None
+    diagnostics: list[Diagnostic] = []
     with bar, errors_shown():
         draft = form.chosen(source)
     with code_column, errors_shown():
-        draft, found = _editor(draft) if draft else (None, [])
+        draft, diagnostics = _editor(draft) if draft else (None, [])
     with form_column, errors_shown():
-        request = form.draw(draft) if draft else None
+        change = form.draw(draft) if draft else None
     with head, errors_shown():
-        _head(request, found)
+        _head(change, diagnostics)
 
 
 def _source() -> str:
-    """Where the job comes from; its name stands in the address."""
+    """The origin of the script; its name is in the address."""
     chosen = st.segmented_control(
         "From", SOURCES, default=SOURCES[0], required=True, key="source", bind="query-params", label_visibility="collapsed"
     )
     return str(chosen or SOURCES[0])
 
 
-def _head(request: RunRequest | None, found: list[Diagnostic]) -> None:
-    why_not = _why_not(request, found)
+def _head(change: RunScript | None, diagnostics: list[Diagnostic]) -> None:
+    why_not = _why_not(change, diagnostics)
     with page_header("New job"):
-        if request:
-            commands([_equivalent(request)], key="new_command")
+        if change:
+            commands([_from_file(change)], key="new_command")
         start = st.button("Start", type="primary", icon=":material/play_arrow:", key=START, disabled=bool(why_not), help=why_not or None)
-    if start and request and not why_not:
+    if start and change and not why_not:
         try:
-            session.workspace().run(request)
+            do(session.workspace(), change)
         except TidemarkError as error:
             error_box(error)
         else:
             form.forget()
-            navigation.go("job", job=request.name)
+            navigation.go("job", job=change.name)
 
 
-def _why_not(request: RunRequest | None, found: list[Diagnostic]) -> str:
-    """Why it cannot be started as it stands; empty if it can."""
-    if request is None:
+def _why_not(change: RunScript | None, diagnostics: list[Diagnostic]) -> str:
+    """The reason why it cannot be started yet; empty if it can."""
+    if change is None:
         return "Correct what is marked first"
-    if not request.code.strip():
+    if not change.code.strip():
         return "There is no code yet"
-    if found:
-        return f"Line {found[0].line}: {found[0].message}"
-    return "" if request.name else "Give it a name"
+    if diagnostics:
+        return f"Line {diagnostics[0].line}: {diagnostics[0].message}"
+    return "" if change.name else "Give it a name"
 
 
-def _equivalent(request: RunRequest) -> equivalents.Equivalent:
-    script = request.source or request.script
-    return equivalents.run(script, session.url(), name=request.name, args=request.args, conf=request.conf, master=request.master)
+def _from_file(change: RunScript) -> RunScript:
+    """The same with the file that the script was read from, as a shell reads it."""
+    return replace(change, script=change.source or change.script, source="")
 
 
 def _editor(draft: Draft) -> tuple[Draft, list[Diagnostic]]:
-    """The code with what Python says about it: the draft with what was typed, which is kept, and what Python says of that."""
-    found = _said(draft)
-    typed = code_editor(draft.code, key="new_code", diagnostics=found, height=640, revision=draft.revision, label="Code of the new job")
+    """The editor with its diagnostics; returns the draft with what was typed, which is kept, and the diagnostics of that."""
+    diagnostics = _diagnostics(draft)
+    typed = code_editor(
+        draft.code, key="new_code", diagnostics=diagnostics, height=640, revision=draft.revision, label="Code of the new job"
+    )
     if typed == draft.code:
-        return draft, found
+        return draft, diagnostics
     now = draft.typed(typed)
     form.keep(now)
     draw_again(True, START)
-    return now, _said(now)
+    return now, _diagnostics(now)
 
 
-def _said(draft: Draft) -> list[Diagnostic]:
+def _diagnostics(draft: Draft) -> list[Diagnostic]:
     return syntax_diagnostics(draft.code, draft.script) if draft.code.strip() else []

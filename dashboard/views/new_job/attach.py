@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import equivalents, gallery, navigation, session
+from dashboard import gallery, navigation, session
 from dashboard.typed import words
 from dashboard.views.commands import commands
 from dashboard.widgets import error_box, errors_shown, page_header, section
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.requests import AttachRequest
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.face import do
 
 SINKS = ("", "parquet", "json", "csv", "orc", "text", "delta", "kafka", "foreachBatch", "foreach", "console", "noop")
 FIRST_QUERY = "query-0"
@@ -41,9 +42,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Refused:
-    """What was asked for, and the error that answered."""
+    """A refused change and its error."""
 
-    request: AttachRequest
+    change: Attach
     error: TidemarkError
 
 
@@ -51,36 +52,37 @@ def draw(head: DeltaGenerator) -> None:
     """The form, with each error beside the field that it is about; the head's button attaches."""
     form, about = st.columns([7, 3], gap="medium")
     with form, errors_shown():
-        request, why_not = _form()
+        change, why_not = _form()
         with head, errors_shown():
-            _head(request, why_not)
-        _forget_older(request)
+            _head(change, why_not)
+        _forget_older(change)
     with about, st.container(border=True, key="card_attach_about"):
         section("What this does")
         st.html(f'<p class="tm-hint">{ABOUT}</p><p class="tm-hint" style="margin-top:8px">{CREDENTIALS}</p>')
 
 
-def _head(request: AttachRequest, why_not: str) -> None:
+def _head(change: Attach, why_not: str) -> None:
     with page_header("New job"):
-        commands([equivalents.attach(request, session.url())], key="attach_command")
-        wanted = st.button(
+        commands([replace(change, name=change.name or "NAME")], key="attach_command")
+        pressed = st.button(
             "Attach", type="primary", icon=":material/visibility:", key="attach_start", disabled=bool(why_not), help=why_not or None
         )
-    if not wanted:
+    if not pressed:
         return
     try:
-        session.workspace().attach(request)
+        do(session.workspace(), change)
     except TidemarkError as error:
-        st.session_state[_REFUSED] = Refused(request, error)
+        st.session_state[_REFUSED] = Refused(change, error)
         st.rerun()
     forget()
-    navigation.go("job", job=request.name)
+    navigation.go("job", job=change.name)
 
 
-def _forget_older(request: AttachRequest) -> None:
-    """An error of what was asked for before goes with the next change; after the button was looked at, which is often pressed with it."""
+def _forget_older(change: Attach) -> None:
+    """Removes the error of a former attempt when the form has changed. It runs after the button was read, which is often pressed together
+    with the change."""
     refused = st.session_state.get(_REFUSED)
-    if isinstance(refused, Refused) and refused.request != request:
+    if isinstance(refused, Refused) and refused.change != change:
         del st.session_state[_REFUSED]
         st.rerun()
 
@@ -91,28 +93,28 @@ def forget() -> None:
         st.session_state.pop(name, None)
 
 
-def _form() -> tuple[AttachRequest, str]:
-    error = st.session_state.get(_REFUSED)
-    said = error.error if isinstance(error, Refused) else None
+def _form() -> tuple[Attach, str]:
+    refused = st.session_state.get(_REFUSED)
+    error = refused.error if isinstance(refused, Refused) else None
     with st.container(border=True, key="card_attach"):
         section("Job")
         name = (st.text_input("Name", key="attach_name", max_chars=100, placeholder="clicks", help="What it is called here") or "").strip()
-        _beside(said, "name")
+        _beside(error, "name")
         section("Checkpoints", "one row for each of its queries: the checkpointLocation that the query was started with")
-        places = _places(said)
+        places = _places(error)
         section("Output", "what a checkpoint does not say, and a fork must know")
         sink, sink_path = _sink()
-        _beside(said, "sink")
+        _beside(error, "sink")
     script, code, args = _code()
-    if said and _field(said) == "":
-        error_box(said)
+    if error and _field(error) == "":
+        error_box(error)
     checkpoints = {place.query.strip(): place.checkpoint.strip() for place in places}
-    request = AttachRequest(name, checkpoints, sink, sink_path, script, code, args)
-    return request, _why_not(name, places)
+    change = Attach(name=name, checkpoints=checkpoints, sink=sink, sink_path=sink_path, script=script, code=code, args=args)
+    return change, _why_not(name, places)
 
 
 def _why_not(name: str, places: Sequence[Place]) -> str:
-    """Why it cannot be attached as it stands; empty where it can."""
+    """The reason why it cannot be attached yet; empty where it can."""
     if not name:
         return "Give it a name"
     if any(not place.checkpoint.strip() or not place.query.strip() for place in places):
@@ -121,15 +123,15 @@ def _why_not(name: str, places: Sequence[Place]) -> str:
     return "Two queries have one name" if len(set(names)) < len(names) else ""
 
 
-def _places(said: TidemarkError | None) -> list[Place]:
+def _places(error: TidemarkError | None) -> list[Place]:
     numbers: list[int] = st.session_state.setdefault("attach_places", [0])
     places = [_place(number, first=number == numbers[0], alone=len(numbers) == 1) for number in numbers]
-    at = _field(said) if said else ""
+    at = _field(error) if error else ""
     if at == "checkpoint":
         wrong = next(
-            (place for place in places if place.checkpoint.strip() and place.checkpoint.strip() in (said.message if said else "")), None
+            (place for place in places if place.checkpoint.strip() and place.checkpoint.strip() in (error.message if error else "")), None
         )
-        _beside(said, at, f"{wrong.query}: " if wrong else "")
+        _beside(error, at, f"{wrong.query}: " if wrong else "")
     st.button("Another query", icon=":material/add:", type="tertiary", key="attach_more", on_click=_add)
     return places
 
@@ -164,20 +166,20 @@ def _add() -> None:
 
 
 def _less(number: int) -> None:
-    st.session_state["attach_places"] = [one for one in st.session_state["attach_places"] if one != number]
+    st.session_state["attach_places"] = [other for other in st.session_state["attach_places"] if other != number]
 
 
 def _sink() -> tuple[str, str]:
     with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key="attach_sink_row"):
         sink = st.selectbox(
-            "Sink", SINKS, format_func=lambda one: one or "not known", key="attach_sink", width=200, accept_new_options=True
+            "Sink", SINKS, format_func=lambda name: name or "not known", key="attach_sink", width=200, accept_new_options=True
         )
         path = st.text_input("Where a file sink writes", key="attach_sink_path", placeholder="s3://lake/clicks/out")
     return str(sink or ""), (path or "").strip()
 
 
 def _code() -> tuple[str, str, tuple[str, ...]]:
-    """The script that it runs, where somebody says it; what cannot be read is said beside it."""
+    """The script of the job, which is optional; an error of reading it is shown beside it."""
     with st.expander("Its code, to fork it with (can be given later, at a fork)", icon=":material/code:"):
         path = (
             st.text_input("Script", key="attach_script", placeholder="/home/me/clicks.py on the machine that Tidemark runs on") or ""
@@ -188,7 +190,7 @@ def _code() -> tuple[str, str, tuple[str, ...]]:
                 read = gallery.from_path(path)
                 script, code = read.name, read.code
             except TidemarkError as error:
-                _said(f"{error.message}. {error.hint}")
+                _error_line(f"{error.message}. {error.hint}")
         args = st.text_input("Arguments", key="attach_args", help="As in a shell. {output} becomes a fork's own output directory.")
         if code:
             st.code(code, language="python", height=220)
@@ -202,8 +204,8 @@ def _field(error: TidemarkError) -> str:
 
 def _beside(error: TidemarkError | None, field: str, about: str = "") -> None:
     if error and _field(error) == field:
-        _said(f"{about}{error.message}. {error.hint}")
+        _error_line(f"{about}{error.message}. {error.hint}")
 
 
-def _said(text: str) -> None:
+def _error_line(text: str) -> None:
     st.html(f'<p class="tm-error" role="alert">{escape(text)}</p>')

@@ -1,4 +1,4 @@
-"""What is typed for a new job: where its script comes from, its name, arguments, confs and master."""
+"""The form of a new job: the origin of its script, its name, arguments, confs and master."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from dashboard.gallery import Script
 from dashboard.typed import free_name, words
 from dashboard.widgets import section
 from pipelines.domain.errors import Invalid, NotFound
-from pipelines.domain.requests import RunRequest
+from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.run import RunScript
 
 GENERATOR = "post_events"
 PASTED = Script("job.py", "")
@@ -43,7 +44,7 @@ class Draft:
 
 
 def keep(draft: Draft) -> None:
-    """It is the draft under way. Code that somebody touched is also kept for when another script was looked at meanwhile."""
+    """Stores the current draft; edited code also under its origin, for when another script is shown meanwhile."""
     st.session_state[_NOW] = draft
     if draft.touched:
         st.session_state.setdefault(_TOUCHED, {})[draft.origin] = draft
@@ -95,16 +96,16 @@ def _draft(origin: str, script: Script) -> Draft:
 
 
 def _unchanged(draft: Draft) -> str:
-    """The script is read anew."""
+    """Reads the script again, without the edits."""
     st.session_state.get(_TOUCHED, {}).pop(draft.origin, None)
     st.session_state.pop(_NOW, None)
     return f"{draft.script} stands as it was read"
 
 
-def draw(draft: Draft) -> RunRequest:
-    """The form; what it asks for as it stands now. Invalid (`form.arguments`, `job.confs`) where the text cannot be read."""
+def draw(draft: Draft) -> RunScript:
+    """Draws the form and returns its change. Invalid (`form.arguments`, `job.confs`) where the text cannot be read."""
     turn = draft.revision
-    taken = {job.job.name for job in session.workspace().jobs()}
+    taken = {job.job.name for job in session.workspace().ask(ListJobs())}
     with st.container(border=True, key="card_new_job"):
         section("Job")
         begins = free_name(PurePath(draft.script).stem, taken) if draft.code or draft.origin != "pasted" else ""
@@ -129,18 +130,26 @@ def draw(draft: Draft) -> RunRequest:
     args, conf = words(arguments or ""), pairs([(row.get("Conf"), row.get("Value")) for row in confs])
     title = (name or "").strip()
     script = draft.script if draft.origin != "pasted" else f"{title or 'job'}.py"
-    return RunRequest(title, script, draft.code, args, conf, (master or "").strip() or "local[2]", source=draft.source)
+    return RunScript(
+        name=title,
+        script=script,
+        code=draft.code,
+        args=args,
+        conf=conf,
+        master=(master or "").strip() or "local[2]",
+        source=draft.source,
+    )
 
 
 def resolved(args: Sequence[str]) -> list[str]:
     """The gallery's arguments with the directory of the example's events, where that job exists."""
-    return [_events() if one == gallery.EVENTS else one for one in args]
+    return [_events() if arg == gallery.EVENTS else arg for arg in args]
 
 
 def _events() -> str:
     """The generator's output directory stands beside its checkpoints (`data/README.md`)."""
     try:
-        run = session.workspace().job(GENERATOR).summary.run
+        run = session.workspace().ask(ShowJob(GENERATOR)).summary.run
     except NotFound:
         run = None
     return f"{run.checkpoints.rpartition('/checkpoints')[0]}/output" if run and run.checkpoints else "DIRECTORY_OF_EVENTS"
@@ -148,11 +157,11 @@ def _events() -> str:
 
 def pairs(rows: Sequence[tuple[str | None, str | None]]) -> Mapping[str, str]:
     """Confs by name, empty rows left out; Invalid (`job.confs`) for a value without a name."""
-    found: dict[str, str] = {}
+    confs: dict[str, str] = {}
     for name, value in rows:
         name, value = (name or "").strip(), (value or "").strip()
         if value and not name:
             raise Invalid("job.confs", f"The value {value!r} has no name of a Spark conf", "Write spark.… beside it, or remove the row.")
         if name:
-            found[name] = value
-    return found
+            confs[name] = value
+    return confs

@@ -1,4 +1,4 @@
-"""How is everything: key figures, what needs attention, the table of jobs."""
+"""The overview: key figures, what needs attention, the table of jobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import navigation, session
 from dashboard.views import waiting
 from dashboard.views.live import live, live_switch, range_switch
 from dashboard.views.overview import table
@@ -14,7 +14,13 @@ from dashboard.views.overview.attention import Finding, findings
 from dashboard.widgets import KeyFigure, chip, command, empty_state, errors_shown, key_figures, page_header, when
 from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import JobSummary
-from pipelines.domain.requests import ResumeRequest, TakeRequest
+from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.system import ShowHealth, StartExample
+from pipelines.verbs.take import Take
+from pipelines.words import formats
 
 ABOUT = (
     "Tidemark watches Spark streaming jobs and keeps versions of their state: take a savepoint of a running job, fork it with changed "
@@ -29,7 +35,7 @@ LINE_STEPS = 600
 def page() -> None:
     """Draws the overview."""
     with errors_shown():
-        jobs = session.shared("jobs", session.workspace().jobs)
+        jobs = session.shared(ListJobs())
         if not jobs:
             _first_steps()
             return
@@ -48,16 +54,16 @@ def _caption(jobs: Sequence[JobSummary]) -> str:
 
 def _draw(span_ms: int, known: int) -> None:
     with errors_shown():
-        workspace, now = session.workspace(), session.now_ms()
-        jobs = session.shared("jobs", workspace.jobs)
-        health = session.shared("health", lambda: workspace.health(span_ms=span_ms), span_ms, age_ms=span_ms / LINE_STEPS)
+        now = session.now_ms()
+        jobs = session.shared(ListJobs())
+        health = session.shared(ShowHealth(span_ms), age_ms=span_ms / LINE_STEPS)
         if len(jobs) != known:
             st.rerun()
         _figures(health.as_of(jobs))
-        found = findings(jobs, now, session.shared("savepoints", workspace.savepoints), health)
-        if found:
-            _attention(found, now)
-        opened = table.draw(jobs, found, now)
+        attention = findings(jobs, now, session.shared(ListSavepoints()), health)
+        if attention:
+            _attention(attention, now)
+        opened = table.draw(jobs, attention, now)
         if opened:
             navigation.go("job", job=opened)
 
@@ -120,50 +126,51 @@ ACTIONS = {
 MOST = 5
 
 
-def _attention(found: Sequence[Finding], now: float) -> None:
+def _attention(attention: Sequence[Finding], now: float) -> None:
     with st.container(border=True, key="card_attention", gap=None):
-        for one in found[:MOST]:
-            with st.container(horizontal=True, vertical_alignment="center", key=f"attention_{one.job}_{one.subject}"):
-                st.html(_words(one, now), width="stretch")
-                label = ACTIONS[one.action]
+        for finding in attention[:MOST]:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"attention_{finding.job}_{finding.subject}"):
+                st.html(_words(finding, now), width="stretch")
+                label = ACTIONS[finding.action]
                 if st.button(
                     label,
-                    key=f"do_{one.action}_{one.subject or one.job}",
+                    key=f"do_{finding.action}_{finding.subject or finding.job}",
                     type="tertiary",
                     icon=":material/arrow_forward:",
                     icon_position="right",
                 ):
-                    _act(one)
-        if len(found) > MOST:
-            st.html(f'<div class="tm-attention tm-more">and {len(found) - MOST} more: Needs attention, below, shows their jobs</div>')
+                    _act(finding)
+        if len(attention) > MOST:
+            st.html(f'<div class="tm-attention tm-more">and {len(attention) - MOST} more: Needs attention, below, shows their jobs</div>')
 
 
-def _words(one: Finding, now: float) -> str:
+def _words(finding: Finding, now: float) -> str:
     from html import escape
 
-    since = f' <span class="tm-when">{when(one.since_ms, now)}</span>' if one.since_ms else ""
-    code = f' <code class="tm-mono">{escape(one.code)}</code>' if one.code else ""
-    words = f'<span class="tm-words">{escape(one.words)}</span>' if one.words else ""
-    return f'<div class="tm-attention">{chip(one.title.capitalize(), one.tone, dot=True)}<b>{escape(one.job)}</b>{since}{code}{words}</div>'
+    since = f' <span class="tm-when">{when(finding.since_ms, now)}</span>' if finding.since_ms else ""
+    code = f' <code class="tm-mono">{escape(finding.code)}</code>' if finding.code else ""
+    words = f'<span class="tm-words">{escape(finding.words)}</span>' if finding.words else ""
+    badge = chip(finding.title.capitalize(), finding.tone, dot=True)
+    return f'<div class="tm-attention">{badge}<b>{escape(finding.job)}</b>{since}{code}{words}</div>'
 
 
-def _act(one: Finding) -> None:
-    """Resumes from the checkpoint at once (it goes on where it stood, so there is nothing to lose), takes a savepoint, or leads on."""
-    if one.action == "resume":
+def _act(finding: Finding) -> None:
+    """Does what a finding proposes: resumes at once (after its last batch, so nothing is lost), takes a savepoint, or opens a page."""
+    if finding.action == "resume":
         with errors_shown():
-            session.workspace().resume(one.job, ResumeRequest())
-            navigation.go("job", job=one.job)
+            do(session.workspace(), Resume(finding.job))
+            navigation.go("job", job=finding.job)
         return
-    if one.action == "take":
+    if finding.action == "take":
         with errors_shown():
-            waiting.take(one.job, TakeRequest())
-            navigation.go("job", job=one.job, tab="Savepoints")
+            waiting.take(Take(finding.job))
+            navigation.go("job", job=finding.job, tab="Savepoints")
         return
-    if one.action == "savepoint":
-        navigation.go("savepoints", savepoint=one.subject)
-    if one.action == "settings":
+    if finding.action == "savepoint":
+        navigation.go("savepoints", savepoint=finding.subject)
+    if finding.action == "settings":
         navigation.go("settings")
-    navigation.go("job", job=one.job, tab="Logs" if one.action == "logs" else "")
+    navigation.go("job", job=finding.job, tab="Logs" if finding.action == "logs" else "")
 
 
 def _first_steps() -> None:
@@ -179,5 +186,5 @@ def _first_steps() -> None:
         navigation.go("new_job")
     if example:
         with errors_shown():
-            session.workspace().start_example()
+            do(session.workspace(), StartExample())
             st.rerun()

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dashboard import formats
 from dashboard.widgets import Tone
 from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
+from pipelines.words import formats
 
 LAGGING_MS = 60_000
 STUCK_MS = 120_000
@@ -30,7 +30,7 @@ Action = Literal["resume", "inspect", "logs", "take", "savepoint", "settings"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One job that somebody should look at: `title` what it is, `words` why, `code` an error class, `action` the next step."""
+    """A job that needs attention: `title` the problem, `words` the reason, `code` an error class, `action` the next step."""
 
     job: str
     tone: Tone
@@ -47,9 +47,9 @@ def findings(
     jobs: Sequence[JobSummary], now_ms: float, savepoints: Sequence[Savepoint] = (), health: Health | None = None
 ) -> list[Finding]:
     """Worst first, then in the order of the jobs: at most one of each job, one of each damaged savepoint, one of the disk."""
-    of_jobs = [found for job in jobs if (found := next(_of(job, now_ms), None)) is not None]
-    every = [*(_of_disk(health) if health else ()), *of_jobs, *(_damaged(one) for one in savepoints if one.damaged_files)]
-    return sorted(every, key=lambda one: _URGENCY.index(one.tone))
+    of_jobs = [finding for job in jobs if (finding := next(_of(job, now_ms), None)) is not None]
+    every = [*(_of_disk(health) if health else ()), *of_jobs, *(_damaged(savepoint) for savepoint in savepoints if savepoint.damaged_files)]
+    return sorted(every, key=lambda finding: _URGENCY.index(finding.tone))
 
 
 def _of_disk(health: Health) -> Iterator[Finding]:
@@ -59,9 +59,9 @@ def _of_disk(health: Health) -> Iterator[Finding]:
         yield Finding("", "orange", "disk nearly full", left, "settings")
 
 
-def _damaged(one: Savepoint) -> Finding:
-    words = f"{one.id}: {formats.plural(one.damaged_files, 'damaged file')}"
-    return Finding(one.job, "red", "damaged savepoint", words, "savepoint", since_ms=one.verified_ms, subject=one.id)
+def _damaged(savepoint: Savepoint) -> Finding:
+    words = f"{savepoint.id}: {formats.plural(savepoint.damaged_files, 'damaged file')}"
+    return Finding(savepoint.job, "red", "damaged savepoint", words, "savepoint", since_ms=savepoint.verified_ms, subject=savepoint.id)
 
 
 def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
@@ -78,7 +78,7 @@ def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
 
 
 def _slowly(job: JobSummary, name: str, now_ms: float) -> Iterator[Finding]:
-    """What is not wrong yet: restarts, growth, state that nothing but the checkpoint holds."""
+    """Problems that come slowly: restarts, growth, state that only the checkpoint holds."""
     if job.recent_restarts >= RESTARTS_AN_HOUR:
         yield Finding(name, "orange", "restarting often", f"{job.recent_restarts} times in the last hour", "logs")
     now, before = job.checkpoint_bytes, job.checkpoint_bytes_before
@@ -94,9 +94,9 @@ def _slowly(job: JobSummary, name: str, now_ms: float) -> Iterator[Finding]:
 def _failed(job: JobSummary) -> Finding:
     run = job.run
     ended = run.exit if run else None
-    said = ended.message.strip().splitlines()[0] if ended and ended.message.strip() else ""
+    message = ended.message.strip().splitlines()[0] if ended and ended.message.strip() else ""
     since = (run.ended_ms or (ended.at_ms if ended else None)) if run else None
-    return Finding(job.job.name, "red", "failed", _short(said), "resume", ended.error_class if ended else "", since)
+    return Finding(job.job.name, "red", "failed", _short(message), "resume", ended.error_class if ended else "", since)
 
 
 def _running(job: JobSummary, name: str, now_ms: float) -> Iterator[Finding]:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from dashboard import formats, navigation, paging, session
+from dashboard import navigation, paging, session
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.views import choices
 from dashboard.views.overview.attention import Finding
 from dashboard.widgets import STATES, Tone
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
+from pipelines.words import formats
 
 COLUMNS = (
     Column("State"),
@@ -42,10 +43,10 @@ CHOICES: Mapping[str, Callable[[JobSummary, frozenset[str]], bool]] = {
 }
 
 
-def draw(jobs: Sequence[JobSummary], found: Sequence[Finding], now: float) -> str | None:
+def draw(jobs: Sequence[JobSummary], findings: Sequence[Finding], now: float) -> str | None:
     """Draws the jobs that the chips and the box let through; the name of one once, when it was clicked."""
-    attention = frozenset(one.job for one in found)
-    by_job = {one.job: one for one in reversed(found) if not one.subject}
+    attention = frozenset(finding.job for finding in findings)
+    by_job = {finding.job: finding for finding in reversed(findings) if not finding.subject}
     keys = _keys(by_job, now)
     fitting = _chosen(jobs, attention, now)
     cut = paging.chosen(fitting, keys)
@@ -60,10 +61,10 @@ def draw(jobs: Sequence[JobSummary], found: Sequence[Finding], now: float) -> st
     return table(COLUMNS, rows(cut.items), key="jobs", label="Jobs", empty=empty, cut=cut, whole=whole)
 
 
-def _keys(found: Mapping[str, Finding], now: float) -> dict[str, paging.Key[JobSummary]]:
+def _keys(by_job: Mapping[str, Finding], now: float) -> dict[str, paging.Key[JobSummary]]:
     """Column -> what it is ordered by; in the order of the columns."""
     return {
-        "State": lambda job: _ORDER.index(_said_state(job, _lagging(job, found))[1]),
+        "State": lambda job: _ORDER.index(_state_words(job, _lagging(job, by_job))[1]),
         "Job": lambda job: job.job.name.casefold(),
         "Version": lambda job: job.run.version if job.run else None,
         "Batch latency": lambda job: job.batch_ms_p99,
@@ -93,20 +94,20 @@ def _chosen(jobs: Sequence[JobSummary], attention: frozenset[str], now: float) -
             "Filter jobs", key="filter", bind="query-params", placeholder="Filter jobs", icon=":material/search:", type="search",
             live=True, label_visibility="collapsed", width=240,
         )  # fmt: skip
-    wanted = (words or "").casefold().split()
-    return [job for job in jobs if CHOICES[state](job, attention) and all(word in _text(job) for word in wanted)]
+    terms = (words or "").casefold().split()
+    return [job for job in jobs if CHOICES[state](job, attention) and all(word in _text(job) for word in terms)]
 
 
 def _text(job: JobSummary) -> str:
     return f"{job.job.name} {job.run.version if job.run else ''} {STATES[job.state][0]}".casefold()
 
 
-def _lagging(job: JobSummary, found: Mapping[str, Finding]) -> Finding | None:
-    """What is wrong with a job that runs, where that says more than its state."""
-    return found.get(job.job.name) if job.state is RunState.RUNNING else None
+def _lagging(job: JobSummary, by_job: Mapping[str, Finding]) -> Finding | None:
+    """The problem of a running job, which its state does not show."""
+    return by_job.get(job.job.name) if job.state is RunState.RUNNING else None
 
 
-def _said_state(job: JobSummary, finding: Finding | None) -> tuple[str, Tone]:
+def _state_words(job: JobSummary, finding: Finding | None) -> tuple[str, Tone]:
     return (finding.title.capitalize(), finding.tone) if finding else STATES[job.state]
 
 
@@ -117,7 +118,7 @@ def _uptime(job: JobSummary, now: float) -> float | None:
 
 def _row(job: JobSummary, finding: Finding | None, now: float) -> Row:
     name, run = job.job.name, job.run
-    text, tone = _said_state(job, finding)
+    text, tone = _state_words(job, finding)
     up = _uptime(job, now)
     cells = (
         _state(text, tone, job),

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, progress, session
+from dashboard import navigation, progress, session
 from dashboard.dialogs import redraw
-from dashboard.equivalents import Equivalent
 from dashboard.views import operations
-from dashboard.views.commands import commands, said
+from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints import bulk, exports, filters
 from dashboard.views.savepoints.detail import detail
@@ -20,6 +19,11 @@ from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
 from pipelines.domain.trust import Trust
+from pipelines.verbs.operations import ListOperations
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.system import ShowSpace
+from pipelines.verbs.take import Take
+from pipelines.words import formats
 
 TEACHES = (
     "A savepoint is an image of a job's state at a committed batch. It costs almost nothing, never expires, "
@@ -34,9 +38,11 @@ def page() -> None:
 
 
 def _draw() -> None:
-    every = session.workspace().savepoints()
+    every = session.workspace().ask(ListSavepoints())
     with page_header("Savepoints", caption=_caption(every)):
-        commands(_shell(), key="savepoints_command")
+        commands(
+            [ListSavepoints(), ShowSpace(), Take("JOB"), ("What is under way", ListOperations(running=True))], key="savepoints_command"
+        )
         on = live_switch()
         if st.button("Import…", icon=":material/download:", key="import"):
             exports.ask_import()
@@ -45,24 +51,16 @@ def _draw() -> None:
         _teach()
         return
     live(_catalog, on)
-    _selection([one for name in _chosen() for one in every if one.id == name])
+    _selection([savepoint for name in _chosen() for savepoint in every if savepoint.id == name])
 
 
-def _concerns_savepoints(one: Operation) -> bool:
-    return one.kind in ("verify", "prove", *progress.MAKES)
-
-
-def _shell() -> tuple[Equivalent, ...]:
-    return (
-        said("List them", ["savepoints"], "GET", "/savepoints"),
-        equivalents.sizes(session.url()),
-        said("Take one", ["savepoint", "JOB"], "POST", "/jobs/JOB/savepoints", {"label": ""}),
-        equivalents.operations(session.url()),
-    )
+def _concerns_savepoints(operation: Operation) -> bool:
+    kind = progress.kind_of(operation)
+    return kind.checks or kind.makes
 
 
 def _caption(every: Sequence[Savepoint]) -> str:
-    return formats.plural(len({one.job for one in every}), "job") if every else ""
+    return formats.plural(len({savepoint.job for savepoint in every}), "job") if every else ""
 
 
 def _teach() -> None:
@@ -74,35 +72,38 @@ def _teach() -> None:
 
 
 def _chosen() -> list[str]:
-    return [one for one in session.selected("savepoint").split(",") if one]
+    return [name for name in session.selected("savepoint").split(",") if name]
 
 
 def _catalog() -> None:
     """The live part: figures, filters, table."""
     with errors_shown():
-        every, now = session.shared("savepoints", session.workspace().savepoints), session.now_ms()
+        every, now = session.shared(ListSavepoints()), session.now_ms()
         if _changed(every):
             redraw()
         key_figures(_figures(every, session.space(), now), min_width=150)
         shown = filters.filtered(every, now)
         if not shown:
-            st.caption("No savepoint is like this. Clear the filter to see all of them.")
+            st.caption("No savepoint fits. Choose another job, origin or trust, or clear the filter.")
             return
         picked = savepoint_table(shown, session.spaces(), _chosen(), now, key="savepoint_table")
-        if picked != [one for one in _chosen() if one in {s.id for s in shown}]:
+        if picked != [name for name in _chosen() if name in {s.id for s in shown}]:
             session.select(savepoint=",".join(picked))
             st.rerun()
 
 
 def _changed(every: Sequence[Savepoint]) -> bool:
-    """Whether one came, went, was checked or annotated since the rest of the page was drawn."""
-    now = [(one.id, one.trust, one.damaged_files, one.label, one.note, one.best_before_ms) for one in every]
+    """Whether a savepoint was added, removed, verified or annotated since the rest of the page was drawn."""
+    now = [
+        (savepoint.id, savepoint.trust, savepoint.damaged_files, savepoint.label, savepoint.note, savepoint.best_before_ms)
+        for savepoint in every
+    ]
     before, st.session_state["savepoints_seen"] = st.session_state.get("savepoints_seen", now), now
     return bool(now != before)
 
 
 def _figures(every: Sequence[Savepoint], space: Space | None, now_ms: float) -> list[KeyFigure]:
-    newest, jobs = every[0], len({one.job for one in every})
+    newest, jobs = every[0], len({savepoint.job for savepoint in every})
     return [
         KeyFigure("Savepoints", formats.count(len(every)), note=f"of {formats.plural(jobs, 'job')}"),
         KeyFigure("Newest", formats.ago(newest.created_ms, now_ms), note=newest.job, hint=formats.exact(newest.created_ms)),
@@ -112,8 +113,8 @@ def _figures(every: Sequence[Savepoint], space: Space | None, now_ms: float) -> 
 
 
 def _measured(every: Sequence[Savepoint]) -> KeyFigure:
-    """What stands there while the disk is asked."""
-    files = formats.plural(sum(one.files for one in every), "file")
+    """The key figure that is shown while disk space is measured."""
+    files = formats.plural(sum(savepoint.files for savepoint in every), "file")
     return KeyFigure("On disk", "measuring …", note=f"{files} are looked at", hint="What is shared is told by the links of each file")
 
 
@@ -123,7 +124,7 @@ def _sizes(space: Space) -> list[KeyFigure]:
         KeyFigure("Shared", formats.size(space.shared_bytes), note="by several of them", hint="What more than one savepoint holds"),
         KeyFigure("As separate copies", formats.size(space.full_bytes), note=_times(space), hint="The sum of their full sizes"),
         KeyFigure(
-            "Disposing of all", formats.size(space.frees_bytes), note="would free so much", hint="The rest is in live checkpoints too"
+            "Disposing of all", formats.size(space.frees_bytes), note="would free this much", hint="The rest is in live checkpoints too"
         ),
     ]
 
@@ -134,8 +135,8 @@ def _times(space: Space) -> str:
 
 
 def _trusted(every: Sequence[Savepoint]) -> KeyFigure:
-    sound = [one for one in every if not one.damaged_files]
-    proved, intact = (sum(level in one.levels for one in sound) for level in (Trust.PROVED, Trust.INTACT))
+    sound = [savepoint for savepoint in every if not savepoint.damaged_files]
+    proved, intact = (sum(level in savepoint.levels for savepoint in sound) for level in (Trust.PROVED, Trust.INTACT))
     hint = f"{proved:,} proved by Spark, {intact:,} with right checksums, {len(every) - len(sound):,} damaged"
     if len(sound) < len(every):
         return KeyFigure("Trusted", f"{len(sound)} / {len(every)}", note=f"{len(every) - len(sound)} damaged", tone="red", hint=hint)

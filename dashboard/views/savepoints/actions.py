@@ -1,4 +1,4 @@
-"""What can be done with savepoints: go back to one, check them. Each asks the workspace first what it would do."""
+"""Actions on savepoints: resume from one, verify them. Each asks the workspace for its plan first."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TypeVar
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import navigation, session
 from dashboard.views import operations, restore_plans, waiting
 from dashboard.widgets import confirm, error_box, message_box
 from pipelines.domain.errors import NotFound, TidemarkError
-from pipelines.domain.requests import ResumeRequest
-from pipelines.domain.savepoints import RestorePlan, Savepoint
+from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.verify import Verify
+from pipelines.words import formats
 
 T = TypeVar("T")
 LEVELS = {Trust.COMPLETE: "Files and sizes", Trust.INTACT: "Checksums of all files"}
@@ -21,11 +24,11 @@ PROVES = "Spark restores it in a sandbox, counts its rows and runs one batch int
 
 
 def why_not_resumed(savepoint: Savepoint) -> str:
-    """Why its job cannot go back to it now; empty where it can."""
+    """The reason why its job cannot go back to it now; empty where it can."""
     if savepoint.damaged_files:
         return "It is damaged: the last verification found files missing or changed."
     try:
-        summary = session.workspace().job(savepoint.job).summary
+        summary = session.workspace().ask(ShowJob(savepoint.job)).summary
     except NotFound:
         return f"Job {savepoint.job} was removed; fork the savepoint instead."
     if summary.job.attached:
@@ -35,13 +38,12 @@ def why_not_resumed(savepoint: Savepoint) -> str:
 
 
 def ask_resume(savepoint: Savepoint) -> None:
-    """Says what going back means, asks once, and opens the job."""
+    """Explains the resume from a savepoint, asks once, and opens the job."""
     try:
-        plan = session.workspace().resume(savepoint.job, ResumeRequest(savepoint.id, dry_run=True))
+        plan = session.workspace().plan(Resume(savepoint.job, from_savepoint=savepoint.id))
     except TidemarkError as error:
         error_box(error)
         return
-    assert isinstance(plan, RestorePlan)
     sinks = "".join(f"\n- **{sink.query}** ({sink.sink}): {sink.message}" for sink in plan.sinks)
     says = f"**{savepoint.job}** begins again at batch {savepoint.batch:,}, with the code it ran last and with its own query id.\n{sinks}"
     costs = f"{formats.count(plan.files)} files, {formats.size(plan.bytes)}, {formats.size(plan.new_bytes)} of them new ({plan.how})."
@@ -49,18 +51,18 @@ def ask_resume(savepoint: Savepoint) -> None:
 
 
 def _resume(savepoint: Savepoint) -> None:
-    waiting.resume(savepoint.job, ResumeRequest(savepoint.id))
+    waiting.resume(Resume(savepoint.job, from_savepoint=savepoint.id))
     navigation.go("job", job=savepoint.job)
 
 
 def verify(chosen: Sequence[Savepoint], level: Trust) -> None:
-    """Begins to check them; how far it is, and what comes of it, is shown above."""
-    if each(chosen, lambda one: operations.begin(session.workspace().start_verify(one.id, level))):
+    """Begins a verification of each; progress and outcome are shown above."""
+    if each(chosen, lambda savepoint: operations.begin(Verify(savepoint.id, level))):
         st.rerun()
 
 
 def each(chosen: Sequence[Savepoint], act: Callable[[Savepoint], object]) -> bool:
-    """Does it to each; what fails is said, and keeps no other. Whether all are done."""
+    """Calls `act` for each and shows the errors; an error does not stop the others. Returns whether all are done."""
     failed = refusals(chosen, act)
     if failed and len(chosen) > 1:
         message_box(f"{len(chosen) - len(failed)} of {len(chosen)} are done", tone="blue")
@@ -70,11 +72,11 @@ def each(chosen: Sequence[Savepoint], act: Callable[[Savepoint], object]) -> boo
 
 
 def refusals(items: Sequence[T], act: Callable[[T], object]) -> list[TidemarkError]:
-    """Does it to each; what fails keeps no other."""
+    """Calls `act` for each and returns the errors; an error does not stop the others."""
     failed: list[TidemarkError] = []
-    for one in items:
+    for item in items:
         try:
-            act(one)
+            act(item)
         except TidemarkError as error:
             failed.append(error)
     return failed

@@ -1,23 +1,27 @@
-"""What people say of a savepoint: shown, and changed in place. What was typed stays where a change is refused."""
+"""The annotation of a savepoint: shown, and edited in place. What was typed stays where a change is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from html import escape
 
 import streamlit as st
 
-from dashboard import formats, session, undo
+from dashboard import session, undo
 from dashboard.views.savepoints import actions
 from dashboard.views.savepoints.filters import past
 from dashboard.widgets import chip
 from pipelines.domain.annotations import MOST_LABEL, MOST_NOTE
 from pipelines.domain.errors import Conflict
 from pipelines.domain.moments import day_end_ms
-from pipelines.domain.requests import AnnotateRequest
 from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.face import do
+from pipelines.verbs.savepoints import ShowSavepoint
+from pipelines.words import formats
 
 Changes = Sequence[tuple[Savepoint, Savepoint]]
 """Savepoints as they were and as they are."""
@@ -31,13 +35,13 @@ def draw(savepoint: Savepoint, *, key: str) -> None:
         _fields(savepoint, open_for)
         return
     with st.container(horizontal=True, vertical_alignment="top", key=f"annotation_{key}"):
-        st.html(said(savepoint, session.now_ms()), width="stretch")
+        st.html(annotation_html(savepoint, session.now_ms()), width="stretch")
         if st.button("Edit", icon=":material/edit:", type="tertiary", key=f"annotate_{key}", help="Label, note, best before"):
             st.session_state[open_for] = savepoint.id
             st.rerun()
 
 
-def said(savepoint: Savepoint, now_ms: float) -> str:
+def annotation_html(savepoint: Savepoint, now_ms: float) -> str:
     """Note and best before as HTML."""
     note = f"<p>{escape(savepoint.note)}</p>" if savepoint.note else '<p class="tm-muted">No note.</p>'
     return f'<div class="tm-note-text">{note}{until_chip(savepoint, now_ms)}</div>'
@@ -88,41 +92,41 @@ def _fields(savepoint: Savepoint, open_for: str) -> None:
         with st.container(horizontal=True):
             save = st.form_submit_button("Save", type="primary", icon=":material/check:", key=f"{place}_save")
             close = st.form_submit_button("Cancel", key=f"{place}_cancel")
-    request = AnnotateRequest(_other(label, savepoint.label), _other(note, savepoint.note), until_ms)
-    if close or (save and (request == AnnotateRequest() or annotate([savepoint], request))):
+    change = Annotate(savepoint.id, _other(label, savepoint.label), _other(note, savepoint.note), until_ms)
+    if close or (save and (change == Annotate(savepoint.id) or annotate([savepoint], change))):
         st.session_state.pop(open_for, None)
         st.rerun()
 
 
 def _other(typed: str | None, before: str) -> str | None:
-    """What was typed, None where that is as it was."""
+    """The typed text; None where it is unchanged."""
     return None if (typed or "") == before else typed or ""
 
 
-def annotate(chosen: Sequence[Savepoint], request: AnnotateRequest) -> bool:
-    """Changes what is said of each, and offers to put back what each said before; whether all are done."""
+def annotate(chosen: Sequence[Savepoint], change: Annotate) -> bool:
+    """Applies `change` to each savepoint, and offers to undo it; returns whether all are done."""
     changes: list[tuple[Savepoint, Savepoint]] = []
 
-    def change(one: Savepoint) -> None:
-        before = session.workspace().savepoint(one.id)
-        changes.append((before, session.workspace().annotate(one.id, request)))
+    def annotate_savepoint(savepoint: Savepoint) -> None:
+        before = session.workspace().ask(ShowSavepoint(savepoint.id))
+        changes.append((before, do(session.workspace(), replace(change, savepoint=savepoint.id))))
 
-    done = actions.each(chosen, change)
+    done = actions.each(chosen, annotate_savepoint)
     changed = [(before, after) for before, after in changes if _words(before) != _words(after)]
     if changed:
         undo.offer(f"{_names(changed)} of {_which(changed)} changed".capitalize(), partial(_put_back, changed))
     return done
 
 
-def _words(one: Savepoint) -> tuple[object, ...]:
-    return (one.label, one.note, one.best_before_ms)
+def _words(savepoint: Savepoint) -> tuple[object, ...]:
+    return (savepoint.label, savepoint.note, savepoint.best_before_ms)
 
 
 def _names(changes: Changes) -> str:
-    """What was changed of any of them: `label and note`."""
+    """The names of the fields that changed in any of them: `label and note`."""
     names = ("label", "note", "best-before date")
-    found = [name for place, name in enumerate(names) if any(_words(one)[place] != _words(other)[place] for one, other in changes)]
-    return " and ".join(filter(None, (", ".join(found[:-1]), found[-1])))
+    changed = [name for place, name in enumerate(names) if any(_words(before)[place] != _words(after)[place] for before, after in changes)]
+    return " and ".join(filter(None, (", ".join(changed[:-1]), changed[-1])))
 
 
 def _which(changes: Changes) -> str:
@@ -130,8 +134,8 @@ def _which(changes: Changes) -> str:
 
 
 def _put_back(changes: Changes) -> str:
-    """Each gets its own former words; one that says something else by now keeps that."""
-    failed = actions.refusals(changes, lambda change: _put_one_back(*change))
+    """Restores the former annotation of each; one that was annotated again since keeps that."""
+    failed = actions.refusals(changes, lambda change: _restore(*change))
     if len(failed) == len(changes):
         raise failed[0]
     if failed:
@@ -139,11 +143,11 @@ def _put_back(changes: Changes) -> str:
     return f"{_names(changes)} of {_which(changes)} as before".capitalize()
 
 
-def _put_one_back(before: Savepoint, after: Savepoint) -> None:
-    if _words(session.workspace().savepoint(before.id)) != _words(after):
-        said = f"{formats.short_id(before.id)} was annotated again meanwhile"
-        raise Conflict("annotation.changed_since", said, "It stays as it is now.")
+def _restore(before: Savepoint, after: Savepoint) -> None:
+    if _words(session.workspace().ask(ShowSavepoint(before.id))) != _words(after):
+        message = f"{formats.short_id(before.id)} was annotated again meanwhile"
+        raise Conflict("annotation.changed_since", message, "It stays as it is now.")
     label = None if before.label == after.label else before.label
     note = None if before.note == after.note else before.note
     until_ms = None if before.best_before_ms == after.best_before_ms else before.best_before_ms or 0
-    session.workspace().annotate(before.id, AnnotateRequest(label, note, until_ms))
+    do(session.workspace(), Annotate(before.id, label, note, until_ms))

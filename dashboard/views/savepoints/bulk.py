@@ -1,4 +1,4 @@
-"""What can be done with several savepoints at once: check, export, label, dispose of, compare two."""
+"""Actions on several savepoints at once: verify, export, label, dispose of, compare two."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
+from dashboard import navigation, session
 from dashboard.dialogs import dialog
-from dashboard.views.commands import listed
+from dashboard.views.commands import folded
 from dashboard.views.savepoints import actions, annotation, disposing, exports
 from dashboard.widgets import chip
 from pipelines.domain.annotations import MOST_LABEL
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.requests import AnnotateRequest
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import SavepointSpace
 from pipelines.domain.trust import Trust
+from pipelines.verbs.annotate import Annotate
+from pipelines.words import formats
 
 LEVELS = {**actions.LEVELS, Trust.PROVED: "Proof by Spark, one after the other"}
 NAMED = 4
@@ -25,7 +26,7 @@ NAMED = 4
 
 
 def bulk(chosen: Sequence[Savepoint]) -> None:
-    """The bar with what can be done."""
+    """The bar with the actions."""
     with st.container(border=True, key="card_bulk"), st.container(horizontal=True, vertical_alignment="center"):
         st.html(_head(chosen), width="stretch")
         if len(chosen) == 2 and st.button("Compare", icon=":material/compare_arrows:", key="bulk_compare"):
@@ -45,35 +46,36 @@ def bulk(chosen: Sequence[Savepoint]) -> None:
 
 
 def _head(chosen: Sequence[Savepoint]) -> str:
-    named = "".join(chip(formats.short_id(one.id), mono=True, hint=f"{one.job}, batch {one.batch:,}") for one in chosen[:NAMED])
+    named = "".join(
+        chip(formats.short_id(savepoint.id), mono=True, hint=f"{savepoint.job}, batch {savepoint.batch:,}") for savepoint in chosen[:NAMED]
+    )
     more = f'<span class="tm-caption">and {len(chosen) - NAMED:,} more</span>' if len(chosen) > NAMED else ""
     words = escape(_held(chosen, session.spaces()))
     return f'<div class="tm-head"><strong>{len(chosen):,} savepoints</strong>{named}{more}<span class="tm-caption">{words}</span></div>'
 
 
 def _held(chosen: Sequence[Savepoint], spaces: Mapping[SavepointId, SavepointSpace]) -> str:
-    """With what lies beside Spark's files, where that is measured already."""
-    sizes = [spaces[one.id].bytes if one.id in spaces else one.bytes for one in chosen]
+    """Their full size; before that is measured, the size of Spark's files."""
+    sizes = [spaces[savepoint.id].bytes if savepoint.id in spaces else savepoint.bytes for savepoint in chosen]
     return f"{formats.size(sum(sizes))} in all"
 
 
 def ask_label(chosen: Sequence[Savepoint]) -> None:
-    """One label, one best-before date for all; what is left empty stays as it is on each."""
+    """Sets one label and one best-before date on all; an empty field leaves them as they are."""
 
     @dialog(f"Label {len(chosen)} savepoints")
     def ask() -> None:
         label = st.text_input("Label", key="bulk_label_text", max_chars=MOST_LABEL, placeholder="Each keeps its own")
         until_ms = annotation.best_before("Best before", None, key="bulk_label_until")
         st.caption(annotation.UNTIL)
-        replaced = sum(bool(one.label) and one.label != label for one in chosen) if label else 0
+        replaced = sum(bool(savepoint.label) and savepoint.label != label for savepoint in chosen) if label else 0
         if replaced:
             st.caption(f"Takes the place of the label of {formats.plural(replaced, 'savepoint')}.")
-        request = AnnotateRequest(label or None, None, until_ms)
+        change = Annotate(chosen[0].id, label or None, None, until_ms)
         if label:
-            with st.expander("Command", icon=":material/terminal:"):
-                listed([equivalents.annotate(one.id, session.url(), label=label) for one in chosen[: exports.MOST_SAID]])
-        yes = st.button("Save", type="primary", icon=":material/check:", key="bulk_label_yes", disabled=request == AnnotateRequest())
-        if yes and annotation.annotate(chosen, request):
+            folded([("Label it", Annotate(savepoint.id, label=label)) for savepoint in chosen[: exports.MOST_SAID]])
+        yes = st.button("Save", type="primary", icon=":material/check:", key="bulk_label_yes", disabled=change == Annotate(chosen[0].id))
+        if yes and annotation.annotate(chosen, change):
             st.rerun()
 
     ask()

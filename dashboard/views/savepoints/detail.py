@@ -1,4 +1,4 @@
-"""One savepoint in full: what it holds, where it stands in its sources, what can be done with it."""
+"""One savepoint in full: its facts, its contents, its actions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import navigation, session
 from dashboard.components import frames
 from dashboard.components.code_editor import code_editor
 from dashboard.trust import ORIGIN_HINTS, ORIGINS
@@ -17,6 +17,8 @@ from dashboard.views.savepoints.head import head
 from dashboard.views.savepoints.reading import by_kind, offset_words
 from dashboard.widgets import errors_shown, facts, when
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
+from pipelines.verbs.savepoints import ReadManifest
+from pipelines.words import formats
 
 WAYS = {"link": "hard-linked", "reflink": "reflinked", "copy": "copied", "written": "written anew"}
 """Way of cloning a file -> what was done to it."""
@@ -32,36 +34,38 @@ def detail(savepoint: Savepoint, *, key: str) -> None:
         facts(_facts(savepoint, session.now_ms()))
         st.code(savepoint.path, language=None, wrap_lines=True)
         with errors_shown():
-            _contents(savepoint, session.workspace().manifest(savepoint.id), key)
+            _contents(savepoint, session.workspace().ask(ReadManifest(savepoint.id)), key)
 
 
-def _facts(one: Savepoint, now_ms: float) -> list[tuple[str, str]]:
-    first = one.queries[0]
-    job = f'<a href="{navigation.href("job", job=one.job)}" target="_self">{escape(one.job)}</a>'
-    own = session.spaces().get(one.id)
+def _facts(savepoint: Savepoint, now_ms: float) -> list[tuple[str, str]]:
+    first = savepoint.queries[0]
+    job = f'<a href="{navigation.href("job", job=savepoint.job)}" target="_self">{escape(savepoint.job)}</a>'
+    own = session.spaces().get(savepoint.id)
     frees = f"{formats.size(own.frees_bytes)} ({_share(own.frees_bytes, own.bytes)})" if own else formats.MISSING
     return [
         ("Job", job),
-        ("Version", f'<span class="tm-mono">{one.version}</span>'),
-        ("Batch", f"{one.batch:,} · committed {when(first.batch_timestamp_ms, now_ms)}"),
+        ("Version", f'<span class="tm-mono">{savepoint.version}</span>'),
+        ("Batch", f"{savepoint.batch:,} · committed {when(first.batch_timestamp_ms, now_ms)}"),
         ("Watermark", _watermark(first.watermark_ms)),
-        ("Taken", f"{when(one.created_ms, now_ms)} in {formats.duration(one.took_ms)}"),
-        ("Spark's files", f"{formats.size(one.bytes)} in {formats.plural(one.files, 'file')}"),
+        ("Taken", f"{when(savepoint.created_ms, now_ms)} in {formats.duration(savepoint.took_ms)}"),
+        ("Spark's files", f"{formats.size(savepoint.bytes)} in {formats.plural(savepoint.files, 'file')}"),
         ("Full size", formats.size(own.bytes) if own else formats.MISSING),
         ("Disposing frees", frees),
         ("Shared with others", formats.size(own.shared_bytes) if own else formats.MISSING),
-        ("Added when taken", formats.size(one.new_bytes)),
-        ("Origin", _origin(one, now_ms)),
-        ("Spark", escape(one.spark_version)),
-        ("Run", f'<span class="tm-mono">{one.run or formats.MISSING}</span>'),
+        ("Added when taken", formats.size(savepoint.new_bytes)),
+        ("Origin", _origin(savepoint, now_ms)),
+        ("Spark", escape(savepoint.spark_version)),
+        ("Run", f'<span class="tm-mono">{savepoint.run or formats.MISSING}</span>'),
     ]
 
 
-def _origin(one: Savepoint, now_ms: float) -> str:
-    """Why it exists; of an imported one also when it came and from where."""
-    said = f'<span title="{ORIGIN_HINTS[one.reason]}">{ORIGINS[one.reason]}</span>'
+def _origin(savepoint: Savepoint, now_ms: float) -> str:
+    """The reason why it was taken; of an imported one also when and from where it was imported."""
+    origin = f'<span title="{ORIGIN_HINTS[savepoint.reason]}">{ORIGINS[savepoint.reason]}</span>'
     return (
-        f'{said} {when(one.imported_ms, now_ms)} from <span class="tm-mono">{escape(one.imported_from)}</span>' if one.imported_ms else said
+        f'{origin} {when(savepoint.imported_ms, now_ms)} from <span class="tm-mono">{escape(savepoint.imported_from)}</span>'
+        if savepoint.imported_ms
+        else origin
     )
 
 
@@ -83,8 +87,8 @@ def _contents(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
     with checked:
         trust.draw(savepoint)
     with offsets:
-        found = offsets_frame(savepoint.queries)
-        frames.shown(found, name=f"offsets_{savepoint.id}", key=f"offsets_{key}", alt="Where each source stands")
+        frame = offsets_frame(savepoint.queries)
+        frames.shown(frame, name=f"offsets_{savepoint.id}", key=f"offsets_{key}", alt="Where each source stands")
     with state:
         _state(savepoint, key)
     with files:
@@ -100,7 +104,7 @@ def _contents(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
 def _code(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
     version = manifest.version
     if not version.code:
-        st.caption("Its job runs elsewhere, and nobody has said what code it runs. A fork of it brings its own.")
+        st.caption("Its job runs elsewhere, and its code is not known here. A fork of it brings its own.")
         return
     st.caption(f"{version.script} as version {version.id} froze it.")
     code_editor(version.code, key=f"code_{key}_{savepoint.id}", readonly=True, height=360, label="The savepoint's code")
@@ -108,7 +112,7 @@ def _code(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
 
 def offsets_frame(queries: tuple[QueryImage, ...]) -> pd.DataFrame:
     """One row for each source of each query."""
-    rows = [(q.query, q.batch, one.source, offset_words(one.offset), one.offset) for q in queries for one in q.offsets]
+    rows = [(q.query, q.batch, offset.source, offset_words(offset.offset), offset.offset) for q in queries for offset in q.offsets]
     return pd.DataFrame(rows, columns=["Query", "Batch", "Source", "Stands at", "Spark's offset"])
 
 
@@ -122,8 +126,8 @@ def _state(savepoint: Savepoint, key: str) -> None:
         st.caption("No query of this job keeps state.")
         return
     titles = ["Query", "Operator", "Id", "Partitions", "Stores", "Provider", "Format"]
-    found = pd.DataFrame(rows, columns=titles)
-    frames.shown(found, name=f"operators_{savepoint.id}", key=f"operators_{key}", alt="Stateful operators")
+    frame = pd.DataFrame(rows, columns=titles)
+    frames.shown(frame, name=f"operators_{savepoint.id}", key=f"operators_{key}", alt="Stateful operators")
     navigation.link("state", "Look into the state", icon=":material/database:", savepoint=savepoint.id)
 
 
@@ -142,8 +146,8 @@ def _bar(manifest: Manifest) -> Any:
 def _configuration(manifest: Manifest, key: str) -> None:
     pinned = [(q.query, name, value) for q in manifest.queries for name, value in q.conf.items()]
     st.caption("Pinned by the checkpoint: Spark takes these from the savepoint, whatever a new session says.")
-    found = pd.DataFrame(pinned, columns=["Query", "Conf", "Value"])
-    frames.shown(found, name="pinned_confs", key=f"pinned_{key}", height=min(len(pinned) + 1, 9) * 35 + 2, alt="Pinned confs")
+    frame = pd.DataFrame(pinned, columns=["Query", "Conf", "Value"])
+    frames.shown(frame, name="pinned_confs", key=f"pinned_{key}", height=min(len(pinned) + 1, 9) * 35 + 2, alt="Pinned confs")
     version = manifest.version
     facts([("Arguments", _mono(" ".join(version.args))), ("Master", _mono(version.master))])
     if version.conf:

@@ -1,4 +1,4 @@
-"""Disposing of savepoints: which, what is destroyed, what the disk gets back, what is refused and why; asked once."""
+"""Disposing of savepoints: the list, the bytes that it deletes and frees, refusals with their reasons; asked once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import equivalents, formats, session
+from dashboard import session
 from dashboard.components import frames
 from dashboard.dialogs import dialog
 from dashboard.trust import LEVELS, level_of
@@ -18,6 +18,10 @@ from dashboard.views.savepoints.filters import past
 from dashboard.widgets import errors_shown, facts, message_box
 from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.face import do
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.words import formats
 
 MOST_ROWS = 8
 SHARED = "Hard links: live checkpoints and savepoints that stay hold these files too, or several of those that go hold the same one"
@@ -37,27 +41,29 @@ def ask(chosen: Sequence[Savepoint]) -> None:
 
 
 def _preview(chosen: Sequence[Savepoint]) -> None:
-    ids = [one.id for one in chosen]
-    planned = session.workspace().dispose_many(ids, dry_run=True)
+    ids = tuple(savepoint.id for savepoint in chosen)
+    planned = session.workspace().plan(Dispose(ids))
     going = [plan.savepoint for plan in planned.plans]
     _totals(planned)
     if going:
         frames.shown(
-            frame([one for one in chosen if one.id in going], planned),
+            frame([savepoint for savepoint in chosen if savepoint.id in going], planned),
             name="to_dispose_of",
             key="disposing",
             column_config=_columns(),
             height="content" if len(going) <= MOST_ROWS else (MOST_ROWS + 1) * 35,
             alt="What would be disposed of",
         )
-    for one in planned.refused:
-        _refused(one, "stays")
-    for words in cautions([one for one in chosen if one.id in going], session.workspace().savepoints(), session.now_ms()):
+    for outcome in planned.refused:
+        _refused(outcome, "stays")
+    for words in cautions(
+        [savepoint for savepoint in chosen if savepoint.id in going], session.workspace().ask(ListSavepoints()), session.now_ms()
+    ):
         message_box(words, tone="orange")
     st.caption(FOR_GOOD)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         with st.popover("Command", icon=":material/terminal:", type="tertiary", key="dispose_command"):
-            listed([equivalents.dispose(ids, session.url())])
+            listed([Dispose(ids)])
         if st.button("Keep them" if len(ids) > 1 else "Keep it", key="dispose_no"):
             st.rerun()
         label = f"Dispose of {len(going)}" if len(ids) > 1 else "Dispose"
@@ -80,17 +86,17 @@ def _totals(planned: Disposal) -> None:
 
 
 def frame(going: Sequence[Savepoint], planned: Disposal) -> pd.DataFrame:
-    """One row for each that goes."""
+    """A row for each savepoint that is disposed of."""
     plans = {plan.savepoint: plan for plan in planned.plans}
     return pd.DataFrame(
         {
-            "Savepoint": [one.id for one in going],
-            "Job": [one.job for one in going],
-            "Batch": [one.batch for one in going],
-            "Label": [one.label for one in going],
-            "Trust": [[level_of(one)] for one in going],
-            "Size": [plans[one.id].bytes for one in going],
-            "Frees alone": [plans[one.id].frees_bytes for one in going],
+            "Savepoint": [savepoint.id for savepoint in going],
+            "Job": [savepoint.job for savepoint in going],
+            "Batch": [savepoint.batch for savepoint in going],
+            "Label": [savepoint.label for savepoint in going],
+            "Trust": [[level_of(savepoint)] for savepoint in going],
+            "Size": [plans[savepoint.id].bytes for savepoint in going],
+            "Frees alone": [plans[savepoint.id].frees_bytes for savepoint in going],
         }
     )
 
@@ -106,31 +112,33 @@ def _columns() -> dict[str, Any]:
 
 
 def cautions(going: Sequence[Savepoint], every: Sequence[Savepoint], now_ms: float) -> list[str]:
-    """What one may not have meant: dates that are still to come, jobs that are left without any savepoint."""
-    early = sum(one.best_before_ms is not None and not past(one, now_ms) for one in going)
-    ids = {one.id for one in going}
-    bare = sorted({one.job for one in going} - {one.job for one in every if one.id not in ids})
+    """Warnings: best-before dates in the future, jobs without a savepoint afterwards."""
+    early = sum(savepoint.best_before_ms is not None and not past(savepoint, now_ms) for savepoint in going)
+    ids = {savepoint.id for savepoint in going}
+    bare = sorted({savepoint.job for savepoint in going} - {savepoint.job for savepoint in every if savepoint.id not in ids})
     dates = "is not past its best-before date" if early == 1 else "are not past their best-before dates"
-    said = [f"{early:,} of them {dates} yet." if len(going) > 1 else f"It {dates} yet."] if early else []
+    warnings = [f"{early:,} of them {dates} yet." if len(going) > 1 else f"It {dates} yet."] if early else []
     return [
-        *said,
+        *warnings,
         *(f"{job} has no savepoint left then." for job in bare[:3]),
-        *([f"So have {len(bare) - 3} more jobs."] if bare[3:] else []),
+        *([f"The same holds for {formats.plural(len(bare) - 3, 'more job')}."] if bare[3:] else []),
     ]
 
 
-def _refused(one: DisposeOutcome, verb: str) -> None:
-    if one.refusal is not None:
-        message_box(f"{one.savepoint} {verb}", f"{one.refusal.message}. {one.refusal.hint}", tone="orange", tag=one.refusal.code)
+def _refused(outcome: DisposeOutcome, verb: str) -> None:
+    if outcome.refusal is not None:
+        message_box(
+            f"{outcome.savepoint} {verb}", f"{outcome.refusal.message}. {outcome.refusal.hint}", tone="orange", tag=outcome.refusal.code
+        )
 
 
 def _dispose(going: Sequence[str], asked: Sequence[str]) -> None:
-    """Deletes them; what went wrong with any is said, and stays selected."""
-    done = session.workspace().dispose_many(going)
+    """Disposes of them; those that failed are shown, and stay selected."""
+    done = do(session.workspace(), Dispose(tuple(going)))
     gone = {plan.savepoint for plan in done.plans}
-    session.select(savepoint=",".join(one for one in asked if one not in gone))
+    session.select(savepoint=",".join(name for name in asked if name not in gone))
     if not done.refused:
         st.rerun()
     message_box(f"{len(gone)} of {len(going)} were disposed of", f"{formats.size(done.frees_bytes)} came back.", tone="blue")
-    for one in done.refused:
-        _refused(one, "was not disposed of")
+    for outcome in done.refused:
+        _refused(outcome, "was not disposed of")

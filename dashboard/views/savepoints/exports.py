@@ -1,4 +1,4 @@
-"""Savepoints on their way out of the workspace and back: what an export would do, the start, and the import of one."""
+"""Export and import of savepoints: destination, plan, start."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import equivalents, formats, session
+from dashboard import session
 from dashboard.dialogs import dialog
 from dashboard.views import operations
-from dashboard.views.commands import listed
+from dashboard.views.commands import folded
 from dashboard.views.savepoints import actions
 from dashboard.widgets import error_box, errors_shown, facts, message_box
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.requests import ExportRequest, ImportRequest
 from pipelines.domain.savepoints import ExportPlan, Savepoint
+from pipelines.verbs.export import Export
+from pipelines.verbs.import_ import Import
+from pipelines.words import formats
 
 SHAPES = ("A directory", "One .tar.zst file")
 HOWS = {"copy": "copied", "stream": "streamed", "link": "hard-linked", "reflink": "reflinked"}
@@ -30,7 +32,7 @@ PLACES = "s3://bucket/savepoints/name, /mnt/archive/name"
 
 
 def ask_export(savepoint: Savepoint) -> None:
-    """Where to, in what shape, whether it stays here; the plan before anything is copied."""
+    """Asks for destination, shape and whether to dispose of it afterwards; shows the plan before anything is copied."""
 
     @dialog(f"Export {formats.short_id(savepoint.id)}", width="medium")
     def ask() -> None:
@@ -40,31 +42,25 @@ def ask_export(savepoint: Savepoint) -> None:
         shape = st.segmented_control("As", SHAPES, default=ending, required=True, key=f"export_shape_{ending}")
         disposes = st.checkbox("Then dispose of it here", key="export_dispose", help="Only once the copy was read back and found intact")
         st.caption(CREDENTIALS)
-        request = ExportRequest(url, archive=shape == SHAPES[1], then_dispose=disposes)
-        plan = _plan(savepoint, request) if url else None
+        change = Export(savepoint.id, url, archive=shape == SHAPES[1], then_dispose=disposes)
+        plan = _plan(change) if url else None
         label = "Export, then dispose" if disposes else "Export"
-        why_not = None if url else "Say where to first"
+        why_not = None if url else "Enter a destination first"
         if st.button(label, type="primary", icon=":material/upload:", key="export_yes", disabled=plan is None, help=why_not):
             with errors_shown():
-                going = session.workspace().export(savepoint.id, request)
-                if not isinstance(going, ExportPlan):
-                    operations.begin(going)
-                    st.rerun()
-        said = equivalents.export(savepoint.id, session.url(), url, archive=bool(request.archive), then_dispose=disposes)
-        with st.expander("Command", icon=":material/terminal:"):
-            listed([said])
+                operations.begin(change)
+                st.rerun()
+        folded([_shown(change)])
 
     ask()
 
 
-def _plan(savepoint: Savepoint, request: ExportRequest) -> ExportPlan | None:
-    """What would be copied, shown; None where it would be refused, which is said beside the field."""
+def _plan(change: Export) -> ExportPlan | None:
+    """Shows the plan of an export and returns it; None where it is refused, with the error shown."""
     try:
-        plan = session.workspace().export(savepoint.id, ExportRequest(request.url, request.archive, request.then_dispose, dry_run=True))
+        plan = session.workspace().plan(change)
     except TidemarkError as error:
         error_box(error)
-        return None
-    if not isinstance(plan, ExportPlan):
         return None
     less = " read; the file is usually smaller" if plan.archive else ""
     facts(
@@ -81,7 +77,7 @@ def _plan(savepoint: Savepoint, request: ExportRequest) -> ExportPlan | None:
 
 
 def ask_export_all(chosen: Sequence[Savepoint]) -> None:
-    """Into which folder, and what would be copied; each becomes a file, or a directory, of its id."""
+    """Asks for a folder, and shows what would be copied; each savepoint becomes a file or a directory named by its id."""
 
     @dialog(f"Export {len(chosen)} savepoints", width="medium")
     def ask() -> None:
@@ -90,33 +86,32 @@ def ask_export_all(chosen: Sequence[Savepoint]) -> None:
         shape = st.segmented_control("Each as", SHAPES, default=SHAPES[1], required=True, key="export_all_shape")
         disposes = st.checkbox("Then dispose of them here", key="export_all_dispose", help="Each once its copy was read back and is intact")
         st.caption(CREDENTIALS)
-        wanted = requests(chosen, folder, archive=shape == SHAPES[1], then_dispose=disposes) if folder else {}
-        ready = _plans(chosen, wanted) if wanted else []
+        exports = exports_of(chosen, folder, archive=shape == SHAPES[1], then_dispose=disposes) if folder else {}
+        ready = _plans(chosen, exports) if exports else []
         label = f"Export {len(ready)}" + (", then dispose" if disposes else "")
         yes = st.button(label, type="primary", icon=":material/upload:", key="export_all_yes", disabled=not ready)
         if ready:
-            with st.expander("Command", icon=":material/terminal:"):
-                listed([_said(one, wanted[one.id]) for one in ready[:MOST_SAID]])
-        if yes and actions.each(ready, lambda one: _begin(one, wanted[one.id])):
+            folded([_shown(exports[savepoint.id]) for savepoint in ready[:MOST_SAID]])
+        if yes and actions.each(ready, lambda savepoint: operations.begin(exports[savepoint.id])):
             st.rerun()
 
     ask()
 
 
-def requests(chosen: Sequence[Savepoint], folder: str, *, archive: bool, then_dispose: bool) -> dict[str, ExportRequest]:
+def exports_of(chosen: Sequence[Savepoint], folder: str, *, archive: bool, then_dispose: bool) -> dict[str, Export]:
     """Id -> its export, into `folder` under its id."""
     ending = ".tar.zst" if archive else ""
-    return {one.id: ExportRequest(f"{folder.rstrip('/')}/{one.id}{ending}", archive, then_dispose) for one in chosen}
+    return {
+        savepoint.id: Export(savepoint.id, f"{folder.rstrip('/')}/{savepoint.id}{ending}", archive, then_dispose) for savepoint in chosen
+    }
 
 
-def _plans(chosen: Sequence[Savepoint], wanted: Mapping[str, ExportRequest]) -> list[Savepoint]:
-    """What would be copied, shown; those that can be. Those that are refused are said."""
+def _plans(chosen: Sequence[Savepoint], exports: Mapping[str, Export]) -> list[Savepoint]:
+    """Shows the plans of all exports; returns the savepoints that can be exported. Errors of the others are shown."""
     plans: dict[str, ExportPlan] = {}
-    for one in chosen:
+    for savepoint in chosen:
         with errors_shown():
-            plan = session.workspace().export(one.id, replace(wanted[one.id], dry_run=True))
-            if isinstance(plan, ExportPlan):
-                plans[one.id] = plan
+            plans[savepoint.id] = session.workspace().plan(exports[savepoint.id])
     files, size = sum(plan.files for plan in plans.values()), sum(plan.bytes for plan in plans.values())
     first = next((escape(plan.url) for plan in plans.values()), formats.MISSING)
     facts(
@@ -129,22 +124,17 @@ def _plans(chosen: Sequence[Savepoint], wanted: Mapping[str, ExportRequest]) -> 
     if any(plan.disposes for plan in plans.values()):
         says = "Each is deleted here once its copy was read back and is intact. Import it from there to have it back."
         message_box("They leave this workspace", says, tone="orange")
-    return [one for one in chosen if one.id in plans]
+    return [savepoint for savepoint in chosen if savepoint.id in plans]
 
 
-def _said(savepoint: Savepoint, request: ExportRequest) -> equivalents.Equivalent:
-    shape = bool(request.archive)
-    return equivalents.export(savepoint.id, session.url(), request.url, archive=shape, then_dispose=request.then_dispose)
-
-
-def _begin(savepoint: Savepoint, request: ExportRequest) -> None:
-    going = session.workspace().export(savepoint.id, request)
-    if not isinstance(going, ExportPlan):
-        operations.begin(going)
+def _shown(change: Export) -> Export:
+    """The export as its command shows it: `URL` where none is typed yet, and the shape only where the URL's ending implies another."""
+    url = change.url or "URL"
+    return replace(change, url=url, archive=None if change.archive == url.endswith(".tar.zst") else change.archive)
 
 
 def ask_import() -> None:
-    """Brings back what an export put somewhere."""
+    """Imports an exported savepoint."""
 
     @dialog("Import a savepoint", width="medium")
     def ask() -> None:
@@ -154,9 +144,8 @@ def ask_import() -> None:
         st.caption(CREDENTIALS)
         if st.button("Import", type="primary", icon=":material/download:", key="import_yes", disabled=not url):
             with errors_shown():
-                operations.begin(session.workspace().import_savepoint(ImportRequest(url)))
+                operations.begin(Import(url))
                 st.rerun()
-        with st.expander("Command", icon=":material/terminal:"):
-            listed([equivalents.import_savepoint(session.url(), url)])
+        folded([Import(url or "URL")])
 
     ask()

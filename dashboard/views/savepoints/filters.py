@@ -1,4 +1,4 @@
-"""Which savepoints are looked for: by job, words, origin, trust, past best before. The address holds all of it."""
+"""The filters of savepoints: job, words, origin, trust, past best before. All are in the address."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ def filtered(every: Sequence[Savepoint], now_ms: float) -> list[Savepoint]:
     with st.container(horizontal=True, vertical_alignment="center", key="savepoints_filters"):
         section("Catalog")
         fits = [_job(every), _text(), _origin(every), _trust(every), _past(every, now_ms)]
-        shown = [one for one in every if all(fit(one) for fit in fits)]
+        shown = [savepoint for savepoint in every if all(fit(savepoint) for fit in fits)]
         _select(shown)
     return shown
 
 
-def matches(one: Savepoint, text: str) -> bool:
-    """Whether `text` stands in what is said of it."""
-    said = (one.id, one.label, one.note, ORIGINS[one.reason], one.job, one.version)
-    return any(text.casefold() in value.casefold() for value in said)
+def matches(savepoint: Savepoint, text: str) -> bool:
+    """Whether `text` occurs in its id, label, note, origin, job or version."""
+    texts = (savepoint.id, savepoint.label, savepoint.note, ORIGINS[savepoint.reason], savepoint.job, savepoint.version)
+    return any(text.casefold() in value.casefold() for value in texts)
 
 
-def past(one: Savepoint, now_ms: float) -> bool:
-    """Whether its best-before date is over: it may be disposed of."""
-    return one.best_before_ms is not None and one.best_before_ms < now_ms
+def past(savepoint: Savepoint, now_ms: float) -> bool:
+    """Whether its best-before date is over, so that it may be disposed of."""
+    return savepoint.best_before_ms is not None and savepoint.best_before_ms < now_ms
 
 
 def _job(every: Sequence[Savepoint]) -> Fits:
-    jobs = {str(one.job): str(one.job) for one in sorted(every, key=lambda one: one.job)}
+    jobs = {str(savepoint.job): str(savepoint.job) for savepoint in sorted(every, key=lambda savepoint: savepoint.job)}
     job = _choice("Job", "job", {"": "All jobs", **jobs}, 170)
-    return lambda one: job in ("", one.job)
+    return lambda savepoint: job in ("", savepoint.job)
 
 
 def _text() -> Fits:
@@ -53,39 +53,39 @@ def _text() -> Fits:
         width=200,
     )
     session.select(filter=text or "")
-    return lambda one: matches(one, text or "")
+    return lambda savepoint: matches(savepoint, text or "")
 
 
 def _origin(every: Sequence[Savepoint]) -> Fits:
-    """Only origins that there are."""
-    there = {str(reason): words.capitalize() for reason, words in ORIGINS.items() if any(one.reason is reason for one in every)}
+    """Offers only origins that occur."""
+    there = {str(reason): words.capitalize() for reason, words in ORIGINS.items() if any(savepoint.reason is reason for savepoint in every)}
     origin = _choice("Origin", "origin", {"": "All origins", **there}, 160)
-    return lambda one: origin in ("", one.reason)
+    return lambda savepoint: origin in ("", savepoint.reason)
 
 
 def _trust(every: Sequence[Savepoint]) -> Fits:
-    there = {level: level.capitalize() for level in map(str, LEVELS) if any(level_of(one) == level for one in every)}
+    there = {level: level.capitalize() for level in map(str, LEVELS) if any(level_of(savepoint) == level for savepoint in every)}
     level = _choice("Trust", "trust", {"": "All trust", **there}, 130)
-    return lambda one: level in ("", level_of(one))
+    return lambda savepoint: level in ("", level_of(savepoint))
 
 
 def _past(every: Sequence[Savepoint], now_ms: float) -> Fits:
     """Offered where one of them has a date."""
     chosen = session.selected("past") == "yes"
-    if any(one.best_before_ms is not None for one in every) or chosen:
+    if any(savepoint.best_before_ms is not None for savepoint in every) or chosen:
         chosen = st.toggle("Past best before", chosen, key="savepoints_past", help="After that date they may be disposed of")
         session.select(past="yes" if chosen else "")
-    return lambda one: not chosen or past(one, now_ms)
+    return lambda savepoint: not chosen or past(savepoint, now_ms)
 
 
 def _choice(name: str, place: str, choices: Mapping[str, str], width: int) -> str:
-    """A choice whose place in the address is `place`; one that is not there any more is none."""
-    options, wanted = list(choices), session.selected(place)
+    """A selectbox whose value is `place` in the address; an unknown value selects the first option."""
+    options, selected = list(choices), session.selected(place)
     chosen = st.selectbox(
         name,
         options,
-        index=options.index(wanted) if wanted in options else 0,
-        format_func=lambda one: choices.get(one, one),
+        index=options.index(selected) if selected in options else 0,
+        format_func=lambda option: choices.get(option, option),
         key=f"savepoints_{place}",
         label_visibility="collapsed",
         width=width,
@@ -97,5 +97,5 @@ def _choice(name: str, place: str, choices: Mapping[str, str], width: int) -> st
 def _select(shown: Sequence[Savepoint]) -> None:
     words = f"Selects the {len(shown):,} savepoints of the table"
     if st.button("Select shown", icon=":material/select_all:", type="tertiary", key="select_shown", disabled=not shown, help=words):
-        session.select(savepoint=",".join(one.id for one in shown))
+        session.select(savepoint=",".join(savepoint.id for savepoint in shown))
         st.rerun()

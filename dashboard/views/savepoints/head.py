@@ -1,4 +1,4 @@
-"""The head of one savepoint: its name, how far it is trusted, what can be done with it."""
+"""The head of one savepoint: its id, trust and actions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import equivalents, navigation, session
-from dashboard.equivalents import Equivalent
+from dashboard import navigation, session
 from dashboard.trust import ORIGIN_HINTS, ORIGINS, badges
-from dashboard.views.commands import listed, said
+from dashboard.views.commands import Shown, listed
 from dashboard.views.savepoints import actions, disposing, exports
-from dashboard.views.versions import difference
 from dashboard.widgets import chip, entry, menu
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.verify import Verify
 
 
 def head(savepoint: Savepoint, *, key: str, tree_link: bool = True) -> None:
-    """Its name and badges at the left, what can be done with it at the right."""
+    """Draws its id and badges at the left, its actions at the right."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"savepoint_head_{key}"):
         label = f'<span class="tm-caption">{escape(savepoint.label)}</span>' if savepoint.label else ""
         chips = badges(savepoint, session.now_ms()) + chip(ORIGINS[savepoint.reason], hint=ORIGIN_HINTS[savepoint.reason])
@@ -59,7 +62,7 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
         if tree_link and entry("In the tree", icon=":material/account_tree:", key=f"tree_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
         if entry("Compare with the job now", icon=":material/compare_arrows:", key=f"compare_{key}", of=of):
-            difference.go(savepoint.id, savepoint.job)
+            navigation.go("versions", savepoint=savepoint.id, **{"with": savepoint.job})
         if entry("Compare with…", icon=":material/difference:", key=f"compare_with_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
         if entry("Dispose…", icon=":material/delete:", key=f"dispose_{key}", of=of):
@@ -67,13 +70,12 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
         listed(_commands(savepoint))
 
 
-def _commands(one: Savepoint) -> Sequence[Equivalent]:
-    at, fork, url = f"/savepoints/{one.id}", f"{one.job}_fork", session.url()
+def _commands(savepoint: Savepoint) -> Sequence[Shown]:
     return (
-        said("Fork", ["fork", one.id, "--name", fork], "POST", f"{at}/fork", {"name": fork}),
-        equivalents.resume(one.job, url, from_savepoint=one.id),
-        equivalents.verify(one.id, url, Trust.INTACT),
-        equivalents.verify(one.id, url, Trust.PROVED),
-        equivalents.annotate(one.id, url, label=one.label or "LABEL"),
-        equivalents.dispose([one.id], url),
+        Fork(savepoint=savepoint.id, name=f"{savepoint.job}_fork"),
+        ("Resume from here", Resume(savepoint.job, from_savepoint=savepoint.id)),
+        Verify(savepoint.id),
+        ("Prove it", Verify(savepoint.id, Trust.PROVED)),
+        ("Label it", Annotate(savepoint.id, label=savepoint.label or "LABEL")),
+        Dispose((savepoint.id,)),
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard import formats
 from pipelines.domain.savepoints import StoredFile
+from pipelines.words import formats
 
 KINDS = (
     ("state", "State", "What the stateful operators keep"),

@@ -32,23 +32,23 @@ def savepoint_table(
     taken: Sequence[Savepoint], spaces: Mapping[SavepointId, SavepointSpace], chosen: Sequence[str], now_ms: float, *, key: str
 ) -> list[str]:
     """Draws the table and returns the ids that are selected in it: by their boxes, or by a click on any cell of one row."""
-    ids: list[str] = [one.id for one in taken]
+    ids: list[str] = [savepoint.id for savepoint in taken]
     rows = frame(taken, spaces)
     event = st.dataframe(
-        toned(rows, [past(one, now_ms) for one in taken]),
+        toned(rows, [past(savepoint, now_ms) for savepoint in taken]),
         key=f"{key}_{_revision(key, ids, chosen)}",
         hide_index=True,
         column_config=_columns(),
         column_order=list(_columns()),
         on_select="rerun",
         selection_mode=["multi-row", "single-cell"],
-        selection_default={"selection": {"rows": [ids.index(one) for one in chosen if one in ids]}},
+        selection_default={"selection": {"rows": [ids.index(name) for name in chosen if name in ids]}},
         row_height=ROW_PX,
         height="content" if len(ids) <= MOST_ROWS else (MOST_ROWS + 1) * ROW_PX,
         placeholder="–",
         alt="Savepoints, newest first",
     )
-    save_buttons(rows.assign(note=[one.note for one in taken]), name="savepoints", key=key)
+    save_buttons(rows.assign(note=[savepoint.note for savepoint in taken]), name="savepoints", key=key)
     picked = _picked(event["selection"], ids)
     st.session_state[f"{key}_picked"] = picked
     return picked
@@ -72,28 +72,28 @@ def frame(taken: Sequence[Savepoint], own: Mapping[SavepointId, SavepointSpace])
     """One row for each savepoint; numbers stay numbers, times stay times."""
     return pd.DataFrame(
         {
-            "id": [one.id for one in taken],
-            "job": [one.job for one in taken],
-            "label": [one.label for one in taken],
-            "batch": [one.batch for one in taken],
-            "watermark": [moment(one.queries[0].watermark_ms) for one in taken],
-            "taken": [moment(one.created_ms) for one in taken],
-            "size": [own[one.id].bytes if one.id in own else one.bytes for one in taken],
-            "frees": pd.array([own[one.id].frees_bytes if one.id in own else None for one in taken], dtype="Int64"),
-            "shared": pd.array([own[one.id].shared_bytes if one.id in own else None for one in taken], dtype="Int64"),
-            "trust": [[level_of(one)] for one in taken],
-            "origin": [ORIGINS[one.reason] for one in taken],
-            "until": pd.Series([moment(one.best_before_ms) for one in taken], dtype="datetime64[ns, UTC]"),
-            "note": ["≡" if one.note else "" for one in taken],
+            "id": [savepoint.id for savepoint in taken],
+            "job": [savepoint.job for savepoint in taken],
+            "label": [savepoint.label for savepoint in taken],
+            "batch": [savepoint.batch for savepoint in taken],
+            "watermark": [moment(savepoint.queries[0].watermark_ms) for savepoint in taken],
+            "taken": [moment(savepoint.created_ms) for savepoint in taken],
+            "size": [own[savepoint.id].bytes if savepoint.id in own else savepoint.bytes for savepoint in taken],
+            "frees": pd.array([own[savepoint.id].frees_bytes if savepoint.id in own else None for savepoint in taken], dtype="Int64"),
+            "shared": pd.array([own[savepoint.id].shared_bytes if savepoint.id in own else None for savepoint in taken], dtype="Int64"),
+            "trust": [[level_of(savepoint)] for savepoint in taken],
+            "origin": [ORIGINS[savepoint.reason] for savepoint in taken],
+            "until": pd.Series([moment(savepoint.best_before_ms) for savepoint in taken], dtype="datetime64[ns, UTC]"),
+            "note": ["≡" if savepoint.note else "" for savepoint in taken],
         }
     )
 
 
 def toned(rows: pd.DataFrame, over: Sequence[bool]) -> Styler | pd.DataFrame:
-    """Dates that are past in orange; a style is worked out for every cell, so where there are many rows only the filter finds them."""
+    """Past dates in orange. A style is computed for every cell, so a long table has none; the filter finds the dates there."""
     if not any(over) or len(rows) > MOST_TONED:
         return rows
-    return rows.style.apply(lambda column: [PAST_STYLE if one else "" for one in over], subset=["until"])
+    return rows.style.apply(lambda column: [PAST_STYLE if is_over else "" for is_over in over], subset=["until"])
 
 
 def moment(at_ms: int | None) -> datetime | None:

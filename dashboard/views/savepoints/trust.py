@@ -1,4 +1,4 @@
-"""How far one savepoint was checked: levels with their times, the proof's counts, the damage with the doctor's word and the way out."""
+"""The trust in one savepoint: levels with their times, the counts of the proof, the damage with its diagnosis and a replacement."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from dashboard import formats, navigation, session, trust
+from dashboard import navigation, session, trust
 from dashboard.components import frames
 from dashboard.views import diagnosis, waiting
 from dashboard.views.savepoints import actions
 from dashboard.widgets import errors_shown, facts, message_box, when
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
-from pipelines.domain.requests import TakeRequest
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Proof, StateCount, Trust, Verification
+from pipelines.verbs.jobs import ListRetained
+from pipelines.verbs.savepoints import ListSavepoints, ReadVerification
+from pipelines.verbs.take import Take
+from pipelines.words import formats
 
 AT_ONCE_BYTES = 500_000_000
 """A damaged savepoint up to this size is examined without being asked."""
 
 
 def alarm(savepoint: Savepoint, *, key: str) -> None:
-    """Nothing for a sound savepoint; for a damaged one what is damaged, what still can be had, and the way there."""
+    """The damage of a savepoint, its diagnosis and a replacement; nothing for a sound one."""
     if not savepoint.damaged_files:
         return
-    found = session.workspace().verification(savepoint.id)
+    verification = session.workspace().ask(ReadVerification(savepoint.id))
     files = f"{formats.plural(savepoint.damaged_files, 'file')} of {savepoint.id}"
     hint = f"Found {formats.ago(savepoint.verified_ms, session.now_ms())}. Nothing is restored from it as long as this is so."
     message_box(f"{files} {'is' if savepoint.damaged_files == 1 else 'are'} damaged", hint, tag=trust.DAMAGED)
@@ -36,29 +39,29 @@ def alarm(savepoint: Savepoint, *, key: str) -> None:
     every = diagnosis.examine(savepoint.id, savepoint.verified_ms) if asked else None
     if every:
         diagnosis.draw(every)
-    elif found and found.damages:
-        _damages(found, key)
+    elif verification and verification.damages:
+        _damages(verification, key)
     _instead(savepoint, key)
 
 
-def _damages(found: Verification, key: str) -> None:
-    rows = [(one.path, one.kind, one.message) for one in found.damages]
+def _damages(verification: Verification, key: str) -> None:
+    rows = [(damage.path, damage.kind, damage.message) for damage in verification.damages]
     frames.shown(pd.DataFrame(rows, columns=["File", "Kind", "What"]), name="damaged_files", key=f"damages_{key}", alt="Damaged files")
 
 
 def _instead(savepoint: Savepoint, key: str) -> None:
-    """What to use in its place: the same batch again where Spark still keeps it, the nearest sound savepoint of the job."""
+    """Replacements: the same batch taken again where Spark still keeps it, the nearest sound savepoint of the job."""
     with st.container(horizontal=True, key=f"instead_{key}"):
         if _still_kept(savepoint) and st.button(
             f"Take batch {savepoint.batch:,} again", type="primary", icon=":material/bookmark_add:", key=f"again_{key}"
         ):
             with errors_shown():
-                taken = waiting.take(savepoint.job, TakeRequest(batch=savepoint.batch, label=savepoint.label))
+                taken = waiting.take(Take(savepoint.job, batch=savepoint.batch, label=savepoint.label))
                 if taken is None:
                     navigation.go("job", job=savepoint.job)
                 session.select(savepoint=taken.id)
                 st.rerun()
-        nearest = nearest_sound(savepoint, session.workspace().savepoints(savepoint.job))
+        nearest = nearest_sound(savepoint, session.workspace().ask(ListSavepoints(savepoint.job)))
         if nearest:
             words = f"Open {formats.short_id(nearest.id)}, batch {nearest.batch:,}"
             if st.button(
@@ -71,47 +74,50 @@ def _instead(savepoint: Savepoint, key: str) -> None:
 def _still_kept(savepoint: Savepoint) -> bool:
     """Whether the job's live checkpoint still holds the batch; a job that was removed, or whose checkpoint cannot be read, has none."""
     try:
-        return any(one.batch == savepoint.batch for one in session.workspace().retained(savepoint.job)) and len(savepoint.queries) == 1
+        return (
+            any(retained.batch == savepoint.batch for retained in session.workspace().ask(ListRetained(savepoint.job)))
+            and len(savepoint.queries) == 1
+        )
     except (NotFound, Corrupt, Unavailable):
         return False
 
 
 def nearest_sound(savepoint: Savepoint, every: Sequence[Savepoint]) -> Savepoint | None:
     """The undamaged one whose batch is nearest, the more trusted where two are as near."""
-    sound = [one for one in every if one.id != savepoint.id and not one.damaged_files]
-    return min(sound, key=lambda one: (abs(one.batch - savepoint.batch), -list(Trust).index(one.trust)), default=None)
+    sound = [other for other in every if other.id != savepoint.id and not other.damaged_files]
+    return min(sound, key=lambda other: (abs(other.batch - savepoint.batch), -list(Trust).index(other.trust)), default=None)
 
 
 def draw(savepoint: Savepoint) -> None:
     """The levels with their times, the newest verification, the newest proof."""
     now = session.now_ms()
     st.html(_levels(savepoint, now))
-    found = session.workspace().verification(savepoint.id)
-    if found is None:
+    verification = session.workspace().ask(ReadVerification(savepoint.id))
+    if verification is None:
         st.caption("Nobody has verified it yet. Its checksums are computed in the background soon after it was taken.")
         return
-    if not found.damages and found.reached is not found.asked:
-        title, text, tone = trust.said(found)
+    if not verification.damages and verification.reached is not verification.asked:
+        title, text, tone = trust.verdict(verification)
         message_box(title, text, tone=tone)
-    sealed = when(found.sealed_ms, now) if found.sealed_ms else formats.MISSING
+    sealed = when(verification.sealed_ms, now) if verification.sealed_ms else formats.MISSING
     facts(
         [
-            ("Last verified", when(found.at_ms, now)),
-            ("Asked for", escape(found.asked.value)),
-            ("Reached", escape(found.reached.value) if found.reached else "no level"),
-            ("Read", f"{formats.plural(found.files, 'file')}, {formats.size(found.bytes)}"),
+            ("Last verified", when(verification.at_ms, now)),
+            ("Asked for", escape(verification.asked.value)),
+            ("Reached", escape(verification.reached.value) if verification.reached else "no level"),
+            ("Read", f"{formats.plural(verification.files, 'file')}, {formats.size(verification.bytes)}"),
             ("Checksums computed", sealed),
         ]
     )
-    if found.proof:
-        _proof(found.proof)
-    elif not found.damages:
+    if verification.proof:
+        _proof(verification.proof)
+    elif not verification.damages:
         st.caption(f"Not proved yet. {actions.PROVES}")
 
 
 def _levels(savepoint: Savepoint, now_ms: float) -> str:
     reached = trust.reached(savepoint)
-    rows = "".join(_level(one, reached.get(one), now_ms) for one in Trust)
+    rows = "".join(_level(level, reached.get(level), now_ms) for level in Trust)
     return f'<table class="tm-trust">{rows}</table>'
 
 
@@ -126,8 +132,8 @@ def _level(level: Trust, at_ms: int | None, now_ms: float) -> str:
 
 
 def _proof(proof: Proof) -> None:
-    said = f"Spark {escape(proof.spark_version)} restored it in {formats.duration(proof.took_ms)}"
-    st.html(f'<div class="tm-section"><h2>Proof</h2><span class="tm-caption">{said}</span></div>')
+    caption = f"Spark {escape(proof.spark_version)} restored it in {formats.duration(proof.took_ms)}"
+    st.html(f'<div class="tm-section"><h2>Proof</h2><span class="tm-caption">{caption}</span></div>')
     if proof.note:
         message_box("Not proved by this", proof.note, tone="orange")
     left, right = st.columns([3, 2], gap="medium")
@@ -148,18 +154,18 @@ def _proof(proof: Proof) -> None:
 
 def states_frame(states: Sequence[StateCount]) -> pd.DataFrame:
     """One row for each operator: rows that Spark read, rows that the job said, whether they agree."""
-    agrees = ["not said" if one.expected is None else "yes" if one.rows == one.expected else "no" for one in states]
+    agrees = ["not known" if state.expected is None else "yes" if state.rows == state.expected else "no" for state in states]
     return pd.DataFrame(
         {
-            "Query": [one.query for one in states],
-            "Operator": [f"{one.operator} · {one.name}" for one in states],
-            "Rows read": [one.rows for one in states],
-            "Rows the job said": pd.array([one.expected for one in states], dtype="Int64"),
+            "Query": [state.query for state in states],
+            "Operator": [f"{state.operator} · {state.name}" for state in states],
+            "Rows read": [state.rows for state in states],
+            "Rows the job said": pd.array([state.expected for state in states], dtype="Int64"),
             "Agrees": agrees,
         }
     )
 
 
 def _batches_frame(proof: Proof) -> pd.DataFrame:
-    rows = [(one.query, one.batch, one.input_rows, one.output_rows, one.batch_ms) for one in proof.batches]
+    rows = [(batch.query, batch.batch, batch.input_rows, batch.output_rows, batch.batch_ms) for batch in proof.batches]
     return pd.DataFrame(rows, columns=["Query", "Scratch batch", "Rows in", "Rows out", "Took"])

@@ -6,17 +6,23 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
+from dashboard import navigation, session
 from dashboard.views import operations, waiting
-from dashboard.views.commands import commands
+from dashboard.views.commands import Shown, commands
 from dashboard.views.state import rows as state_rows
 from dashboard.views.state import sql
 from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.requests import TakeRequest
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.states import StateRequest, StateTable
+from pipelines.domain.states import StateTable
+from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.operations import ListOperations
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
+from pipelines.verbs.shell import as_command
+from pipelines.verbs.state import ListStates
+from pipelines.verbs.take import Take
+from pipelines.words import formats
 
 TEACHES = (
     "State is what a job keeps from batch to batch: a row a key. Spark reads it from the savepoint, in a process of its own; "
@@ -32,12 +38,12 @@ def page() -> None:
 
 
 def _draw() -> None:
-    every = session.workspace().savepoints()
+    every = session.workspace().ask(ListSavepoints())
     savepoint = _savepoint(every)
     if savepoint is None:
         _choose(session.selected("job"))
         return
-    tables = session.workspace().states(savepoint.id)
+    tables = session.workspace().ask(ListStates(savepoint.id))
     with page_header("State", caption=_caption(savepoint)):
         _commands(savepoint, tables)
         if _of_a_job(savepoint) and st.button(
@@ -60,52 +66,47 @@ def _draw() -> None:
 
 
 def _under_way(savepoint: Savepoint) -> None:
-    """What has been read stands on the page, so only failures stay to be seen."""
+    """The running and failed readings; one that is done is on the page, so its operation is closed."""
 
-    def reads(one: Operation) -> bool:
-        return one.kind == "read" and one.subject == savepoint.id
+    def reads(operation: Operation) -> bool:
+        return operation.kind == "read" and operation.subject == savepoint.id
 
-    for one in operations.ended(reads):
-        if one.state is OperationState.DONE:
-            operations.put_away(one.id)
+    for operation in operations.ended(reads):
+        if operation.state is OperationState.DONE:
+            operations.put_away(operation.id)
     operations.under_way(reads, key="state")
 
 
 def _savepoint(every: Sequence[Savepoint]) -> Savepoint | None:
     """The one that the address names, else the newest of its job, else the newest."""
-    wanted, job = session.selected("savepoint"), session.selected("job")
-    if wanted:
-        return session.workspace().savepoint(wanted)
-    return next((one for one in every if job in ("", one.job)), None)
+    named, job = session.selected("savepoint"), session.selected("job")
+    if named:
+        return session.workspace().ask(ShowSavepoint(named))
+    return next((savepoint for savepoint in every if job in ("", savepoint.job)), None)
 
 
-def _caption(one: Savepoint) -> str:
-    job = f'<a href="{navigation.href("job", job=one.job)}" target="_self">{one.job}</a>'
-    at = f'<a href="{navigation.href("savepoints", savepoint=one.id)}" target="_self">{formats.short_id(one.id)}</a>'
-    return f"what {job} remembers at batch {one.batch:,}, in savepoint {at}"
+def _caption(savepoint: Savepoint) -> str:
+    job = f'<a href="{navigation.href("job", job=savepoint.job)}" target="_self">{savepoint.job}</a>'
+    at = f'<a href="{navigation.href("savepoints", savepoint=savepoint.id)}" target="_self">{formats.short_id(savepoint.id)}</a>'
+    return f"what {job} remembers at batch {savepoint.batch:,}, in savepoint {at}"
 
 
-def _commands(one: Savepoint, tables: Sequence[StateTable]) -> None:
-    url, table = session.url(), _chosen(tables)
-    shown = [equivalents.states(one.id, url)]
+def _commands(savepoint: Savepoint, tables: Sequence[StateTable]) -> None:
+    table = _chosen(tables)
+    shown: list[Shown] = [ListStates(savepoint.id)]
     if table is not None:
-        shown.append(equivalents.read_state(one.id, url, request(table)))
+        shown.append(state_rows.reading_of(savepoint, table))
         if table.reading is not None:
-            shown.append(equivalents.query_state(one.id, url, state_rows.asked(table)))
-            shown.append(equivalents.query_state(one.id, url, sql.asked(table, session.selected("sql") or sql.FIRST)))
+            shown.append(("Show rows", state_rows.asked(savepoint, table)))
+            shown.append(("Ask with SQL", sql.asked(savepoint, table, session.selected("sql") or sql.FIRST)))
     commands(shown, key="state_command")
-
-
-def request(table: StateTable) -> StateRequest:
-    """Read this table."""
-    return StateRequest(table.query, table.operator, table.store, table.variable)
 
 
 def _picker(every: Sequence[Savepoint], savepoint: Savepoint, tables: Sequence[StateTable]) -> StateTable | None:
     """Two lists: savepoints of the job, tables of the savepoint; what is picked goes into the address."""
-    own = [one for one in every if one.job == savepoint.job] or [savepoint]
+    own = [other for other in every if other.job == savepoint.job] or [savepoint]
     with st.container(horizontal=True, vertical_alignment="bottom", key="state_picker"):
-        ids = [str(one.id) for one in own]
+        ids = [str(other.id) for other in own]
         picked = st.selectbox(
             "Savepoint", ids, index=ids.index(savepoint.id), format_func=lambda name: _says(own[ids.index(name)]),
             key=f"state_savepoint_{savepoint.id}", width=430,
@@ -116,9 +117,17 @@ def _picker(every: Sequence[Savepoint], savepoint: Savepoint, tables: Sequence[S
         return _table_picker(savepoint, tables) if tables else None
 
 
-def _says(one: Savepoint) -> str:
+def _says(savepoint: Savepoint) -> str:
     return " · ".join(
-        filter(None, (formats.short_id(one.id), f"batch {one.batch:,}", formats.ago(one.created_ms, session.now_ms()), one.label))
+        filter(
+            None,
+            (
+                formats.short_id(savepoint.id),
+                f"batch {savepoint.batch:,}",
+                formats.ago(savepoint.created_ms, session.now_ms()),
+                savepoint.label,
+            ),
+        )
     )
 
 
@@ -140,19 +149,19 @@ def _table_picker(savepoint: Savepoint, tables: Sequence[StateTable]) -> StateTa
     return table
 
 
-def _named(one: StateTable) -> str:
-    what = f"{one.variable} ({one.kind})" if one.variable else one.store
-    rows = f"{formats.plural(one.reading.total, 'row')}" if one.reading else ""
+def _named(table: StateTable) -> str:
+    what = f"{table.variable} ({table.kind})" if table.variable else table.store
+    rows = f"{formats.plural(table.reading.total, 'row')}" if table.reading else ""
     return " · ".join(
         filter(
             None,
             (
-                one.query,
-                f"{one.name or 'operator'} {one.operator}",
+                table.query,
+                f"{table.name or 'operator'} {table.operator}",
                 what,
-                "internal" if one.internal else "",
+                "internal" if table.internal else "",
                 rows,
-                formats.size(one.bytes),
+                formats.size(table.bytes),
             ),
         )
     )
@@ -161,23 +170,26 @@ def _named(one: StateTable) -> str:
 def _chosen(tables: Sequence[StateTable]) -> StateTable | None:
     """The one that the address names; else the first that is no internal one."""
     named = (session.selected("query"), session.selected("operator"), session.selected("store"), session.selected("variable"))
-    fitting = [one for one in tables if (one.query, str(one.operator), one.store, one.variable) == named]
-    return next(iter([*fitting, *(one for one in tables if not one.internal), *tables]), None)
+    fitting = [table for table in tables if (table.query, str(table.operator), table.store, table.variable) == named]
+    return next(iter([*fitting, *(table for table in tables if not table.internal), *tables]), None)
 
 
 def _unread(savepoint: Savepoint, table: StateTable) -> None:
-    running = any(one.kind == "read" and one.subject == savepoint.id for one in session.workspace().operations(running=True))
+    running = any(
+        operation.kind == "read" and operation.subject == savepoint.id
+        for operation in session.workspace().ask(ListOperations(running=True))
+    )
     known = f"Its operator held {formats.plural(table.operator_rows, 'row')} at that batch. " if table.operator_rows is not None else ""
     size = f"{known}{formats.size(table.bytes)} in {formats.plural(table.partitions, 'partition')}."
     with empty_state("Being read" if running else "Not read yet", f"{TEACHES} {size}", key="unread"):
         if st.button("Read the state", type="primary", icon=":material/table_view:", key="read_state", disabled=running):
             _read(savepoint, table)
-        command(equivalents.read_state(savepoint.id, session.url(), request(table)).command)
+        command(as_command(state_rows.reading_of(savepoint, table)))
 
 
 def _read(savepoint: Savepoint, table: StateTable) -> None:
     try:
-        operations.begin(session.workspace().read_state(savepoint.id, request(table)))
+        operations.begin(state_rows.reading_of(savepoint, table))
     except TidemarkError as error:
         error_box(error)
         return
@@ -185,14 +197,14 @@ def _read(savepoint: Savepoint, table: StateTable) -> None:
 
 
 def _of_a_job(savepoint: Savepoint) -> bool:
-    return any(one.job.name == savepoint.job for one in session.workspace().jobs())
+    return any(summary.job.name == savepoint.job for summary in session.workspace().ask(ListJobs()))
 
 
 def take(job: str) -> str:
-    """A savepoint of the job's newest committed batch, by way of which its state is read; its id, empty where it was refused. The job's
-    page opens where its bytes are copied: there it is seen how far that is."""
+    """Takes a savepoint of the job's newest committed batch, to read its state; returns its id, empty where it was refused. Opens the job's
+    page where the savepoint is still being copied: the progress is there."""
     try:
-        taken = waiting.take(job, TakeRequest())
+        taken = waiting.take(Take(job))
     except TidemarkError as error:
         error_box(error)
         return ""
@@ -208,7 +220,7 @@ def _take(job: str) -> None:
 
 
 def _choose(job: str) -> None:
-    """What stands there before there is a savepoint."""
+    """The page where there is no savepoint yet."""
     with page_header("State"):
         pass
     says = "A savepoint holds the job's state at one batch; its keys and values can be looked into from there. The job does not notice."

@@ -19,25 +19,25 @@ EXACT = 2**53
 """From here on a browser's numbers are not exact: such a value is shown as text."""
 
 
-def show(found: StateRows, *, key: str, label: str) -> None:
+def show(answer: StateRows, *, key: str, label: str) -> None:
     """Draws the rows, as high as they are up to a dozen, with the way to take them along."""
-    rows = frame(found)
+    rows = frame(answer)
     st.dataframe(
         rows,
         key=key,
         hide_index=True,
-        column_config={one.name: _column(one) for one in found.columns},
+        column_config={column.name: _column(column) for column in answer.columns},
         row_height=ROW_PX,
-        height="content" if len(found.rows) <= MOST_ROWS else (MOST_ROWS + 1) * ROW_PX,
+        height="content" if len(answer.rows) <= MOST_ROWS else (MOST_ROWS + 1) * ROW_PX,
         placeholder="–",
         alt=label,
     )
     save_buttons(rows, name=key, key=key)
 
 
-def frame(found: StateRows) -> pd.DataFrame:
-    """One column for each of the answer's."""
-    columns = {one.name: [_value(row[at], one) for row in found.rows] for at, one in enumerate(found.columns)}
+def frame(answer: StateRows) -> pd.DataFrame:
+    """The rows of the answer as a data frame, a column for each of its columns."""
+    columns = {column.name: [_value(row[at], column) for row in answer.rows] for at, column in enumerate(answer.columns)}
     return pd.DataFrame(columns)
 
 

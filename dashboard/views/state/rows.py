@@ -1,10 +1,12 @@
-"""The rows of one table of state: key figures, where they lie, and the rows themselves."""
+"""The rows of one table of state: key figures, charts of their distribution, and the rows themselves."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.components.panel import panel
 from dashboard.drawing import states
 from dashboard.drawing.figures import Chart
@@ -12,7 +14,9 @@ from dashboard.views import operations
 from dashboard.views.state.frame import show
 from dashboard.widgets import KeyFigure, errors_shown, key_figures, message_box, section
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.states import Reading, StateColumn, StateQuery, StateRequest, StateRows, StateTable
+from pipelines.domain.states import MOST_ROWS, Reading, StateColumn, StateRows, StateTable
+from pipelines.verbs.state import QueryState, ReadState
+from pipelines.words import formats
 
 PAGE_ROWS = 500
 WINDOWS = 300
@@ -24,22 +28,30 @@ def draw(savepoint: Savepoint, table: StateTable, reading: Reading) -> None:
     key_figures(_figures(table, reading))
     if not reading.whole:
         _more(savepoint, table, reading)
-    found: StateRows | None = None
+    answer: StateRows | None = None
     with errors_shown():
-        found = session.workspace().query_state(savepoint.id, StateQuery(table.query, table.operator, table.store, table.variable, limit=1))
-        _charts(savepoint, table, reading, found)
-    if found is not None:
-        _rows(savepoint, table, found)
+        answer = session.workspace().ask(QueryState(savepoint.id, **named(table), limit=1))
+        _charts(savepoint, table, reading, answer)
+    if answer is not None:
+        _rows(savepoint, table, answer)
 
 
-def asked(table: StateTable) -> StateQuery:
+def named(table: StateTable) -> dict[str, Any]:
+    """The fields that say which table it is."""
+    return {name: getattr(table, name) for name in ("query", "operator", "store", "variable")}
+
+
+def reading_of(savepoint: Savepoint, table: StateTable, limit: int = MOST_ROWS) -> ReadState:
+    """The reading of this table."""
+    return ReadState(savepoint.id, **named(table), limit=limit)
+
+
+def asked(savepoint: Savepoint, table: StateTable) -> QueryState:
     """The page of rows that the address selects."""
     sort, page = session.selected("sort"), session.selected("rows")
-    return StateQuery(
-        table.query,
-        table.operator,
-        table.store,
-        table.variable,
+    return QueryState(
+        savepoint.id,
+        **named(table),
         sort=sort.removeprefix("-"),
         descending=sort.startswith("-"),
         filter=session.selected("filter"),
@@ -86,21 +98,20 @@ def _each(size: int, rows: int) -> str:
 
 
 def _more(savepoint: Savepoint, table: StateTable, reading: Reading) -> None:
-    """The rest can be read, too: that takes disk, so somebody has to ask for it."""
+    """The button that reads the rest; that takes disk, so it is not done unasked."""
     message_box(
         f"{reading.rows:,} of {reading.total:,} rows were read",
         "What stands below is of these rows alone; the figures above are of all.",
         tone="blue",
     )
     if st.button(f"Read all {reading.total:,} rows", key="read_all"):
-        wanted = StateRequest(table.query, table.operator, table.store, table.variable, reading.total)
         with errors_shown():
-            operations.begin(session.workspace().read_state(savepoint.id, wanted))
+            operations.begin(reading_of(savepoint, table, reading.total))
             st.rerun()
 
 
-def _charts(savepoint: Savepoint, table: StateTable, reading: Reading, found: StateRows) -> None:
-    window = _window(found)
+def _charts(savepoint: Savepoint, table: StateTable, reading: Reading, answer: StateRows) -> None:
+    window = _window(answer)
     cells = st.columns(2, gap="small") if window else [st.container()]
     with cells[0]:
         panel(states.by_partition(reading.partitions), key="state_partitions")
@@ -109,30 +120,36 @@ def _charts(savepoint: Savepoint, table: StateTable, reading: Reading, found: St
             panel(_by_window(savepoint, table, window), key="state_windows")
 
 
-def _window(found: StateRows) -> StateColumn | None:
+def _window(answer: StateRows) -> StateColumn | None:
     """The column of the key that says when its window starts."""
-    return next((one for one in found.columns if one.kind == "time" and one.name.startswith("key.") and one.name.endswith(".start")), None)
+    return next(
+        (
+            column
+            for column in answer.columns
+            if column.kind == "time" and column.name.startswith("key.") and column.name.endswith(".start")
+        ),
+        None,
+    )
 
 
 def _by_window(savepoint: Savepoint, table: StateTable, column: StateColumn) -> Chart:
     path = ".".join('"' + part.replace('"', '""') + '"' for part in column.name.split("."))
     sql = f"SELECT {path} AS started, count(*) AS rows FROM state WHERE {path} IS NOT NULL GROUP BY ALL ORDER BY started DESC"
-    wanted = StateQuery(table.query, table.operator, table.store, table.variable, sql=sql, limit=WINDOWS)
-    found = session.workspace().query_state(savepoint.id, wanted)
-    starts, rows = [row[0] for row in found.rows], [row[1] for row in found.rows]
-    return states.by_window(starts, rows, column.name.removeprefix("key."), more=found.more)
+    answer = session.workspace().ask(QueryState(savepoint.id, **named(table), sql=sql, limit=WINDOWS))
+    starts, rows = [row[0] for row in answer.rows], [row[1] for row in answer.rows]
+    return states.by_window(starts, rows, column.name.removeprefix("key."), more=answer.more)
 
 
 def _rows(savepoint: Savepoint, table: StateTable, known: StateRows) -> None:
-    _controls([one.name for one in known.columns], table)
+    _controls([column.name for column in known.columns], table)
     with errors_shown():
-        wanted = asked(table)
-        found = session.workspace().query_state(savepoint.id, wanted)
-        if not found.rows:
-            st.caption("No row is like this. Clear the filter to see all of them." if wanted.filter else "The table is empty.")
+        question = asked(savepoint, table)
+        answer = session.workspace().ask(question)
+        if not answer.rows:
+            st.caption("No row fits. Clear the filter to see all of them." if question.filter else "The table is empty.")
             return
-        show(found, key="state_rows", label="Rows of the state")
-        _pages(wanted, found)
+        show(answer, key="state_rows", label="Rows of the state")
+        _pages(question, answer)
 
 
 def _controls(columns: list[str], table: StateTable) -> None:
@@ -149,23 +166,23 @@ def _controls(columns: list[str], table: StateTable) -> None:
             label_visibility="collapsed", width=220, format_func=lambda name: name if name == AS_READ else f"by {name}",
         )  # fmt: skip
         down = st.toggle("Greatest first", sorted_by.startswith("-"), key=f"state_down_{table.title}", disabled=sort == AS_READ)
-    wanted = "" if sort == AS_READ else f"{'-' if down else ''}{sort}"
-    if (wanted, filtered or "") != (sorted_by, text):
+    order = "" if sort == AS_READ else f"{'-' if down else ''}{sort}"
+    if (order, filtered or "") != (sorted_by, text):
         session.select(rows="")
-    session.select(sort=wanted, filter=filtered or "")
+    session.select(sort=order, filter=filtered or "")
 
 
-def _pages(wanted: StateQuery, found: StateRows) -> None:
-    """Which rows stand there, and the way to those before and behind."""
-    first, last = wanted.offset + 1, wanted.offset + len(found.rows)
+def _pages(question: QueryState, answer: StateRows) -> None:
+    """The numbers of the rows shown, and the way to the pages before and after."""
+    first, last = question.offset + 1, question.offset + len(answer.rows)
     with st.container(horizontal=True, vertical_alignment="center", key="state_pages"):
-        st.caption(f"Rows {first:,} to {last:,} of {formats.count(found.matches)}", width="content")
-        if not wanted.offset and not found.more:
+        st.caption(f"Rows {first:,} to {last:,} of {formats.count(answer.matches)}", width="content")
+        if not question.offset and not answer.more:
             return
-        page = wanted.offset // PAGE_ROWS
+        page = question.offset // PAGE_ROWS
         if st.button("", icon=":material/chevron_left:", key="state_before", disabled=page == 0, help="The rows before"):
             session.select(rows=str(page - 1) if page > 1 else "")
             st.rerun()
-        if st.button("", icon=":material/chevron_right:", key="state_behind", disabled=not found.more, help="The rows behind"):
+        if st.button("", icon=":material/chevron_right:", key="state_behind", disabled=not answer.more, help="The rows behind"):
             session.select(rows=str(page + 1))
             st.rerun()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.views.state.frame import show
+from dashboard.views.state.rows import named
 from dashboard.widgets import errors_shown, section
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.states import StateQuery, StateTable
+from pipelines.domain.states import StateTable
+from pipelines.verbs.state import QueryState
+from pipelines.words import formats
 
 FIRST = "SELECT partition_id, count(*) AS rows\nFROM state\nGROUP BY ALL\nORDER BY rows DESC"
 MOST_ROWS = 1_000
 
 
 def draw(savepoint: Savepoint, table: StateTable) -> None:
-    """What was run last stands in the address, so that a link shows the same answer."""
+    """The last query that was run is in the address, so that a link shows the same answer."""
     section("SQL", "one SELECT over the view <code>state</code>: <code>key</code>, <code>value</code> (structs), <code>partition_id</code>")
     ran = session.selected("sql")
     with st.form(f"state_sql_{table.title}", border=False):
@@ -28,16 +31,16 @@ def draw(savepoint: Savepoint, table: StateTable) -> None:
             _answer(savepoint, table, ran)
 
 
-def asked(table: StateTable, sql: str) -> StateQuery:
+def asked(savepoint: Savepoint, table: StateTable, sql: str) -> QueryState:
     """The question `sql` to this table."""
-    return StateQuery(table.query, table.operator, table.store, table.variable, sql=sql, limit=MOST_ROWS)
+    return QueryState(savepoint.id, **named(table), sql=sql, limit=MOST_ROWS)
 
 
 def _answer(savepoint: Savepoint, table: StateTable, sql: str) -> None:
-    found = session.workspace().query_state(savepoint.id, asked(table, sql))
-    if not found.rows:
+    answer = session.workspace().ask(asked(savepoint, table, sql))
+    if not answer.rows:
         st.caption("The answer has no rows.")
         return
-    show(found, key="state_answer", label="Answer to the SQL")
-    more = f"the first {len(found.rows):,} rows" if found.more else formats.plural(len(found.rows), "row")
-    st.caption(f"{more} in {formats.duration(found.took_ms)}")
+    show(answer, key="state_answer", label="Answer to the SQL")
+    more = f"the first {len(answer.rows):,} rows" if answer.more else formats.plural(len(answer.rows), "row")
+    st.caption(f"{more} in {formats.duration(answer.took_ms)}")

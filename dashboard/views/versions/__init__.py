@@ -7,13 +7,13 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import formats, navigation, session
+from dashboard import navigation, session
 from dashboard.components.version_tree import version_tree
 from dashboard.drawing.families import Page, families, page_of
 from dashboard.drawing.lineage import FOLDED
-from dashboard.progress import CHECKS
+from dashboard.progress import kind_of
 from dashboard.views import operations
-from dashboard.views.commands import commands, said
+from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints.head import head
 from dashboard.views.versions import bar, difference
@@ -21,6 +21,10 @@ from dashboard.views.versions.reading import Descendant, descendants, picked, re
 from dashboard.widgets import command, empty_state, errors_shown, facts, page_header, section, state_chip, when
 from pipelines.domain.experiments import Tree
 from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.experiments import ShowTree
+from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
+from pipelines.words import formats
 
 TEACHES = "Every job is a lane, every savepoint a mark on it, every fork a curve from a mark to a lane of its own."
 
@@ -32,16 +36,16 @@ def page() -> None:
 
 
 def _draw() -> None:
-    tree = session.shared("tree", session.workspace().tree)
+    tree = session.shared(ShowTree())
     with page_header("Versions", caption=_caption(tree)):
-        commands([said("The tree", ["versions"], "GET", "/tree")], key="versions_command")
+        commands([ShowTree()], key="versions_command")
         if tree.lanes:
             _job_choice(tree)
         on = live_switch()
     if not tree.lanes and not tree.marks:
         _teach()
         return
-    operations.under_way(lambda one: one.kind in CHECKS and one.subject == session.selected("savepoint"), key="versions")
+    operations.under_way(lambda operation: kind_of(operation).checks and operation.subject == session.selected("savepoint"), key="versions")
     live(_tree, on)
     _selection(tree)
 
@@ -61,11 +65,11 @@ def _teach() -> None:
 
 def _job_choice(tree: Tree) -> None:
     names = ["", *(str(lane.job) for lane in tree.lanes)]
-    wanted = session.selected("job")
+    selected = session.selected("job")
     job = st.selectbox(
         "Job",
         names,
-        index=names.index(wanted) if wanted in names else 0,
+        index=names.index(selected) if selected in names else 0,
         format_func=lambda name: name or "All jobs",
         key="versions_job",
         label_visibility="collapsed",
@@ -77,7 +81,7 @@ def _job_choice(tree: Tree) -> None:
 def _tree() -> None:
     """The live part: the picture. A click on a mark or on a job's end chooses that point; a second one is compared with it."""
     with errors_shown():
-        tree, now = session.shared("tree", session.workspace().tree), session.now_ms()
+        tree, now = session.shared(ShowTree()), session.now_ms()
         if _grown(tree):
             st.rerun()
         a, b = session.selected("savepoint"), session.selected("with")
@@ -97,7 +101,7 @@ def _page(tree: Tree, chosen: Collection[str], now: float) -> Page:
     job = session.selected("job")
     every = families(related(tree, job))
     shown = bar.choose(every, now) if len(every) > 1 else every
-    whole = [one.root for one in every] if job else [session.selected("whole")]
+    whole = [family.root for family in every] if job else [session.selected("whole")]
     return page_of(shown, session.selected("page"), chosen, whole)
 
 
@@ -111,7 +115,7 @@ def _clicked(clicked: str, a: str, b: str) -> None:
 
 
 def _grown(tree: Tree) -> bool:
-    """Whether something came or changed its state since the rest of the page was drawn."""
+    """Whether a run or savepoint was added or changed its state since the rest of the page was drawn."""
     now = ([(run.id, run.state) for lane in tree.lanes for run in lane.runs], [mark.id for mark in tree.marks])
     before, st.session_state["versions_seen"] = st.session_state.get("versions_seen", now), now
     return bool(now != before)
@@ -125,7 +129,7 @@ def _selection(tree: Tree) -> None:
     elif a in {lane.job for lane in tree.lanes}:
         _job(a)
     elif a:
-        _one(tree, session.workspace().savepoint(a))
+        _savepoint(tree, session.workspace().ask(ShowSavepoint(a)))
     else:
         st.caption("Click a mark to see what that savepoint holds and what came of it; click a second one to see what differs.")
 
@@ -138,7 +142,7 @@ def _job(job: str) -> None:
         _compare_with(job)
 
 
-def _one(tree: Tree, savepoint: Savepoint) -> None:
+def _savepoint(tree: Tree, savepoint: Savepoint) -> None:
     left, right = st.columns([2.3, 1], gap="small")
     with left, st.container(border=True, key="card_selected", height="stretch"):
         head(savepoint, key="tree", tree_link=False)
@@ -150,31 +154,34 @@ def _one(tree: Tree, savepoint: Savepoint) -> None:
 
 def _compare_with(chosen: str) -> None:
     workspace = session.workspace()
-    known = {str(one.id): f"{one.id} · {one.job} · batch {one.batch:,} {one.label}".rstrip() for one in workspace.savepoints()}
-    difference.pick(known, [str(one.job.name) for one in workspace.jobs() if one.run], chosen)
+    known = {
+        str(savepoint.id): f"{savepoint.id} · {savepoint.job} · batch {savepoint.batch:,} {savepoint.label}".rstrip()
+        for savepoint in workspace.ask(ListSavepoints())
+    }
+    difference.pick(known, [str(summary.job.name) for summary in workspace.ask(ListJobs()) if summary.run], chosen)
 
 
-def _facts(one: Savepoint) -> None:
+def _facts(savepoint: Savepoint) -> None:
     pairs = [
-        ("Job", f'<a href="{navigation.href("job", job=one.job)}" target="_self">{one.job}</a>'),
-        ("Version", f'<span class="tm-mono">{one.version}</span>'),
-        ("Batch", f"{one.batch:,}, taken {when(one.created_ms, session.now_ms())}"),
-        ("Watermark", formats.exact(one.queries[0].watermark_ms or None, session.zone())),
-        ("Size", f"{formats.size(one.bytes)}, {formats.size(one.new_bytes)} new"),
+        ("Job", f'<a href="{navigation.href("job", job=savepoint.job)}" target="_self">{savepoint.job}</a>'),
+        ("Version", f'<span class="tm-mono">{savepoint.version}</span>'),
+        ("Batch", f"{savepoint.batch:,}, taken {when(savepoint.created_ms, session.now_ms())}"),
+        ("Watermark", formats.exact(savepoint.queries[0].watermark_ms or None, session.zone())),
+        ("Size", f"{formats.size(savepoint.bytes)}, {formats.size(savepoint.new_bytes)} new"),
     ]
     facts(pairs)
 
 
 def _descendants(tree: Tree, savepoint: Savepoint) -> None:
-    found = descendants(tree, savepoint.id)
-    section("Descendants", formats.plural(len(found), "job") if found else "")
-    if not found:
+    runs = descendants(tree, savepoint.id)
+    section("Descendants", formats.plural(len(runs), "job") if runs else "")
+    if not runs:
         st.caption("Nothing has begun from here yet. A fork or a resume will be listed here.")
-    st.html(f'<div class="tm-rows">{"".join(map(_descendant, found))}</div>')
+    st.html(f'<div class="tm-rows">{"".join(map(_descendant, runs))}</div>')
 
 
-def _descendant(one: Descendant) -> str:
-    link = f'<a href="{navigation.href("job", job=one.run.job)}" target="_self">{one.run.job}</a>'
-    how = "resumed" if one.resumed else "forked"
-    began = when(one.run.started_ms or one.run.created_ms, session.now_ms())
-    return f'<div class="tm-head">{link}{state_chip(one.run.state)}<span class="tm-caption">{how} {began}</span></div>'
+def _descendant(descendant: Descendant) -> str:
+    link = f'<a href="{navigation.href("job", job=descendant.run.job)}" target="_self">{descendant.run.job}</a>'
+    how = "resumed" if descendant.resumed else "forked"
+    began = when(descendant.run.started_ms or descendant.run.created_ms, session.now_ms())
+    return f'<div class="tm-head">{link}{state_chip(descendant.run.state)}<span class="tm-caption">{how} {began}</span></div>'

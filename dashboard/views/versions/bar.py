@@ -1,4 +1,4 @@
-"""What of the tree of versions is shown: chips and words to choose families by, and the way to the next page. The address holds it."""
+"""The filter of the tree of versions: chips and words to choose families, and the pager. All are in the address."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import formats, session
+from dashboard import session
 from dashboard.drawing.families import CHOICES, Family, Page, fitting
 from dashboard.views import choices
+from pipelines.words import formats
 
 ALL = next(iter(CHOICES))
 
@@ -32,13 +33,13 @@ def choose(every: Sequence[Family], now: float) -> list[Family]:
 
 
 def pager(page: Page) -> None:
-    """Which families of how many, and the way to the others; nothing where these are all."""
+    """The numbers of the families shown, and the way to other pages; nothing where there is one page."""
     if page.pages < 2:
         return
     last = page.first + len(page.families)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small", key="tree_pager"):
-        said = f"{page.first + 1:,}–{last:,} of {formats.plural(page.total, 'family', 'families')}"
-        st.html(f'<div class="tm-stamp">{said}</div>', width="content")
+        place = f"{page.first + 1:,}–{last:,} of {formats.plural(page.total, 'family', 'families')}"
+        st.html(f'<div class="tm-stamp">{place}</div>', width="content")
         for sign, title, number in (("‹", "Previous page", page.number - 1), ("›", "Next page", page.number + 1)):
             st.button(
                 sign,

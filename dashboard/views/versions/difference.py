@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import equivalents, formats, navigation, session
+from dashboard import session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.frames import save_buttons
 from dashboard.views.commands import commands
 from dashboard.widgets import chip, errors_shown
 from pipelines.domain.differences import Differences, Entry, Outcome, Section, Unit, Value
 from pipelines.domain.points import PointHead, PointKind
+from pipelines.verbs.experiments import Diff
+from pipelines.words import formats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,26 +38,26 @@ def draw(a: str, b: str) -> None:
     """The card of the comparison; what refuses it is shown in its place."""
     with st.container(border=True, key="card_difference"):
         with errors_shown():
-            found = session.workspace().differences(a, b)
-            _head(found, a, b)
-            _code(found)
-            _sections(found, bool(st.session_state.get("difference_whole", False)))
-            _rest(found)
+            differences = session.workspace().ask(Diff(a, b))
+            _head(differences, a, b)
+            _code(differences)
+            _sections(differences, bool(st.session_state.get("difference_whole", False)))
+            _rest(differences)
             return
         _clear()
 
 
-def _head(found: Differences, a: str, b: str) -> None:
+def _head(differences: Differences, a: str, b: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="difference_head"):
-        words = f"Comparing {side('A', found.a)} with {side('B', found.b)}"
+        words = f"Comparing {side('A', differences.a)} with {side('B', differences.b)}"
         st.html(f'<div class="tm-head tm-comparing" data-testid="comparing">{words}</div>', width="stretch")
         st.toggle("All values", key="difference_whole", help="What is the same, too")
-        commands([equivalents.differences(a, b, session.url())], key="difference_command")
+        commands([Diff(a, b)], key="difference_command")
         if st.button("Swap", icon=":material/swap_horiz:", key="difference_swap"):
             session.select(savepoint=b, **{"with": a})
             st.rerun()
         _clear()
-    st.caption(f"A: {_about(found.a)}  \nB: {_about(found.b)}")
+    st.caption(f"A: {_about(differences.a)}  \nB: {_about(differences.b)}")
 
 
 def _clear() -> None:
@@ -79,16 +81,16 @@ def _about(point: PointHead) -> str:
     return f"{what.get(point.kind, 'a version')}{batch}{label}, version {formats.short_id(point.version)}, {point.script}{note}"
 
 
-def _code(found: Differences) -> None:
-    code = found.code
+def _code(differences: Differences) -> None:
+    code = differences.code
     if not code.unified:
         return
     lines = chip(f"+{code.added}", "green", mono=True) + chip(f"−{code.removed}", "red", mono=True)
-    scripts = found.a.script if found.a.script == found.b.script else f"{found.a.script} → {found.b.script}"
+    scripts = differences.a.script if differences.a.script == differences.b.script else f"{differences.a.script} → {differences.b.script}"
     st.html(f'<div class="tm-section"><h2>Code</h2>{lines}<span class="tm-caption">{escape(scripts)}</span></div>')
     code_editor(
         code.b,
-        key=f"difference_{found.a.version}_{found.b.version}",
+        key=f"difference_{differences.a.version}_{differences.b.version}",
         original=code.a,
         mode="split",
         readonly=True,
@@ -98,27 +100,27 @@ def _code(found: Differences) -> None:
     )
 
 
-def _sections(found: Differences, whole: bool) -> None:
-    shown = [(TITLES.get(one.name, one.name), one.entries if whole else one.differing) for one in found.sections]
+def _sections(differences: Differences, whole: bool) -> None:
+    shown = [(TITLES.get(section.name, section.name), section.entries if whole else section.differing) for section in differences.sections]
     if any(entries for _, entries in shown):
         st.html(entries_table(shown, session.zone()))
-        save_buttons(entries_frame(shown), name=f"difference_{found.a.named}_{found.b.named}", key="difference")
+        save_buttons(entries_frame(shown), name=f"difference_{differences.a.named}_{differences.b.named}", key="difference")
 
 
-def _rest(found: Differences) -> None:
+def _rest(differences: Differences) -> None:
     """Quietly, what is the same, and what could not be compared."""
-    same = ["code"] if not found.code.unified else []
-    same += [_quiet(one) for one in found.sections if one.compared and not one.differing]
-    unknown = [_quiet(one) for one in found.sections if not one.compared]
+    same = ["code"] if not differences.code.unified else []
+    same += [_quiet(section) for section in differences.sections if section.compared and not section.differing]
+    unknown = [_quiet(section) for section in differences.sections if not section.compared]
     if same:
         st.caption(f"The same: {', '.join(same)}.")
     if unknown:
         st.caption(f"Not compared, because one side has no checkpoint: {', '.join(unknown)}.")
 
 
-def _quiet(one: Section) -> str:
+def _quiet(section: Section) -> str:
     """A section's title inside a sentence."""
-    title = TITLES.get(one.name, one.name)
+    title = TITLES.get(section.name, section.name)
     return title if title.startswith("Spark") else title[:1].lower() + title[1:]
 
 
@@ -174,7 +176,7 @@ def value_words(value: Value, unit: Unit, zone: tzinfo) -> str:
 
 
 def apart_words(entry: Entry) -> str:
-    """How far B is past A: `+12`, `−1.2 MB`, `+4m 10s`; empty where that means nothing."""
+    """The difference B − A: `+12`, `−1.2 MB`, `+4m 10s`; empty where there is none."""
     if not entry.apart:
         return ""
     words = {Unit.BYTES: formats.size, Unit.MOMENT: formats.duration}.get(entry.unit, formats.count)(abs(entry.apart))
@@ -183,12 +185,12 @@ def apart_words(entry: Entry) -> str:
 
 def pick(savepoints: dict[str, str], jobs: list[str], chosen: str) -> None:
     """The choice of the second point: another savepoint (id -> its words), or a job as it is now."""
-    others = [*(one for one in savepoints if one != chosen), *(job for job in jobs if job != chosen)]
+    others = [*(savepoint for savepoint in savepoints if savepoint != chosen), *(job for job in jobs if job != chosen)]
     picked = st.selectbox(
         "Compare with",
         others,
         index=None,
-        format_func=lambda one: savepoints.get(one, f"{one} · as it is now"),
+        format_func=lambda name: savepoints.get(name, f"{name} · as it is now"),
         placeholder="Compare with… (or click a second mark)",
         key=f"versions_with_{chosen}",
         label_visibility="collapsed",
@@ -196,8 +198,3 @@ def pick(savepoints: dict[str, str], jobs: list[str], chosen: str) -> None:
     if picked:
         session.select(**{"with": picked})
         st.rerun()
-
-
-def go(a: str, b: str) -> None:
-    """Opens the comparison of two points, both in the address."""
-    navigation.go("versions", savepoint=a, **{"with": b})

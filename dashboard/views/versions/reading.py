@@ -32,11 +32,11 @@ def descendants(tree: Tree, savepoint: SavepointId) -> list[Descendant]:
     """The runs that began from it, oldest first."""
     own = next((mark.job for mark in tree.marks if mark.id == savepoint), None)
     runs = (run for lane in tree.lanes for run in lane.runs if run.from_savepoint == savepoint)
-    return sorted((Descendant(run, run.job == own) for run in runs), key=lambda one: one.run.created_ms)
+    return sorted((Descendant(run, run.job == own) for run in runs), key=lambda descendant: descendant.run.created_ms)
 
 
 def picked(clicked: str, a: str, b: str) -> tuple[str, str]:
-    """A and B after a click on a point: the first one is A, the next one B; another takes B's place, one of the two is put away."""
+    """A and B after a click on a point: the first click sets A, the next one B; a further one replaces B, a click on A or B removes it."""
     if not a:
         return clicked, ""
     if clicked in (a, b):

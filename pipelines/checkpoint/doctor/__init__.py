@@ -1,7 +1,7 @@
 """The doctor: every file of a checkpoint read and checked, and for each retained batch whether it can be restored.
 
-A live checkpoint changes while it is read. What seems wrong is therefore looked at again, with a new listing: a file that Spark has
-purged meanwhile is no damage, and what is wrong both times is.
+A live checkpoint changes while it is read. Findings are therefore checked again with a new listing: a file that Spark has purged
+meanwhile is no damage, and what is wrong both times is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOTHING = Listing({}, {})
 
 @dataclass(frozen=True)
 class Examined:
-    """What the doctor saw: `files` and `bytes` checked, what is damaged, and the retained batches that can be restored (ascending)."""
+    """Result of an examination: `files` and `bytes` checked, what is damaged, and the retained batches that can be restored (ascending)."""
 
     files: int
     bytes: int
@@ -48,18 +48,18 @@ class Subject:
 
 
 def examine(subject: Subject, watch: Watch = UNWATCHED) -> Examined:
-    """Reads all of it, at most `LOOKS` times over; raises what the storage raises (Unavailable), and what `watch` does."""
+    """Reads the whole checkpoint, at most `LOOKS` times; raises what the storage raises (Unavailable), and what `watch` does."""
     sound: set[tuple[str, Entry]] = set()
-    found, settled = _look(subject, sound, watch)
+    examined, settled = _look(subject, sound, watch)
     for _ in range(LOOKS - 1):
-        if settled and not found.findings:
-            return found
-        seen = {_key(one) for one in found.findings}
+        if settled and not examined.findings:
+            return examined
+        seen = {_key(finding) for finding in examined.findings}
         again, settled = _look(subject, sound, watch)
-        if settled and {_key(one) for one in again.findings} == seen:
+        if settled and {_key(finding) for finding in again.findings} == seen:
             return again
-        found = replace(again, findings=tuple(one for one in again.findings if _key(one) in seen))
-    return found
+        examined = replace(again, findings=tuple(finding for finding in again.findings if _key(finding) in seen))
+    return examined
 
 
 def _key(finding: Finding) -> tuple[str, str]:
@@ -67,35 +67,35 @@ def _key(finding: Finding) -> tuple[str, str]:
 
 
 def _look(subject: Subject, sound: set[tuple[str, Entry]], watch: Watch) -> tuple[Examined, bool]:
-    """One look, and whether nothing went away under it. The commits are asked for first: what a batch needs was there when it committed."""
+    """One examination, and whether no file vanished during it. Commits are listed first: what a batch needs was there when it committed."""
     committed = logs.batch_ids(listed(subject.checkpoint, commits.FOLDER).files(commits.FOLDER))
     listing = listed(subject.checkpoint)
     sink = listed(subject.sink_log) if subject.sink_log is not None else NOTHING
     newest = committed[-1] if committed else None
     every, source_logs = _needs(subject, listing, sink, _batches(subject, listing, newest))
-    looked = [entry for one in (listing, sink) for files in one.folders.values() for entry in files.values()]
+    looked = [entry for place in (listing, sink) for files in place.folders.values() for entry in files.values()]
     watch.step("reading", sum(entry.bytes for entry in looked))
     wrong = _contents(subject.checkpoint, listing, source_logs, sound, watch)
     if subject.sink_log is not None:
         wrong |= doctor_sink.named(_contents(subject.sink_log, sink, frozenset({""}), sound, watch))
     kept = [needs for needs in every if not needs.purged]
     whole = [needs for needs in kept if not needs.vanished and not needs.damages and not needs.files & wrong.keys()]
-    found = Examined(
+    examined = Examined(
         files=len(looked),
         bytes=sum(entry.bytes for entry in looked),
         findings=_findings(kept, wrong),
         newest_committed=newest,
         restorable=tuple(needs.batch for needs in whole),
     )
-    return found, not any(needs.vanished for needs in kept)
+    return examined, not any(needs.vanished for needs in kept)
 
 
 def _batches(subject: Subject, listing: Listing, newest: int | None) -> list[int]:
-    """Those that at least one of both logs has, up to the newest commit: a batch that lost one of its entries is damaged, not unknown."""
+    """Batches that at least one of both logs has, up to the newest commit: a batch that lost one of its entries is damaged, not unknown."""
     if subject.only is not None:
         return sorted(subject.only)
-    every = {one for folder in (offsets.FOLDER, commits.FOLDER) for one in logs.batch_ids(listing.files(folder))}
-    return sorted(one for one in every if newest is not None and one <= newest)
+    every = {batch_id for folder in (offsets.FOLDER, commits.FOLDER) for batch_id in logs.batch_ids(listing.files(folder))}
+    return sorted(batch_id for batch_id in every if newest is not None and batch_id <= newest)
 
 
 def _needs(subject: Subject, listing: Listing, sink: Listing, batches: Sequence[int]) -> tuple[list[Needs], frozenset[str]]:
@@ -112,7 +112,7 @@ def _needs(subject: Subject, listing: Listing, sink: Listing, batches: Sequence[
 def _contents(
     storage: Storage, listing: Listing, source_logs: frozenset[str], sound: set[tuple[str, Entry]], watch: Watch
 ) -> dict[str, Damage]:
-    """What is wrong within files, by the path of the file (the damage may be in its checksum); hidden ones are looked at with theirs."""
+    """Damage within files, by the path of the file (it may be in its checksum); hidden files are checked with the file they belong to."""
     entries = [entry for files in listing.folders.values() for name, entry in files.items() if not name.startswith(".")]
 
     def check(entry: Entry) -> Damage | None:
@@ -120,22 +120,22 @@ def _contents(
         if (storage.url, entry) in sound:
             return None
         try:
-            found = damage_in(storage, listing, entry.path, reader_of(entry.path, source_logs))
+            file_damage = damage_in(storage, listing, entry.path, reader_of(entry.path, source_logs))
         except Vanished:
             return None
-        if found is None:
+        if file_damage is None:
             sound.add((storage.url, entry))
-        return found
+        return file_damage
 
     with ThreadPoolExecutor(READERS) as pool:
-        found = pool.map(check, entries)
-        return {entry.path: wrong for entry, wrong in zip(entries, found, strict=True) if wrong is not None}
+        damages = pool.map(check, entries)
+        return {entry.path: wrong for entry, wrong in zip(entries, damages, strict=True) if wrong is not None}
 
 
 def _findings(every: Iterable[Needs], wrong: Mapping[str, Damage]) -> tuple[Finding, ...]:
-    """By path. A file that no retained batch needs is named all the same."""
+    """One finding for each damaged file, by path, also for files that no retained batch needs."""
     every = list(every)
-    batches: dict[Damage, set[int]] = {damage: {one.batch for one in every if path in one.files} for path, damage in wrong.items()}
+    batches: dict[Damage, set[int]] = {damage: {needs.batch for needs in every if path in needs.files} for path, damage in wrong.items()}
     for needs in every:
         for damage in needs.damages:
             _same(batches, damage).add(needs.batch)
@@ -145,6 +145,6 @@ def _findings(every: Iterable[Needs], wrong: Mapping[str, Damage]) -> tuple[Find
 
 
 def _same(batches: dict[Damage, set[int]], damage: Damage) -> set[int]:
-    """The batches of what is wrong with the same file: one file is one finding, whatever each batch says of why it is needed."""
-    known = next((one for one in batches if (one.path, one.kind) == (damage.path, damage.kind)), damage)
+    """The batches of the finding about the same file: one file is one finding, whatever reason each batch needs it for."""
+    known = next((other for other in batches if (other.path, other.kind) == (damage.path, damage.kind)), damage)
     return batches.setdefault(known, set())

@@ -1,4 +1,4 @@
-"""Whether a checkpoint's file holds what its writer put there: by the checksums beside it, and by its own form."""
+"""Checks that a checkpoint's file holds what its writer put there, by the checksums beside it and by its format."""
 
 from __future__ import annotations
 
@@ -34,21 +34,23 @@ def damage_in(storage: Storage, listing: Listing, path: str, reader: Reader | No
     data = _read(storage, path)
     folder, name = paths.parent(path), paths.name(path)
     beside = {f".{name}{CRC_SUFFIX}": _against_hadoop} | ({} if name.endswith(CRC_SUFFIX) else {f"{name}{CRC_SUFFIX}": _against_spark})
-    present = {paths.join(folder, one): check for one, check in beside.items() if one in listing.files(folder)}
+    present = {
+        paths.join(folder, companion_name): check for companion_name, check in beside.items() if companion_name in listing.files(folder)
+    }
     for companion, check in present.items():
-        found = _companion(storage, path, data, companion, check)
-        if found is not None:
-            return found
+        file_damage = _companion(storage, path, data, companion, check)
+        if file_damage is not None:
+            return file_damage
     return _form(path, data, reader, vouched=bool(present))
 
 
 def _companion(storage: Storage, path: str, data: bytes, companion: str, check: Callable[[str, bytes, bytes], str]) -> Damage | None:
     try:
-        said = _read(storage, companion)
+        crc_file = _read(storage, companion)
     except Vanished:
         return None
     try:
-        differs = check(companion, data, said)
+        differs = check(companion, data, crc_file)
     except Corrupt as error:
         return Damage(companion, "unreadable", error.message)
     return Damage(path, "checksum", f"{differs}, says {companion}") if differs else None
@@ -61,24 +63,24 @@ def _read(storage: Storage, path: str) -> bytes:
         raise Vanished from error
 
 
-def _against_hadoop(companion: str, data: bytes, said: bytes) -> str:
+def _against_hadoop(companion: str, data: bytes, crc_file: bytes) -> str:
     """Hadoop's ChecksumFileSystem: `crc\\0`, the bytes each checksum is of, then a big-endian CRC-32 of each such piece."""
-    step = int.from_bytes(said[len(HADOOP_MAGIC) : HADOOP_HEADER], "big")
-    if not said.startswith(HADOOP_MAGIC) or step == 0 or (len(said) - HADOOP_HEADER) % CRC_BYTES:
+    step = int.from_bytes(crc_file[len(HADOOP_MAGIC) : HADOOP_HEADER], "big")
+    if not crc_file.startswith(HADOOP_MAGIC) or step == 0 or (len(crc_file) - HADOOP_HEADER) % CRC_BYTES:
         raise damage.malformed(companion, "it holds no checksums of Hadoop's")
-    wanted = [int.from_bytes(said[start : start + CRC_BYTES], "big") for start in range(HADOOP_HEADER, len(said), CRC_BYTES)]
-    found = [zlib.crc32(data[start : start + step]) for start in range(0, len(data), step)]
-    if len(found) != len(wanted):
+    expected = [int.from_bytes(crc_file[start : start + CRC_BYTES], "big") for start in range(HADOOP_HEADER, len(crc_file), CRC_BYTES)]
+    actual = [zlib.crc32(data[start : start + step]) for start in range(0, len(data), step)]
+    if len(actual) != len(expected):
         return "it has another length"
-    wrong = next((index for index, (one, other) in enumerate(zip(found, wanted, strict=True)) if one != other), None)
+    wrong = next((index for index, (crc, stored) in enumerate(zip(actual, expected, strict=True)) if crc != stored), None)
     return "" if wrong is None else f"its bytes from {wrong * step} on are not what was written"
 
 
-def _against_spark(companion: str, data: bytes, said: bytes) -> str:
+def _against_spark(companion: str, data: bytes, crc_file: bytes) -> str:
     """Spark's ChecksumCheckpointFileManager: the whole file's CRC-32C and size, as JSON. Other algorithms are passed over."""
     import google_crc32c
 
-    raw = logs.json_object(companion, logs.decoded(companion, said))
+    raw = logs.json_object(companion, logs.decoded(companion, crc_file))
     if logs.field(companion, raw, "mainFileSize", int) != len(data):
         return "it has another size"
     if logs.field(companion, raw, "algorithm", str) != "CRC32C":
@@ -88,7 +90,7 @@ def _against_spark(companion: str, data: bytes, said: bytes) -> str:
 
 
 def _form(path: str, data: bytes, reader: Reader | None, *, vouched: bool) -> Damage | None:
-    """What cannot be read as what it is. A compression that is not known is no damage where a checksum vouches for the file."""
+    """Damage of a file that its format cannot read. An unknown compression is no damage where a checksum vouches for the file."""
     try:
         if reader is not None:
             reader(path, data)
@@ -101,7 +103,7 @@ def _form(path: str, data: bytes, reader: Reader | None, *, vouched: bool) -> Da
 
 
 def reader_of(path: str, entry_logs: frozenset[str]) -> Reader | None:
-    """What reads `path` as Spark would, None for a file whose form nobody knows.
+    """The function that reads `path` as Spark would, None for a file of unknown format.
 
     `entry_logs` are the folders with logs of files: those of file sources, and the root where it is a file sink's.
     """

@@ -1,4 +1,4 @@
-"""What of a checkpoint a file is, as people say it."""
+"""Names the part of a checkpoint that a file belongs to."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ def add_needs(needs: Needs, log: Listing) -> None:
     needs.files.update(_path(batch, compact) for batch, compact in needed)
 
 
-def named(found: Mapping[str, Damage]) -> dict[str, Damage]:
+def named(damages: Mapping[str, Damage]) -> dict[str, Damage]:
     """Damages in the log's files, with the log's folder before their paths."""
-    return {f"{sink_log.FOLDER}/{path}": replace(wrong, path=f"{sink_log.FOLDER}/{wrong.path}") for path, wrong in found.items()}
+    return {f"{sink_log.FOLDER}/{path}": replace(wrong, path=f"{sink_log.FOLDER}/{wrong.path}") for path, wrong in damages.items()}
 
 
 def _path(batch: int, compact: bool) -> str:

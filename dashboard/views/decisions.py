@@ -1,0 +1,127 @@
+"""The decision about a variant: to promote it (its parent goes on with its code) is planned step by step and asked once; to drop it can be
+undone and is not asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from dashboard import session, undo
+from dashboard.dialogs import dialog
+from dashboard.views import operations, restore_plans, undoing
+from dashboard.views.commands import folded
+from dashboard.widgets import Tone, chip, error_box, errors_shown, message_box
+from pipelines.domain.decisions import Choice, Decision, PromotePlan, StateFrom, Step
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.experiments import Experiment
+from pipelines.verbs.drop import Drop
+from pipelines.verbs.promote import Promote
+from pipelines.words import formats
+
+STATES = {
+    StateFrom.PRESENT: "Its own present state: what it has written stays, what comes is the new code's",
+    StateFrom.SAVEPOINT: "The savepoint they parted at: all since then is done again by the new code",
+}
+UNDROPS = "Take it back: it goes on where the drop ended it"
+TONES: dict[Choice, Tone] = {Choice.PROMOTED: "green", Choice.DROPPED: "gray"}
+
+
+def badge(made: Decision) -> str:
+    """The decision as a chip."""
+    return chip(made.choice.capitalize(), TONES[made.choice], hint=formats.exact(made.at_ms))
+
+
+def notes(experiment: Experiment) -> None:
+    """A box for each decision, the newest first."""
+    for made in reversed(experiment.decisions):
+        ago = formats.ago(made.at_ms, session.now_ms())
+        if made.choice is Choice.PROMOTED:
+            saved = f" Its point before is savepoint {made.savepoint}." if made.savepoint else ""
+            message_box(f"{made.job} was promoted {ago}", f"{made.parent} goes on with version {made.version}.{saved}", tone="blue")
+        else:
+            _dropped(made.job, ago)
+
+
+def _dropped(job: str, ago: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"dropped_{job}"):
+        message_box(f"{job} was dropped {ago}", "Its savepoints and its output stay.", tone="blue")
+        if st.button("Undrop", icon=":material/undo:", key=f"undrop_{job}", help=UNDROPS):
+            undrop(job)
+
+
+def buttons(job: str) -> None:
+    """Promote and drop, for a variant that nothing was decided about."""
+    ends = f"End {job} at its next batch boundary, with a savepoint, and mark it as dropped; it can be taken back"
+    if st.button("Drop", icon=":material/block:", key="decide_drop", help=ends):
+        drop(job)
+    if st.button("Promote…", type="primary", icon=":material/verified_user:", key="decide_promote", help=f"Its parent goes on with {job}"):
+        ask_promote(job)
+
+
+def ask_promote(job: str) -> None:
+    """Opens the question with the plan."""
+
+    @dialog(f"Promote {job}?", width="medium")
+    def ask() -> None:
+        state = st.radio("The parent goes on with", list(STATES), format_func=STATES.__getitem__, key="promote_state")
+        change = Promote(job, state)
+        plan = _planned(change)
+        if plan is not None:
+            st.html(_title(plan) + steps(plan.steps))
+            for warning in plan.warnings:
+                message_box(warning, tone="orange")
+            if plan.restore:
+                restore_plans.draw(plan.restore)
+        folded([change])
+        _answer("Promote", plan is not None, change)
+
+    ask()
+
+
+def drop(job: str) -> None:
+    """Drops the variant; a notice with Undo appears when it has ended."""
+    try:
+        operations.begin(Drop(job))
+    except TidemarkError as error:
+        undo.refuse(error)
+    st.rerun()
+
+
+def undrop(job: str) -> None:
+    """Undoes the drop of a variant."""
+    undo.take_back(partial(undoing.undrop, job))
+    st.rerun()
+
+
+def _planned(change: Promote) -> PromotePlan | None:
+    """The plan, or None with its refusal shown."""
+    try:
+        return session.workspace().plan(change)
+    except TidemarkError as error:
+        error_box(error)
+        return None
+
+
+def _answer(action: str, possible: bool, change: Promote) -> None:
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep it", key="decide_no"):
+            st.rerun()
+        yes = st.button(action, type="primary", key="decide_yes", disabled=not possible)
+    if yes:
+        with errors_shown():
+            operations.begin(change)
+            st.rerun()
+
+
+def _title(plan: PromotePlan) -> str:
+    lines = chip(f"+{plan.added}", "green", mono=True) + chip(f"−{plan.removed}", "red", mono=True)
+    arrow = f"{chip(formats.short_id(plan.replaces), mono=True)}<span>→</span>{chip(formats.short_id(plan.version), mono=True)}"
+    return f'<div class="tm-head"><strong>{escape(plan.parent)}</strong>{arrow}{lines}</div>'
+
+
+def steps(plan: Sequence[Step]) -> str:
+    """The steps of a plan in order, as HTML."""
+    return f'<ol class="tm-steps">{"".join(f"<li>{escape(step.words)}</li>" for step in plan)}</ol>'

@@ -1,0 +1,182 @@
+"""The routes of REST, made from the declarations: path, parameters, body, answers, refusals and words of each."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, field, is_dataclass, make_dataclass
+from typing import Annotated, Any, get_args, get_type_hints
+
+from fastapi import Body, Depends, FastAPI, Path, Query, Request, Response
+from pydantic import ConfigDict, with_config
+from pydantic import Field as Bounds
+
+from pipelines import verbs
+from pipelines.api.bodies import face_of, refusals
+from pipelines.domain.operations import Operation
+from pipelines.storage.documents import encode
+from pipelines.verbs.face import Face
+from pipelines.verbs.verb import Asked, Change, Http, answer_type, default_of, parts, plan_type, spelling, summary
+
+PREFER, ASYNC = "prefer", "respond-async"
+"""RFC 7240: who sends it is answered 202 with the operation where the change takes its time."""
+DRY_RUN = Query(description="Answer the plan that would run, and change nothing.")
+
+
+def add(api: FastAPI, kinds: Iterable[type[Asked[Any]]]) -> None:
+    """Adds every path of `kinds`, the longer ones first: a savepoint may be named by its path."""
+    calls = [(kind, http) for kind in kinds for http in (kind.http, *kind.also)]
+    for kind, http in sorted(calls, key=lambda call: -_literals(call[1].path)):
+        api.add_api_route(
+            f"/v1{http.path.replace('{savepoint}', '{savepoint:path}')}",
+            _handler(kind, http),
+            methods=[http.method],
+            status_code=http.status,
+            name=http.name or kind.call,
+            tags=[kind.topic],
+            summary=summary(kind),
+            description=_words(kind),
+            responses=_responses(kind, http),
+            response_model=_answers(kind, http),
+        )
+
+
+def tags() -> list[dict[str, str]]:
+    """The topics as OpenAPI lists them."""
+    return [{"name": name, "description": words} for name, words in verbs.TOPICS.items()]
+
+
+def _literals(path: str) -> int:
+    return sum(not part.startswith("{") for part in path.split("/"))
+
+
+def _words(kind: type[Asked[Any]]) -> str:
+    """The docstring in one paragraph."""
+    return " ".join((kind.__doc__ or "").split())
+
+
+def _answers(kind: type[Asked[Any]], http: Http) -> Any:
+    """The type of the answer without `dry_run` and `Prefer`."""
+    if http.status == 204:
+        return None
+    answer = Operation if http.status == 202 else answer_type(kind)
+    return answer | plan_type(kind) if issubclass(kind, Change) else answer
+
+
+def _responses(kind: type[Asked[Any]], http: Http) -> dict[int | str, dict[str, Any]]:
+    responses = refusals(*kind.refuses)
+    if issubclass(kind, Change):
+        if http.status != 200:
+            responses[200] = {"model": plan_type(kind), "description": "The plan that a dry run asked for"}
+        if kind.kinds and http.status != 202:
+            responses[202] = {
+                "model": Operation,
+                "description": "Its operation, where it takes its time and `Prefer: respond-async` was sent",
+            }
+    return responses
+
+
+def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
+    """The function of a route: its signature is what FastAPI reads the call by."""
+    answer = _change(kind, http) if issubclass(kind, Change) else _question(kind)
+
+    def handle(face: Face, request: Request, response: Response, **arguments: Any) -> Any:
+        sent = arguments.pop("body", None)
+        dry_run = arguments.pop("dry_run", False)
+        values = {**arguments, **(_values(sent) if sent is not None else {})}
+        dry_run = values.pop("dry_run", dry_run)
+        return answer(face, request, response, values, dry_run)
+
+    handle.__name__ = http.name or kind.call
+    handle.__signature__ = inspect.Signature(_parameters(kind, http))  # type: ignore[attr-defined]
+    return handle
+
+
+def _question(kind: type[Any]) -> Callable[..., Any]:
+    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any], dry_run: bool) -> Any:
+        rows = face.ask(kind(**values))
+        if kind.pages_by and rows and len(rows) == values["limit"]:
+            older = request.url.include_query_params(**{kind.pages_by: rows[-1].cursor})
+            response.headers["Link"] = f'<{older}>; rel="next"'
+        return rows
+
+    return answer
+
+
+def _change(kind: type[Any], http: Http) -> Callable[..., Any]:
+    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any], dry_run: bool) -> Any:
+        change = kind(**values)
+        if dry_run:
+            response.status_code = 200
+            return face.plan(change)
+        begun = face.begin(change)
+        if begun.is_answered or not (http.status == 202 or prefers_async(request)):
+            return face.answer(begun)
+        return Response(encode(begun.operation), 202, media_type="application/json")
+
+    return answer
+
+
+def prefers_async(request: Request) -> bool:
+    """Whether the caller would rather follow an operation than wait."""
+    return ASYNC in request.headers.get(PREFER, "")
+
+
+def _values(body: Any) -> dict[str, Any]:
+    """The body's fields by name; nested dataclasses stay as they are."""
+    return {part: getattr(body, part) for part in body.__dataclass_fields__}
+
+
+def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
+    hints = get_type_hints(kind)
+    shown = [
+        _parameter("face", Annotated[Face, Depends(face_of)]),
+        _parameter("request", Request),
+        _parameter("response", Response),
+    ]
+    path = [part for part in parts(kind) if f"{{{part.name}}}" in http.path]
+    shown += [_parameter(part.name, Annotated[hints[part.name], Path(description=spelling(part).help)]) for part in path]
+    query = [part for part in parts(kind, "query") if part not in path]
+    shown += [_in_query(part, hints[part.name]) for part in query]
+    body = [part for part in parts(kind, "body") if part not in path]
+    if body or (issubclass(kind, Change) and http.method in ("POST", "PATCH")):
+        shown.append(_body(kind, body, hints))
+    elif issubclass(kind, Change):
+        shown.append(_parameter("dry_run", Annotated[bool, DRY_RUN], False))
+    return shown
+
+
+def _parameter(name: str, annotation: Any, default: Any = MISSING) -> inspect.Parameter:
+    signature_default = inspect.Parameter.empty if default is MISSING else default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=signature_default)
+
+
+def _in_query(part: Field[Any], hint: Any) -> inspect.Parameter:
+    spelt = spelling(part)
+    limits: dict[str, Any] = {"min_length": spelt.least} if hint is str else {"ge": spelt.least, "le": spelt.most}
+    return _parameter(part.name, Annotated[hint, Query(description=spelt.help, **limits)], default_of(part))
+
+
+def _body(kind: type[Asked[Any]], body: Sequence[Field[Any]], hints: Mapping[str, Any]) -> inspect.Parameter:
+    """The body as a dataclass of its own; a misspelt field is an error: `{"bacth": 7}` would take a savepoint of another batch."""
+    rows = [_in_body(part, hints[part.name]) for part in body]
+    if issubclass(kind, Change):
+        rows.append(
+            ("dry_run", Annotated[bool, Bounds(description="Answer the plan that would run, and change nothing.")], field(default=False))
+        )
+    shape = make_dataclass(f"{kind.__name__}Request", rows, frozen=True, kw_only=True)
+    with_config(ConfigDict(extra="forbid"))(shape)
+    optional = all(default_of(part) is not MISSING for part in body)
+    return _parameter("body", Annotated[shape, Body()], shape() if optional else MISSING)
+
+
+def _in_body(part: Field[Any], hint: Any) -> tuple[str, Any, Any]:
+    spelt = spelling(part)
+    for inner in (hint, *get_args(hint)):
+        if isinstance(inner, type) and is_dataclass(inner):
+            with_config(ConfigDict(extra="forbid"))(inner)
+    limits = {name: limit for name, limit in (("ge", spelt.least), ("le", spelt.most)) if limit is not None}
+    annotated = Annotated[hint, Bounds(description=spelt.help, **limits)]
+    if part.default_factory is not MISSING:
+        return part.name, annotated, field(default_factory=part.default_factory)
+    return part.name, annotated, field() if part.default is MISSING else field(default=part.default)

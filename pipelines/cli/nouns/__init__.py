@@ -1,0 +1,1 @@
+"""Additions of the command line, a module a noun: texts of answers, filled-in fields, commands by hand."""

@@ -1,0 +1,54 @@
+"""Decisions on variants, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.cli import output
+from pipelines.cli.additions import shows
+from pipelines.cli.describing import describes
+from pipelines.cli.nouns.plans import restore_plan
+from pipelines.cli.nouns.stops import within
+from pipelines.cli.session import Here
+from pipelines.domain.decisions import DropPlan, PromotePlan, Step, UndropPlan
+from pipelines.domain.operations import Operation
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.promote import Promote
+from pipelines.words import formats
+
+
+@shows(Promote, timeout=within(600))
+def _promoted(here: Here, change: Promote, done: Operation) -> None:
+    here.session.tick()
+    output.tell(f"{change.job} is promoted: {done.job} goes on with its version")
+
+
+@shows(Drop, timeout=within(600))
+def _dropped(here: Here, change: Drop, done: Operation) -> str:
+    output.tell(f"{change.job} is dropped; its savepoints stay, and `undrop {change.job}` takes it back")
+    return ""
+
+
+@shows(Undrop)
+def _undropped(here: Here, change: Undrop, done: UndropPlan) -> str:
+    output.tell(f"{change.job} is undropped{' and goes on where it was stopped' if done.run else '; it does not run'}")
+    return done.run or ""
+
+
+@describes(PromotePlan)
+def promote_text(plan: PromotePlan, now_ms: int) -> str:
+    """The plan of a promotion."""
+    code = f"{formats.plural(plan.added, 'line')} added, {plan.removed:,} removed" if plan.added or plan.removed else "the same"
+    pairs = [("job", plan.parent), ("version", f"{plan.replaces} becomes {plan.version}"), ("code", code)]
+    parts = [output.details([*pairs, *(("warning", warning) for warning in plan.warnings)]), _steps(plan.steps)]
+    return "\n\n".join([*parts, *([restore_plan(plan.restore, now_ms)] if plan.restore else [])])
+
+
+@describes(DropPlan, UndropPlan)
+def steps_text(plan: DropPlan | UndropPlan, now_ms: int) -> str:
+    """The plan of a drop or an undrop."""
+    return _steps(plan.steps)
+
+
+def _steps(steps: Sequence[Step]) -> str:
+    return "\n".join(f"{place}. {step.words}" for place, step in enumerate(steps, 1))

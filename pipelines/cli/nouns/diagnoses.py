@@ -1,0 +1,51 @@
+"""Diagnoses as text, and as an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.cli import output
+from pipelines.cli.additions import Shown, shows
+from pipelines.cli.session import Here
+from pipelines.domain.diagnosis import Diagnosis
+from pipelines.domain.errors import Corrupt
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.words import formats
+
+
+@shows(Diagnose)
+def _examined(here: Here, change: Diagnose, diagnoses: Sequence[Diagnosis]) -> Shown:
+    """Shows the diagnoses; ends with Corrupt where there is damage."""
+    damaged = [diagnosis for diagnosis in diagnoses if not diagnosis.sound]
+    return Shown(diagnoses, text(diagnoses), _damage(change.subject, damaged) if damaged else None)
+
+
+def _damage(subject: str, damaged: Sequence[Diagnosis]) -> Corrupt:
+    files = sum(len(diagnosis.findings) for diagnosis in damaged)
+    return Corrupt("checkpoint.damaged", f"{subject} has {formats.plural(files, 'damaged file')}", damaged[0].advice)
+
+
+def text(diagnoses: Sequence[Diagnosis]) -> str:
+    """One part a query: what was checked, what is damaged and what needs it, what can be restored, what to do."""
+    return "\n\n".join(map(_query, diagnoses))
+
+
+def _query(diagnosis: Diagnosis) -> str:
+    newest = formats.count(diagnosis.restorable[-1]) if diagnosis.restorable else "none"
+    pairs = [
+        ("subject", diagnosis.subject),
+        ("query", diagnosis.query),
+        ("checkpoint", diagnosis.checkpoint),
+        ("checked", f"{formats.plural(diagnosis.files, 'file')}, {formats.size(diagnosis.bytes)}"),
+        ("damaged", formats.plural(len(diagnosis.findings), "file") if diagnosis.findings else "nothing"),
+        ("newest committed batch", formats.count(diagnosis.newest_committed)),
+        ("newest restorable batch", newest),
+        ("restorable batches", formats.ranges(diagnosis.restorable)),
+        ("advice", diagnosis.advice),
+    ]
+    rows = [
+        (finding.part, finding.damage.kind, formats.ranges(finding.batches), finding.damage.path, finding.damage.message)
+        for finding in diagnosis.findings
+    ]
+    findings = output.Table(("PART", "DAMAGE", "BATCHES THAT NEED IT", "FILE", "MESSAGE"), rows).plain() if rows else ""
+    return "\n\n".join(filter(None, [output.details(pairs), findings]))

@@ -1,0 +1,175 @@
+"""Jobs as text: the table of all, one with its queries and runs, its batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pipelines.cli import output
+from pipelines.cli.additions import Shown, command, shows
+from pipelines.cli.nouns.savepoints import savepoint_details
+from pipelines.cli.session import Here
+from pipelines.cli.words import JobNamed, savepoint_name
+from pipelines.domain.errors import NotFound
+from pipelines.domain.experiments import BatchRow
+from pipelines.domain.jobs import JobDetail, JobSummary, Run
+from pipelines.domain.savepoints import RetainedBatch
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob
+from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
+from pipelines.words import formats
+
+
+@shows(ListJobs)
+def _jobs(here: Here, question: ListJobs, jobs: Sequence[JobSummary]) -> str | output.Table:
+    if not jobs:
+        output.tell("There are no jobs yet. 'python -m pipelines example' starts two.")
+    return _jobs_table(jobs, here.session.now_ms) if jobs else ""
+
+
+@shows(Forget)
+def _forgotten(here: Here, change: Forget, answer: None) -> Shown:
+    output.tell(f"{change.job} is forgotten; its savepoints stay")
+    return Shown({"forgotten": change.job}, "")
+
+
+@command("show", "jobs")
+def show(
+    here: Here, name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a job, or a savepoint.", show_default=False)]
+) -> None:
+    """Show one job or one savepoint. Of a job its numbers, queries and runs."""
+    try:
+        job = here.face.ask(ShowJob(name))
+    except NotFound as no_job:
+        _show_savepoint(here, name, no_job)
+    else:
+        here.show(job, _job_text(job, here.session.now_ms))
+
+
+@command("batches", "jobs")
+def batches(
+    here: Here,
+    job: JobNamed,
+    retained: Annotated[bool, typer.Option("--retained", help="Only batches that a savepoint can still be taken of.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest.")] = 20,
+) -> None:
+    """List a job's latest batches."""
+    if retained:
+        retained_rows = here.face.ask(ListRetained(job))[-limit:]
+        here.show(retained_rows, _retained_table(retained_rows, here.session.now_ms))
+    else:
+        rows = here.face.ask(ListBatches(job, limit))
+        here.show(rows, _batches_table(rows, here.session.now_ms))
+
+
+def _show_savepoint(here: Here, name: str, no_job: NotFound) -> None:
+    """Shows the savepoint of that name; where there is none either, raises NotFound for the job."""
+    try:
+        savepoint = here.face.ask(ShowSavepoint(savepoint_name(name)))
+    except NotFound as error:
+        raise NotFound(no_job.code, f"there is neither a job nor a savepoint {name!r}", no_job.hint) from error
+    verification = here.face.ask(ReadVerification(savepoint.id))
+    shown = output.with_fields(savepoint, verification=verification)
+    here.show(shown, savepoint_details(savepoint, verification, here.session.now_ms))
+
+
+def _jobs_table(jobs: Sequence[JobSummary], now_ms: int) -> output.Table:
+    titles = ("JOB", "STATE", "BATCH>", "P50>", "P99>", "INPUT>", "LAG>", "STATE SIZE>", "CHECKPOINT>", "SAVEPOINTS>", "PROGRESS>")
+    return output.Table(titles, [_job_row(job, now_ms) for job in jobs])
+
+
+def _job_row(job: JobSummary, now_ms: int) -> tuple[str, ...]:
+    return (
+        job.job.name,
+        job.state.value if job.state else "never ran",
+        formats.count(job.batch),
+        formats.duration(job.batch_ms_p50),
+        formats.duration(job.batch_ms_p99),
+        formats.rate(job.input_rate),
+        formats.duration(job.lag_ms),
+        formats.size(job.state_bytes),
+        formats.size(job.checkpoint_bytes),
+        formats.count(job.savepoints),
+        formats.ago(job.last_progress_ms, now_ms),
+    )
+
+
+def _job_text(job: JobDetail, now_ms: int) -> str:
+    parts = [output.details(_job_pairs(job.summary, now_ms))]
+    if job.queries:
+        rows = [(query.query, query.query_id, query.sink, query.sink_path, query.checkpoint) for query in job.queries]
+        parts.append(output.Table(("QUERY", "QUERY ID", "SINK", "OUTPUT", "CHECKPOINT"), rows).plain())
+    if job.runs:
+        titles = ("RUN", "STATE", "VERSION", "STARTED", "TOOK>", "FROM", "REASON")
+        parts.append(output.Table(titles, [_run_row(run, now_ms) for run in job.runs]).plain())
+    return "\n\n".join(parts)
+
+
+def _job_pairs(job: JobSummary, now_ms: int) -> list[tuple[str, str]]:
+    origin = f"{job.job.origin.savepoint} of {job.job.origin.job}" if job.job.origin else formats.MISSING
+    return [
+        ("job", job.job.name),
+        ("state", job.state.value if job.state else "never ran"),
+        ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else "here"),
+        ("forked from", origin),
+        ("created", formats.when(job.job.created_ms, now_ms, None)),
+        ("last progress", formats.when(job.last_progress_ms, now_ms, None)),
+        ("batch", formats.count(job.batch)),
+        ("batch time p50, p99", f"{formats.duration(job.batch_ms_p50)}, {formats.duration(job.batch_ms_p99)}"),
+        ("input, processed", f"{formats.rate(job.input_rate)}, {formats.rate(job.processed_rate)}"),
+        ("watermark", formats.when(job.watermark_ms, now_ms, None)),
+        ("lag", formats.duration(job.lag_ms)),
+        ("late rows dropped", formats.count(job.late_rows)),
+        ("state", f"{formats.count(job.state_rows)} rows, {formats.size(job.state_bytes)}"),
+        ("checkpoint", formats.size(job.checkpoint_bytes)),
+        ("savepoints", f"{formats.count(job.savepoints)}, last {formats.when(job.last_savepoint_ms, now_ms, None)}"),
+        ("restarts", formats.count(job.restarts)),
+        ("Spark UI", job.run.ui_url if job.run and job.run.ui_url else formats.MISSING),
+    ]
+
+
+def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:
+    took = (run.ended_ms or now_ms) - run.started_ms if run.started_ms else None
+    why = f"{run.exit.error_class} {run.exit.message}".strip().splitlines() if run.exit else []
+    return (
+        run.id,
+        run.state.value,
+        run.version,
+        formats.exact(run.started_ms, None),
+        formats.duration(took),
+        run.from_savepoint or formats.MISSING,
+        why[0][:100] if why else formats.MISSING,
+    )
+
+
+def _retained_table(retained: Sequence[RetainedBatch], now_ms: int) -> output.Table:
+    rows = [
+        (
+            batch.query,
+            formats.count(batch.batch),
+            formats.when(batch.timestamp_ms, now_ms, None),
+            formats.exact(batch.watermark_ms or None, None),
+        )
+        for batch in retained
+    ]
+    return output.Table(("QUERY", "BATCH>", "STARTED", "WATERMARK"), rows)
+
+
+def _batches_table(batches: Sequence[BatchRow], now_ms: int) -> output.Table:
+    titles = ("QUERY", "BATCH>", "AT", "TOOK>", "INPUT ROWS>", "LATE ROWS>", "STATE ROWS>", "WATERMARK")
+    rows = [
+        (
+            batch.query,
+            formats.count(batch.batch),
+            formats.when(batch.at_ms, now_ms, None),
+            formats.duration(batch.batch_ms),
+            formats.count(batch.input_rows),
+            formats.count(batch.late_rows),
+            formats.count(batch.state_rows),
+            formats.exact(batch.watermark_ms, None),
+        )
+        for batch in batches
+    ]
+    return output.Table(titles, rows)

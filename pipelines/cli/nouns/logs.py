@@ -1,0 +1,49 @@
+"""A driver's log on the shell: printed, and followed while its run lives."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipelines.cli import output
+from pipelines.cli.additions import command
+from pipelines.cli.session import POLL_SECONDS, Here
+from pipelines.cli.words import JobNamed
+from pipelines.domain.jobs import LogChunk
+from pipelines.verbs.jobs import ReadLog, ShowJob
+
+
+@command("logs", "jobs")
+def logs(
+    here: Here,
+    job: JobNamed,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing until the run ends; with --json a chunk a line.")] = False,
+    run: Annotated[str, typer.Option("--run", metavar="RUN", help="Id of a run; the newest one if not given.", show_default=False)] = "",
+    whole: Annotated[bool, typer.Option("--all", help="Print it from the beginning, not only the last 20 kB.")] = False,
+) -> None:
+    """Print a job's driver log."""
+    offset = 0 if whole else -20_000
+    while True:
+        live = follow and _is_live(here, job, run)
+        chunk = here.face.ask(ReadLog(job, run, offset))
+        _print_chunk(chunk, here.as_json)
+        run, offset = chunk.run, chunk.next_offset
+        if not live and (offset >= chunk.size or not (whole or follow)):
+            return
+        if live and not chunk.text:
+            here.session.sleep(POLL_SECONDS)
+            here.session.tick()
+
+
+def _is_live(here: Here, job: str, run: str) -> bool:
+    """Whether the run whose log is followed (the newest unless named) may still write."""
+    runs = here.face.ask(ShowJob(job)).runs
+    return any(followed.state.live for followed in (runs[:1] if not run else runs) if run in ("", followed.id))
+
+
+def _print_chunk(chunk: LogChunk, as_json: bool) -> None:
+    if as_json:
+        output.print_json(chunk, indent=None)
+    else:
+        print(chunk.text, end="", flush=True)

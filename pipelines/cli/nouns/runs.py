@@ -1,0 +1,74 @@
+"""Runs that begin: fields that complete a script, a fork and a resume, and the wait until a run is up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+
+from pipelines.cli.additions import Parameter, Shown, completes, excludes, shows
+from pipelines.cli.nouns.stops import within
+from pipelines.cli.session import Here
+from pipelines.domain.jobs import Run
+from pipelines.domain.operations import BegunThenFailed
+from pipelines.domain.runs import RunState
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.verb import Change
+
+UP = (RunState.RUNNING, RunState.FINISHED, RunState.WATCHED)
+WAIT = Parameter(bool, typer.Option("--wait", help="Wait until it runs; exit code 1 if it fails before."), False)
+
+excludes(Resume, "from_savepoint", "batch")
+
+
+@completes(RunScript, "name")
+def _script(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The file's name, text and place; the job is called after it if not given."""
+    path = here.words["script"]
+    name = values.get("name") or path.stem
+    return {"script": path.name, "code": values["script"], "name": name, "source": str(path.resolve())}
+
+
+@completes(Fork)
+def _fork(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    code = {"script": here.words["code"].name} if here.words["code"] else {}
+    if "conf" not in values:
+        return code
+    return {"conf": {**here.face.ask(ReadManifest(values["savepoint"])).version.conf, **values["conf"]}, **code}
+
+
+@completes(Resume)
+def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"conf": {**_newest_conf(here, values["job"]), **values["conf"]}} if "conf" in values else {}
+
+
+@shows(Run, wait=WAIT, timeout=within(300))
+def _begun(here: Here, change: Change[Run, Any], begun: Run) -> Shown:
+    """The run, with `--wait` once it is up."""
+    run = begun
+    if here.words["wait"]:
+        run = here.session.until(lambda: _up(here, begun), here.words["timeout"], f"the start of {begun.job}")
+    return Shown(run, change.prints.format(run))
+
+
+def _up(here: Here, begun: Run) -> Run | None:
+    """The run once it runs, or finished; None before. BegunThenFailed where it ended otherwise."""
+    run = next(run for run in here.face.ask(ShowJob(begun.job)).runs if run.id == begun.id)
+    if run.state in UP:
+        return run
+    if run.state.live:
+        return None
+    why = f"{run.exit.error_class} {run.exit.message}".strip() if run.exit else "no reason is known"
+    raise BegunThenFailed("run.failed", f"{begun.job} is {run.state.value}: {why}", f"Read its log: python -m pipelines logs {begun.job}")
+
+
+def _newest_conf(here: Here, job: str) -> dict[str, str]:
+    """The confs of the job's newest version, to which given ones are added."""
+    run = here.face.ask(ShowJob(job)).summary.run
+    return dict(here.face.ask(ShowVersion(run.version)).conf) if run else {}

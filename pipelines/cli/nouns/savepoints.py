@@ -1,0 +1,129 @@
+"""Savepoints as text: the table of all, one with its queries, their disk space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pipelines.cli import output, progress
+from pipelines.cli.additions import command, excludes, shows
+from pipelines.cli.nouns import trust
+from pipelines.cli.nouns.annotations import annotation
+from pipelines.cli.session import Here
+from pipelines.domain.operations import Amount
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.space import Space
+from pipelines.domain.trust import Verification
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.system import ShowSpace
+from pipelines.verbs.take import Take
+from pipelines.words import formats
+
+excludes(Take, "batch", "at_ms", "event_ms")
+
+
+@shows(Take)
+def _taken(here: Here, change: Take, savepoint: Savepoint) -> None:
+    output.tell(f"{savepoint.id}: {_told(savepoint)}")
+
+
+@command("savepoints", "savepoints")
+def savepoints(
+    here: Here,
+    job: Annotated[str, typer.Argument(metavar="[JOB]", help="Only those of this job.", show_default=False)] = "",
+    sizes: Annotated[
+        bool, typer.Option("--sizes", help="What each takes in full, frees when disposed of, and shares; and all together.")
+    ] = False,
+) -> None:
+    """List savepoints, newest first. Each with the best level of trust that it reached."""
+    listed = here.face.ask(ListSavepoints(job))
+    if sizes:
+        with progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
+            show(Amount("measuring", len(listed), unit="savepoints"))
+            space = here.face.ask(ShowSpace(job))
+        here.show(space, _sizes(space, listed) if listed else "")
+        return
+    here.show(listed, _table(listed, here.session.now_ms) if listed else "")
+
+
+def savepoint_details(savepoint: Savepoint, verification: Verification | None, now_ms: int) -> str:
+    """One savepoint as aligned lines, then its queries, then what proved it."""
+    pairs = [
+        ("savepoint", savepoint.id),
+        ("path", savepoint.path),
+        ("job", savepoint.job),
+        ("version", savepoint.version),
+        (
+            "taken",
+            f"{formats.when(savepoint.created_ms, now_ms, None)}, {savepoint.reason.value}, in {formats.duration(savepoint.took_ms)}",
+        ),
+        *(
+            [("imported", f"{formats.when(savepoint.imported_ms, now_ms, None)} from {savepoint.imported_from}")]
+            if savepoint.imported_ms
+            else []
+        ),
+        *annotation(savepoint, now_ms),
+        *trust.pairs(savepoint, now_ms),
+        ("files", formats.count(savepoint.files)),
+        ("size", f"{formats.size(savepoint.bytes)}, of them {formats.size(savepoint.new_bytes)} new"),
+        ("Spark", savepoint.spark_version),
+    ]
+    rows = [
+        (
+            query.query,
+            formats.count(query.batch),
+            formats.exact(query.watermark_ms or None, None),
+            query.provider,
+            query.sink,
+            formats.size(query.bytes),
+        )
+        for query in savepoint.queries
+    ]
+    queries = output.Table(("QUERY", "BATCH>", "WATERMARK", "STATE", "SINK", "SIZE>"), rows)
+    proof = verification.proof if verification else None
+    return "\n\n".join([output.details(pairs), queries.plain(), *([trust.proof_text(proof)] if proof else [])])
+
+
+def _told(savepoint: Savepoint) -> str:
+    return (
+        f"batch {savepoint.batch}, {formats.size(savepoint.bytes)} in {formats.count(savepoint.files)} files, "
+        f"{formats.size(savepoint.new_bytes)} new, in {formats.duration(savepoint.took_ms)}"
+    )
+
+
+def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
+    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "REASON", "BEST BEFORE", "LABEL")
+    rows = [
+        (
+            savepoint.id,
+            savepoint.job,
+            formats.count(savepoint.batch),
+            formats.ago(savepoint.created_ms, now_ms),
+            formats.size(savepoint.bytes),
+            formats.size(savepoint.new_bytes),
+            trust.best(savepoint),
+            savepoint.reason.value,
+            formats.last_day(savepoint.best_before_ms, now_ms, None),
+            savepoint.label,
+        )
+        for savepoint in savepoints_listed
+    ]
+    return output.Table(titles, rows)
+
+
+def _sizes(space: Space, savepoints_listed: Sequence[Savepoint]) -> output.Table:
+    """A line a savepoint, and one for all together: what they take on disk, what disposing of all frees, what more than one holds."""
+    jobs = {savepoint.id: savepoint.job for savepoint in savepoints_listed}
+    titles = ("SAVEPOINT", "JOB", "FULL>", "FREES>", "SHARED>")
+    rows = [
+        (
+            savepoint.savepoint,
+            jobs.get(savepoint.savepoint, ""),
+            *map(formats.size, (savepoint.bytes, savepoint.frees_bytes, savepoint.shared_bytes)),
+        )
+        for savepoint in space.savepoints
+    ]
+    together = ("together on disk", "", *map(formats.size, (space.disk_bytes, space.frees_bytes, space.shared_bytes)))
+    return output.Table(titles, [*rows, together])

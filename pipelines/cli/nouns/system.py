@@ -1,0 +1,39 @@
+"""The workspace itself as text: what happened, the example, the rebuilt catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pipelines.cli import output
+from pipelines.cli.additions import defaults, group, shows
+from pipelines.cli.session import Here
+from pipelines.domain.jobs import Event, Run
+from pipelines.verbs.system import ListEvents, RebuildCatalog, StartExample
+from pipelines.words import formats
+
+group("catalog", "The index of the workspace.")
+defaults(ListEvents, limit=50)
+
+
+@shows(ListEvents)
+def _events(here: Here, question: ListEvents, events: Sequence[Event]) -> str | output.Table:
+    if len(events) == question.limit:
+        output.tell(f"Older ones: --before {events[-1].cursor}")
+    rows = [_event_row(event, here.session.now_ms) for event in events]
+    return output.Table(("AT", "KIND", "JOB", "SUBJECT", "BY", "MESSAGE"), rows) if rows else ""
+
+
+def _event_row(event: Event, now_ms: int) -> tuple[str, ...]:
+    return (formats.when(event.at_ms, now_ms, None), event.kind, event.job or "", event.subject, event.actor, event.message)
+
+
+@shows(StartExample)
+def _example(here: Here, change: StartExample, begun: Sequence[Run]) -> str:
+    if not begun:
+        output.tell("The example runs already.")
+    return "\n".join(f"{run.job} {run.id}" for run in begun)
+
+
+@shows(RebuildCatalog)
+def _rebuilt(here: Here, change: RebuildCatalog, counted: Mapping[str, int]) -> output.Table:
+    return output.Table(("TABLE", "ROWS>"), [(table, formats.count(rows)) for table, rows in counted.items()])

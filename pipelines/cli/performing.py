@@ -1,0 +1,41 @@
+"""Asks a question, performs or plans a change, and shows the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.cli import additions
+from pipelines.cli.additions import Shown, Shows
+from pipelines.cli.describing import described
+from pipelines.cli.following import done
+from pipelines.cli.output import Table
+from pipelines.cli.session import Here
+from pipelines.verbs.verb import Asked, Change, Question
+
+
+def perform(here: Here, change: Change[Any, Any]) -> None:
+    """Begins a change, follows it and shows its answer; with `--dry-run` shows its plan."""
+    added = additions.of(type(change))
+    if here.words.get("dry_run"):
+        plan = here.face.plan(change)
+        _show(here, added.plans, change, plan, described(plan, here.session.now_ms))
+        return
+    timeout = here.words.get("timeout") if "wait" not in here.words else None
+    answer = done(here, change, timeout=timeout)
+    usual = change.prints.format(answer) if change.prints else described(answer, here.session.now_ms)
+    _show(here, added.shows, change, answer, usual)
+
+
+def ask(here: Here, question: Question[Any]) -> None:
+    """Asks a question and shows the answer."""
+    answer = here.face.ask(question)
+    _show(here, additions.of(type(question)).shows, question, answer, described(answer, here.session.now_ms))
+
+
+def _show(here: Here, shows: Shows | None, request: Asked[Any], answer: Any, usual: str | Table) -> None:
+    shown = shows(here, request, answer) if shows else None
+    if not isinstance(shown, Shown):
+        shown = Shown(answer, usual if shown is None else shown)
+    here.show(shown.value, shown.text)
+    if shown.error is not None:
+        raise shown.error

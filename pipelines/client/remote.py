@@ -1,0 +1,86 @@
+"""A running server as a `Face`: every question and every change is the REST call that its declaration says."""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from dataclasses import MISSING
+from typing import Any, TypeVar
+
+from pipelines.client.wire import Wire, path_of
+from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.storage.documents import plain
+from pipelines.verbs.operations import ReadAnswer, ShowOperation
+from pipelines.verbs.verb import Asked, Begun, Change, Question, answer_type, default_of, parts, plan_type
+
+A = TypeVar("A")
+P = TypeVar("P")
+FIRST_LOOK_S, LAST_LOOK_S = 0.02, 0.5
+
+
+class RemoteFace:
+    """`Face` over the REST API of the server at `url`. Raises what the server raised, and Unavailable where no server answers."""
+
+    def __init__(self, url: str, transport: Any = None) -> None:
+        self._wire = Wire(url, transport)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._wire.close()
+
+    def acting(self, actor: str) -> RemoteFace:
+        same = copy(self)
+        same._wire = self._wire.acting(actor)
+        return same
+
+    def ask(self, question: Question[A]) -> A:
+        answer: A = self._wire.read(answer_type(type(question)), self._call(question))
+        return answer
+
+    def plan(self, change: Change[A, P]) -> P:
+        plan: P = self._wire.read(plan_type(type(change)), self._call(change, dry_run=True))
+        return plan
+
+    def begin(self, change: Change[A, P]) -> Begun[A]:
+        status, answer = self._call(change)
+        if status == 202 and _is_operation(change):
+            return Begun(change, self._wire.read(Operation, (status, answer)))
+        return Begun(change, answer=None if status == 204 else self._wire.read(answer_type(type(change)), (status, answer)))
+
+    def answer(self, begun: Begun[A]) -> A:
+        if begun.operation is None:
+            return begun.answer  # type: ignore[return-value]
+        ended = self._ended(begun.operation)
+        kind = answer_type(type(begun.change))
+        if kind is Operation:
+            return sound(ended)  # type: ignore[return-value]
+        answer: A = self._wire.read(kind, self._call(ReadAnswer(ended.id)))
+        return answer
+
+    def _ended(self, operation: Operation) -> Operation:
+        pause = FIRST_LOOK_S
+        while (current := self.ask(ShowOperation(operation.id))).state is OperationState.RUNNING:
+            time.sleep(pause)
+            pause = min(LAST_LOOK_S, pause * 2)
+        return current
+
+    def _call(self, request: Asked[Any], *, dry_run: bool = False) -> tuple[int, bytes]:
+        """Status and body of the answer."""
+        kind = type(request)
+        query, body = _given(request, "query"), _given(request, "body")
+        has_body = kind.http.method in ("POST", "PATCH")
+        if dry_run:
+            (body if has_body else query)["dry_run"] = True
+        at = path_of(kind.http.path, {part.name: getattr(request, part.name) for part in parts(kind, "path")})
+        return self._wire.call(kind.http.method, at, query=query, body=plain(body) if has_body else None)
+
+
+def _given(request: Asked[Any], place: str) -> dict[str, Any]:
+    """The fields of a place that differ from their defaults."""
+    values = ((part, getattr(request, part.name)) for part in parts(type(request), place))
+    return {part.name: plain(value) for part, value in values if default_of(part) is MISSING or value != default_of(part)}
+
+
+def _is_operation(change: Change[Any, Any]) -> bool:
+    """Whether a 202 answers with the operation that the change works as; one that cancels an operation works as none."""
+    return bool(change.kinds)

@@ -1,0 +1,97 @@
+"""The REST API of a running server, as calls that answer bytes and raise domain errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
+from urllib.parse import quote
+
+from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, from_json
+from pipelines.domain.events import ACTOR_HEADER
+from pipelines.storage.documents import decode, encode
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 3600.0
+"""A comparison reads whole outputs before it answers."""
+PREFER = {"prefer": "respond-async"}
+"""RFC 7240: what takes its time is answered with its operation."""
+
+
+class Wire:
+    """Calls below `url`. Raises what the server raised, and Unavailable where no server answers, or strangely."""
+
+    def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+        import httpx
+
+        self.url, self.actor = url, ""
+        patience = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+        self._http = httpx.Client(base_url=f"{url}/api/v1", transport=transport, timeout=patience, trust_env=False)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._http.close()
+
+    def acting(self, actor: str) -> Wire:
+        """The same connection; its calls say that they are by `actor`."""
+        same = copy(self)
+        same.actor = actor
+        return same
+
+    def read(self, kind: Any, answer: tuple[int, bytes]) -> Any:
+        """The body of `call`'s answer as a `kind` (a sequence as a tuple); Unavailable where it is none."""
+        try:
+            return decode(_as_tuple(kind), answer[1], "the answer")
+        except Corrupt as error:
+            raise _strange(self.url, error.message) from error
+
+    def call(self, method: str, path: str, *, query: Mapping[str, Any], body: Any = None) -> tuple[int, bytes]:
+        """Status and body of the answer; raises the error that it says, or Unavailable. `body` None sends none."""
+        import httpx
+
+        headers = PREFER | ({ACTOR_HEADER: self.actor} if self.actor else {})
+        if body is not None:
+            headers |= {"content-type": "application/json"}
+        content = None if body is None else encode(body)
+        try:
+            answer = self._http.request(method, path, params=query, content=content, headers=headers)
+        except httpx.HTTPError as error:
+            raise Unavailable(
+                "server.unreachable",
+                f"the server at {self.url} does not answer: {error}",
+                "See whether it still runs; when it is stopped, commands open the workspace themselves.",
+            ) from error
+        if answer.is_success:
+            return answer.status_code, answer.content
+        raise _refusal(answer.status_code, answer.content, self.url)
+
+
+def path_of(template: str, values: Mapping[str, Any]) -> str:
+    """A path with its quoted names: a savepoint's name may be a path itself."""
+    return re.sub(r"\{(\w+)\}", lambda name: quote(str(values[name[1]]), safe=""), template)
+
+
+def _as_tuple(kind: Any) -> Any:
+    """The type of a tuple for that of a sequence, as a workspace in this process answers."""
+    return GenericAlias(tuple, (*get_args(kind), ...)) if get_origin(kind) is Sequence else kind
+
+
+def _refusal(status: int, answer: bytes, url: str) -> TidemarkError:
+    """The error that an answer describes."""
+    try:
+        return from_json(cast(dict[str, Any], decode(dict, answer, "the answer")))
+    except (Corrupt, KeyError, TypeError):
+        return _strange(url, f"status {status}")
+
+
+def _strange(url: str, description: str) -> Unavailable:
+    return Unavailable(
+        "server.answer",
+        f"the server at {url} sent an unexpected answer: {description}",
+        "Restart it: it may be of another version than this command.",
+    )

@@ -1,0 +1,53 @@
+"""`experiment`: several forks of one savepoint, to compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.ids import ExperimentId, JobName, SavepointId
+from pipelines.domain.savepoints import RestorePlan
+from pipelines.verbs.fork import FORKING, SAVEPOINT, Variant
+from pipelines.verbs.shell import NO_NAME, words_of_fields
+from pipelines.verbs.verb import Change, Http, Reads, Shell, Works, argument, option
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    """What starting an experiment will do."""
+
+    id: ExperimentId
+    name: str
+    savepoint: SavepointId
+    jobs: tuple[JobName, ...]
+    """That are compared, the parent first where it is."""
+    forks: tuple[RestorePlan, ...]
+
+
+@dataclass(frozen=True)
+class StartExperiment(Change[Experiment, ExperimentPlan]):
+    """Fork one savepoint several times. All at once or not at all; `with_parent` compares the savepoint's own job too."""
+
+    name: str = option("Name of the experiment.")
+    savepoint: str = argument(SAVEPOINT, reads=Reads.SAVEPOINT)
+    variants: tuple[Variant, ...] = option("The new jobs, each with its changes.", shell=Shell.ABSENT)
+    with_parent: bool = option("Compare the savepoint's own job too.", False)
+
+    call, topic = "start_experiment", "experiments"
+    http = Http("POST", "/experiments", 201)
+    command, shell = "experiment", "Prints the experiment's id."
+    refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
+    kinds = {"fork": FORKING}
+    prints = "{0.id}"
+
+    def works_as(self, plan: ExperimentPlan) -> Works:
+        return Works("fork", plan.forks[0].job, plan.savepoint)
+
+    def words(self) -> Sequence[str]:
+        variants = [f"{variant.name}={(variant.script or NO_NAME) if variant.code is not None else ''}" for variant in self.variants]
+        return [*words_of_fields(self), *(word for variant in variants for word in ("--variant", variant))]
+
+    def result(self, answer: Experiment) -> str:
+        return answer.id

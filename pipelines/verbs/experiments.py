@@ -1,0 +1,106 @@
+"""Questions about experiments, versions and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.differences import Differences
+from pipelines.domain.errors import Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.experiments import Comparison, Experiment, Tree
+from pipelines.domain.intervals import Interval
+from pipelines.domain.versions import Version
+from pipelines.verbs.revision import AGAIN
+from pipelines.verbs.verb import Http, Question, Reads, argument, named, option
+
+ONE, OTHER = "Name of a job.", "Name of another job."
+POINT = "A savepoint, a job (its present checkpoint), a run or a version."
+
+
+@dataclass(frozen=True)
+class ListExperiments(Question[Sequence[Experiment]]):
+    """List experiments, newest first."""
+
+    call, topic = "experiments", "experiments"
+    http = Http("GET", "/experiments")
+    command = "experiments"
+
+
+@dataclass(frozen=True)
+class ShowExperiment(Question[Experiment]):
+    """Show an experiment. Its savepoint, its jobs and what was decided."""
+
+    experiment: str = named("Id of an experiment.")
+
+    call, topic = "experiment", "experiments"
+    http = Http("GET", "/experiments/{experiment}")
+    refuses = (NotFound,)
+
+    def words(self) -> Sequence[str]:
+        return "experiments", "--json"
+
+
+@dataclass(frozen=True)
+class Compare(Question[Comparison]):
+    """Compare two jobs' outputs. Row for row up to the event time that both reached: equal, only in A, only in B, changed, with examples.
+    `keys` empty: found from the columns; `query` empty: the first that both have."""
+
+    a: str = argument(ONE)
+    b: str = argument(OTHER)
+    query: str = option("Query whose output is compared; the first that both have if not given.", "")
+    keys: tuple[str, ...] = option(f"A column that names a row; {AGAIN}. Found if not given.", (), flag="--key", metavar="COLUMN")
+    examples: int = option("At most this many rows of each kind.", 20, least=0)
+
+    call, topic = "compare", "experiments"
+    http = Http("POST", "/compare")
+    within = "compare"
+    refuses = (NotFound, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
+
+
+@dataclass(frozen=True)
+class ShowIntervals(Question[Sequence[Interval]]):
+    """Compare two jobs' metrics. How far B's batch time, rate and state are from A's on the same events: medians, the difference and its
+    95 % interval, in words."""
+
+    a: str = option(ONE)
+    b: str = option(OTHER)
+    query: str = option("A query of both; the first that both have if empty.", "")
+
+    call, topic = "intervals", "experiments"
+    http = Http("GET", "/intervals")
+    refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ShowVersion(Question[Version]):
+    """Show a version. Its script, code, arguments, Spark confs, master and runtime."""
+
+    version: str = named("Id of a version.")
+
+    call, topic = "version", "versions"
+    http = Http("GET", "/versions/{version}")
+    within = "versions"
+    refuses = (NotFound, Corrupt)
+
+
+@dataclass(frozen=True)
+class ShowTree(Question[Tree]):
+    """Show the tree of versions. All jobs with their runs, all savepoints, and which job began from which savepoint."""
+
+    call, topic = "tree", "versions"
+    http = Http("GET", "/tree")
+    within = "versions"
+
+
+@dataclass(frozen=True)
+class Diff(Question[Differences]):
+    """Show what differs between two points. Code, arguments, confs, runtime, source offsets, watermarks, state and sinks of savepoints,
+    jobs, runs or versions."""
+
+    a: str = argument(POINT, reads=Reads.SAVEPOINT)
+    b: str = argument("Another point.", reads=Reads.SAVEPOINT)
+
+    call, topic = "differences", "versions"
+    http = Http("GET", "/differences")
+    command = "diff"
+    refuses = (NotFound, Corrupt, Unsupported, Unavailable)

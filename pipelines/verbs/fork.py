@@ -1,0 +1,52 @@
+"""`fork`: a new job from a savepoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.jobs import Run
+from pipelines.domain.savepoints import RestorePlan
+from pipelines.verbs.revision import NEW_QUERY, Revision
+from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
+
+FORKING = Kind("Forking", "Forked", makes=True, about="{subject} as {job}")
+SAVEPOINT = "Id of a savepoint, a unique beginning of it, or its path."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant(Revision):
+    """A job to begin from a savepoint. `sinks` says per query (`*`: every other) whether a file sink is to `continue` the parent's output
+    (what is not said does) or to begin `fresh`."""
+
+    name: str = option("Name of the new job.")
+    sinks: Mapping[str, str] = option(
+        "Whether a file sink's output holds the parent's history too (continue, as if not given) or only what the fork writes (fresh); "
+        "for all queries, or for one. May be given again.",
+        factory=dict,
+        flag="--sink",
+        metavar="[QUERY=]fresh|continue",
+        reads=Reads.SINKS,
+    )
+    new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
+
+
+@dataclass(frozen=True)
+class Fork(Change[Run, RestorePlan], Variant):
+    """Begin a new job from a savepoint. It has its own checkpoint, query id and output; what is not given stays as it was taken."""
+
+    savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
+
+    call, topic = "fork", "savepoints"
+    http = Http("POST", "/savepoints/{savepoint}/fork", 201)
+    command, shell = "fork", "Prints its name and the run's id. Confs given are added to those it had."
+    refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
+    kinds = {"fork": FORKING}
+    prints = "{0.job} {0.id}"
+
+    def works_as(self, plan: RestorePlan) -> Works:
+        return Works("fork", plan.job, plan.savepoint)
+
+    def result(self, answer: Run) -> str:
+        return answer.job

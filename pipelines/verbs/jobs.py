@@ -1,0 +1,134 @@
+"""Questions about jobs: their numbers, batches, logs, operators and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
+from pipelines.domain.experiments import BatchRow, Series
+from pipelines.domain.jobs import JobDetail, JobSummary, LogChunk
+from pipelines.domain.operators import QueryOperators
+from pipelines.domain.plans import QueryPlan
+from pipelines.domain.savepoints import RetainedBatch
+from pipelines.verbs.forget import JOB
+from pipelines.verbs.verb import Http, Question, named, option
+
+POINTS = "At most this many points."
+MOST_POINTS = 10_000
+
+
+@dataclass(frozen=True)
+class ListJobs(Question[Sequence[JobSummary]]):
+    """List all jobs, worst first. Failed, then lagging, then the others by name, with their newest numbers."""
+
+    call, topic = "jobs", "jobs"
+    http = Http("GET", "/jobs")
+    command = "list"
+
+
+@dataclass(frozen=True)
+class ShowJob(Question[JobDetail]):
+    """Show a job. Its numbers, the queries of its newest run, and its runs, newest first."""
+
+    job: str = named(JOB)
+
+    call, topic = "job", "jobs"
+    http = Http("GET", "/jobs/{job}")
+    within = "show"
+    refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ReadLog(Question[LogChunk]):
+    """Read a piece of the driver's log. Follow it by asking again with `offset` = the answer's `next_offset`."""
+
+    job: str = named(JOB)
+    run: str = option("Id of a run; the newest one if empty.", "")
+    offset: int = option("First byte; a negative one counts from the end.", -20_000)
+    limit: int = option("At most this many bytes.", 200_000, least=1, most=5_000_000)
+
+    call, topic = "logs", "jobs"
+    http = Http("GET", "/jobs/{job}/logs")
+    within = "logs"
+    refuses = (NotFound, Unavailable)
+
+
+@dataclass(frozen=True)
+class ListRetained(Question[Sequence[RetainedBatch]]):
+    """List the batches a savepoint can be taken of. Committed batches that Spark still keeps in the job's checkpoint, oldest first."""
+
+    job: str = named(JOB)
+
+    call, topic = "retained", "jobs"
+    http = Http("GET", "/jobs/{job}/retained")
+    within = "batches --retained"
+    refuses = (NotFound, Corrupt, Unsupported, Unavailable)
+
+
+@dataclass(frozen=True)
+class ListBatches(Question[Sequence[BatchRow]]):
+    """List a job's latest batches. With their durations by phase, rows and source offsets, newest first."""
+
+    job: str = named(JOB)
+    limit: int = option("At most this many, the newest.", 100, least=1, most=10_000)
+
+    call, topic = "batches", "jobs"
+    http = Http("GET", "/jobs/{job}/batches")
+    within = "batches"
+    refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ShowSeries(Question[Series]):
+    """Show a job's progress over time. By the clock, cut down to at most `points` points: columns of equal length."""
+
+    job: str = named(JOB)
+    from_ms: int = option("Begin, epoch ms.")
+    to_ms: int = option("End, epoch ms.")
+    points: int = option(POINTS, 600, least=1, most=MOST_POINTS)
+
+    call, topic = "series", "jobs"
+    http = Http("GET", "/jobs/{job}/series")
+    refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ShowEventSeries(Question[Series]):
+    """Show a job's progress over event time. `t` is each batch's greatest event time, so that two jobs can be laid over each other."""
+
+    job: str = named(JOB)
+    points: int = option(POINTS, 600, least=1, most=MOST_POINTS)
+
+    call, topic = "event_series", "jobs"
+    http = Http("GET", "/jobs/{job}/event-series")
+    refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ListOperators(Question[Sequence[QueryOperators]]):
+    """Show what a job's queries are made of. The sources, stateful operators and sink of each at its newest batch: offsets and backlog,
+    rows and bytes of state."""
+
+    job: str = named(JOB)
+
+    call, topic = "operators", "jobs"
+    http = Http("GET", "/jobs/{job}/operators")
+    within = "operators"
+    command = "operators"
+    refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ListPlans(Question[Sequence[QueryPlan]]):
+    """Show Spark's plan of each query. The executed plan as a graph with its SQL metrics, of one of the last batches; empty before the
+    first one with rows."""
+
+    job: str = named(JOB)
+    query: str = option("Only of this query.", "", metavar="QUERY")
+
+    call, topic = "plan", "jobs"
+    http = Http("GET", "/jobs/{job}/plan")
+    within = "plan"
+    command = "plan"
+    refuses = (NotFound, Corrupt, Unsupported)

@@ -1,0 +1,58 @@
+"""Operations: listed, looked at, called back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.operations import Operation
+from pipelines.verbs.verb import Change, Http, Question, named, option
+
+OPERATION = "Id of an operation."
+
+
+@dataclass(frozen=True)
+class ListOperations(Question[Sequence[Operation]]):
+    """List operations, newest first. Stops, verifications, readings of state, exports, imports and copies, with how far they are."""
+
+    running: bool = option("Only running operations.", False)
+
+    call, topic = "operations", "operations"
+    http = Http("GET", "/operations")
+    command = "operations"
+
+
+@dataclass(frozen=True)
+class ShowOperation(Question[Operation]):
+    """Show an operation. It is `running` with how far it is, `done` with its result, `failed` with its error, or `cancelled`."""
+
+    operation: str = named(OPERATION)
+
+    call, topic = "operation", "operations"
+    http = Http("GET", "/operations/{operation}")
+    refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ReadAnswer(Question[object]):
+    """Read what came of an operation. The answer of the change that began it, once it has ended; what it failed with is raised. Kept for
+    the newest thousand that ended since the server started."""
+
+    operation: str = named(OPERATION)
+
+    call, topic = "read_answer", "operations"
+    http = Http("GET", "/operations/{operation}/answer")
+    refuses = (NotFound, Conflict)
+
+
+@dataclass(frozen=True)
+class CancelOperation(Change[Operation, Operation]):
+    """Cancel a running operation. What it made is removed; the answer may still say `running`: follow it until it is `cancelled`."""
+
+    operation: str = named("Id of a running operation.")
+
+    call, topic = "cancel", "operations"
+    http = Http("POST", "/operations/{operation}/cancel", 202)
+    command, shell = "cancel-operation", "Waits until it is removed. ('cancel' ends a job.)"
+    refuses = (NotFound, Conflict)

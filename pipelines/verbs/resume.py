@@ -1,0 +1,40 @@
+"""`resume`: a job that does not run goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.jobs import Run
+from pipelines.domain.savepoints import RestorePlan
+from pipelines.verbs.forget import JOB
+from pipelines.verbs.revision import NEW_QUERY, Revision
+from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
+
+RESUMING = Kind("Resuming", "Resumed", makes=True, about="{job} from {subject}")
+
+
+@dataclass(frozen=True)
+class Resume(Change[Run, RestorePlan], Revision):
+    """Go on with a job that does not run. From its own checkpoint, a retained `batch` of it, or one of its savepoints; it keeps its query
+    id. What is given besides makes a new version of it: an upgrade. The present point is saved before a step back and an upgrade."""
+
+    job: str = named(JOB)
+    from_savepoint: str = option(
+        "Go on from this savepoint; from where it stopped if not given.", "", flag="--from", metavar="SAVEPOINT", reads=Reads.SAVEPOINT
+    )
+    batch: int | None = option("Go back to this batch, one that Spark still keeps; saves the present point first.", None, least=0)
+    new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
+
+    call, topic = "resume", "jobs"
+    http = Http("POST", "/jobs/{job}/resume", 201)
+    command, shell = "resume", "Prints its name and the new run's id. Confs given are added to those it had."
+    refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
+    kinds = {"resume": RESUMING}
+    prints = "{0.job} {0.id}"
+
+    def works_as(self, plan: RestorePlan) -> Works:
+        return Works("resume", plan.job, plan.savepoint)
+
+    def result(self, answer: Run) -> str:
+        return answer.job

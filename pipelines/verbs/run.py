@@ -1,0 +1,62 @@
+"""`run`: a script becomes a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.jobs import Run
+from pipelines.domain.savepoints import RestorePlan
+from pipelines.verbs.fork import FORKING
+from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, NEW_QUERY, Revision
+from pipelines.verbs.verb import Change, Http, Reads, Shell, Works, argument, option
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What beginning a job will do."""
+
+    job: JobName
+    run: RunId
+    version: VersionId
+    script: str
+    args: tuple[str, ...]
+    conf: Mapping[str, str]
+    master: str
+    python: str
+    output: str
+    """What `{output}` in an argument becomes."""
+    restore: RestorePlan | None = None
+    """Of a job that begins on a savepoint's state."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunScript(Change[Run, RunPlan], Revision):
+    """Run a PySpark script as a new job. On a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
+    job's own output directory."""
+
+    script: str = argument("A PySpark script.", reads=Reads.FILE)
+    code: str = option("The script's text.", shell=Shell.ABSENT)
+    args: tuple[str, ...] = argument("Arguments of the script; {output} becomes the job's own output directory.", (), metavar="-- ARGS")
+    name: str = option("Name of the job; the script's file name if not given.")
+    conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)
+    master: str = option("Spark master that the job runs on.", DEFAULT_MASTER)
+    python: str = option("Interpreter whose PySpark runs it; Tidemark's own if not given.", "", flag="--runtime", metavar="PYTHON")
+    source: str = option("Where the script came from.", "", shell=Shell.ABSENT)
+    from_savepoint: str = option("Begin on the state of this savepoint.", "", flag="--from", metavar="SAVEPOINT", reads=Reads.SAVEPOINT)
+    new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
+
+    call, topic = "run", "jobs"
+    http = Http("POST", "/jobs", 201)
+    command, shell = "run", "Prints the job's name and the run's id."
+    refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
+    kinds = {"fork": FORKING}
+    prints = "{0.job} {0.id}"
+
+    def works_as(self, plan: RunPlan) -> Works | None:
+        return Works("fork", plan.job, plan.restore.savepoint) if plan.restore else None
+
+    def result(self, answer: Run) -> str:
+        return answer.job

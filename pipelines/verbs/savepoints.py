@@ -1,0 +1,58 @@
+"""Questions about savepoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
+from pipelines.domain.savepoints import Manifest, Savepoint
+from pipelines.domain.trust import Verification
+from pipelines.verbs.fork import SAVEPOINT
+from pipelines.verbs.system import ONLY_JOB
+from pipelines.verbs.verb import Http, Question, Reads, argument, named
+
+
+@dataclass(frozen=True)
+class ListSavepoints(Question[Sequence[Savepoint]]):
+    """List savepoints, newest first. Each with the best level of trust that it reached."""
+
+    job: str = argument(ONLY_JOB, "")
+
+    call, topic = "savepoints", "savepoints"
+    http = Http("GET", "/savepoints")
+    within = "savepoints"
+
+
+@dataclass(frozen=True)
+class ShowSavepoint(Question[Savepoint]):
+    """Show a savepoint. Its job, version, batches, sizes, path and how far it was checked."""
+
+    savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
+
+    call, topic = "savepoint", "savepoints"
+    http = Http("GET", "/savepoints/{savepoint}")
+    within = "show"
+    refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ReadManifest(Question[Manifest]):
+    """Read a savepoint's manifest. All that is needed to restore it: the version with its code, the batches, every file with its size."""
+
+    savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
+
+    call, topic = "manifest", "savepoints"
+    http = Http("GET", "/savepoints/{savepoint}/manifest")
+    refuses = (NotFound, Corrupt, Unsupported)
+
+
+@dataclass(frozen=True)
+class ReadVerification(Question[Verification | None]):
+    """Read a savepoint's newest verification. What it found, with the newest proof; `null` before the first."""
+
+    savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
+
+    call, topic = "verification", "savepoints"
+    http = Http("GET", "/savepoints/{savepoint}/verification")
+    refuses = (NotFound, Corrupt, Unsupported, Unavailable)

@@ -1,0 +1,89 @@
+"""`state`: what a savepoint remembers, read by Spark once and asked as often as one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
+from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.operations import Operation
+from pipelines.domain.states import MOST_ROWS, StateRows, StateTable
+from pipelines.verbs.fork import SAVEPOINT
+from pipelines.verbs.shell import words_of_fields
+from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Shell, Works, named, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableNamed:
+    """One table of a savepoint's state; what is empty or None is the only one there is."""
+
+    query: str = option("The streaming query.", "")
+    operator: int | None = option("Id of the stateful operator.", None)
+    store: str = option("The state store; of a join also left or right.", "")
+    variable: str = option("The state variable of a transformWithState.", "")
+
+
+@dataclass(frozen=True)
+class ListStates(Question[Sequence[StateTable]]):
+    """List a savepoint's tables of state. Every state store, side of a join and state variable, with what was read of it so far. No Spark
+    is started."""
+
+    savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
+
+    call, topic = "states", "states"
+    http = Http("GET", "/savepoints/{savepoint}/states")
+    within = "state --tables"
+    refuses = (NotFound, Corrupt, Unsupported)
+
+
+@dataclass(frozen=True)
+class QueryState(Question[StateRows], TableNamed):
+    """Ask a table of state. A page of the rows that were read, those that hold `filter`, in the order of the column `sort`; or the answer
+    to one SELECT over the view `state`, whose columns are `key`, `value` (structs) and `partition_id`. Times are epoch ms."""
+
+    savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
+    sort: str = option("Order by this column (key.post).", "")
+    descending: bool = option("The greatest first.", False, shell=Shell.ABSENT)
+    filter: str = option("Only rows that hold this text.", "")
+    sql: str = option("One SELECT over the view 'state': key and value (structs), partition_id.", "")
+    offset: int = option("How many rows to pass over.", 0, shell=Shell.ABSENT)
+    limit: int = option("At most this many rows.", 100, shell=Shell.ABSENT)
+
+    call, topic = "query_state", "states"
+    http = Http("POST", "/savepoints/{savepoint}/states/query")
+    within = "state"
+    refuses = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)
+
+    def words(self) -> Sequence[str]:
+        sort = f"-{self.sort}" if self.sort and self.descending else self.sort
+        return [*words_of_fields(replace(self, sort=sort)), "--limit", str(self.limit)]
+
+
+@dataclass(frozen=True)
+class ReadStatePlan:
+    """What a reading of state will do; what was read before is there at once."""
+
+    savepoint: SavepointId
+    job: JobName
+    table: StateTable
+    limit: int
+
+
+@dataclass(frozen=True)
+class ReadState(Change[Operation, ReadStatePlan], TableNamed):
+    """Read a table of state with Spark. At most `limit` rows of it, which are kept; what was read before is there at once. The operation's
+    result is the reading's id."""
+
+    savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
+    limit: int = option("How many rows Spark shall read and keep at most.", MOST_ROWS, flag="--read-rows")
+
+    call, topic = "read_state", "states"
+    http = Http("POST", "/savepoints/{savepoint}/states", 202)
+    within = "state"
+    refuses = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)
+    follows = True
+    kinds = {"read": Kind("Reading the state of", "Read the state of")}
+
+    def works_as(self, plan: ReadStatePlan) -> Works:
+        return Works("read", plan.job, plan.savepoint)

@@ -1,0 +1,111 @@
+"""The workspace itself: how all jobs are, what happened, what it stands on, the example, the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.about import About
+from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable
+from pipelines.domain.events import GROUPS
+from pipelines.domain.experiments import Health
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Event, Run
+from pipelines.domain.space import Space
+from pipelines.verbs.verb import Change, Http, Question, Reads, argument, option
+
+ONLY_JOB = "Only those of this job."
+
+
+@dataclass(frozen=True)
+class ShowHealth(Question[Health]):
+    """Show how all jobs are. The overview's key figures, with small lines over the last 15 minutes or the span asked for."""
+
+    span_ms: int = option("How far back the sparklines reach, in ms.", 900_000, least=60_000, most=31 * 86_400_000)
+
+    call, topic = "health", "system"
+    http = Http("GET", "/health")
+
+
+@dataclass(frozen=True)
+class ListEvents(Question[Sequence[Event]]):
+    """List what happened and who did it, newest first. Each part that is given must fit; the times, epoch ms, both count in. Where there
+    may be older ones, the header `Link` (`rel="next"`) says where they are."""
+
+    job: str = argument(ONLY_JOB, "")
+    limit: int = option("At most this many, the newest.", 200, least=1, most=10_000)
+    kind: str = option(f"A kind (run.failed), its first word, or one of {', '.join(GROUPS)}, failures, other.", "")
+    text: str = option("Words that all occur in the event.", "")
+    actor: str = option("Who did it: page, command, REST, supervisor, driver, or who a call said it was by.", "", flag="--by")
+    from_ms: int | None = option(
+        "Not before: 2027-01-15T08:00, 08:00:30 (today) or -10m.", None, flag="--since", metavar="TIME", reads=Reads.MOMENT
+    )
+    to_ms: int | None = option("Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
+    before: str = option("Only older ones: the place that the last list ended with.", "", metavar="PLACE")
+
+    call, topic = "events", "system"
+    http = Http("GET", "/events")
+    also = (Http("GET", "/jobs/{job}/events", name="job_events"),)
+    command = "events"
+    refuses = (NotFound,)
+    pages_by = "before"
+
+
+@dataclass(frozen=True)
+class ShowAbout(Question[About]):
+    """Say what the workspace stands on. Runtimes that jobs run on, storage, the server; of credentials only whether they are there."""
+
+    call, topic = "about", "system"
+    http = Http("GET", "/about")
+    command = "about"
+    refuses = (Corrupt, Unavailable)
+
+
+@dataclass(frozen=True)
+class ShowSpace(Question[Space]):
+    """Show what savepoints take on disk. Each one's full size and what disposing of it alone would free; what all take together, and
+    share."""
+
+    job: str = argument(ONLY_JOB, "")
+
+    call, topic = "space", "space"
+    http = Http("GET", "/space")
+    within = "savepoints --sizes"
+    refuses = (NotFound, Unavailable)
+
+
+@dataclass(frozen=True)
+class ExamplePlan:
+    """What starting the example will do."""
+
+    begins: tuple[JobName, ...]
+    """Jobs that are begun, or go on; those that run are left alone."""
+
+
+@dataclass(frozen=True)
+class StartExample(Change[Sequence[Run], ExamplePlan]):
+    """Start the example. The event generator `post_events` and the job `post_engagement`, which counts; those that run are left alone."""
+
+    call, topic = "start_example", "system"
+    http = Http("POST", "/example", 201)
+    command, shell = "example", "Prints their names and runs' ids."
+    refuses = (AlreadyExists, Unavailable)
+
+
+@dataclass(frozen=True)
+class RebuildPlan:
+    """What rebuilding the catalog reads."""
+
+    jobs: int
+    savepoints: int
+
+
+@dataclass(frozen=True)
+class RebuildCatalog(Change[Mapping[str, int], RebuildPlan]):
+    """Make the index anew from the workspace's files. The answer is rows by table."""
+
+    call, topic = "rebuild_catalog", "system"
+    http = Http("POST", "/catalog/rebuild")
+    command, shell = "catalog rebuild", "Prints rows by table."
+    refuses = (Corrupt, Unavailable)
+    rebuilds = True

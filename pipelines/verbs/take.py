@@ -1,0 +1,49 @@
+"""`savepoint`: one is taken of a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, Unavailable, Unsupported
+from pipelines.domain.savepoints import Savepoint, TakePlan
+from pipelines.verbs.forget import JOB
+from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
+
+
+@dataclass(frozen=True)
+class Take(Change[Savepoint, TakePlan]):
+    """Take a savepoint of a job. Of its newest committed batch, of `batch`, of the newest one committed at or before a time, or of the
+    newest one whose watermark was at or before an event time; into the workspace or `to` a URL. The job may run or not, and does not
+    notice."""
+
+    job: str = named(JOB)
+    batch: int | None = option("Take it of this batch, one that Spark still keeps.", None, least=0)
+    at_ms: int | None = option(
+        "Take it of the newest batch at or before: 2027-01-15T08:00, 08:00:30 (today) or -10m.",
+        None,
+        flag="--at",
+        metavar="TIME",
+        reads=Reads.MOMENT,
+    )
+    event_ms: int | None = option(
+        "Take it of the newest batch whose watermark was at or before this event time; written like --at.",
+        None,
+        flag="--event-time",
+        metavar="TIME",
+        reads=Reads.MOMENT,
+    )
+    label: str = option("A note to find the savepoint by.", "")
+    to: str = option("Export it to this path or URL instead of keeping it in the workspace.", "", metavar="URL", reads=Reads.PLACE)
+
+    call, topic = "take", "jobs"
+    http = Http("POST", "/jobs/{job}/savepoints", 201)
+    command, shell = "savepoint", "Prints the savepoint's path and nothing else on stdout."
+    refuses = (NotFound, AlreadyExists, Conflict, Corrupt, Unsupported, Unavailable)
+    kinds = {"take": Kind("Taking a savepoint of", "Took a savepoint of", makes=True)}
+    prints = "{0.path}"
+
+    def works_as(self, plan: TakePlan) -> Works:
+        return Works("export", plan.job, plan.to) if plan.to else Works("take", plan.job)
+
+    def result(self, answer: Savepoint) -> str:
+        return answer.path if self.to else answer.id

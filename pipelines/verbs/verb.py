@@ -1,0 +1,240 @@
+"""A verb is declared once, as a dataclass of its fields. Command, REST call, remote client, docs and access are made from it.
+
+Declarations stand in the modules of this folder, one verb a module (questions by noun); `pipelines.verbs.every` lists them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.operations import Operation
+
+A = TypeVar("A")
+P = TypeVar("P")
+
+
+class Reads(enum.StrEnum):
+    """How the words of a command become a field's value."""
+
+    TEXT = "text"
+    MOMENT = "moment"
+    """`2027-01-15T08:00`, `08:00:30` (today) or `-10m` as epoch ms."""
+    LAST_DAY = "last day"
+    """`2027-03-31` or `+30d` as the last ms of that day, `none` as 0."""
+    PLACE = "place"
+    """A path, made absolute because a server has another working directory; or a URL."""
+    SAVEPOINT = "savepoint"
+    """An id, a unique beginning of it, or the path of its folder."""
+    CHECKPOINT = "checkpoint"
+    """A job, a savepoint, or the path or URL of a checkpoint."""
+    FILE = "file"
+    """The path of a script, whose text is the value."""
+    PAIRS = "pairs"
+    """`KEY=VALUE`, again and again."""
+    SINKS = "sinks"
+    """`fresh`, `continue` or `QUERY=fresh`, again and again."""
+
+
+class Shell(enum.StrEnum):
+    """Where a command has a field."""
+
+    ARGUMENT = "argument"
+    OPTION = "option"
+    ABSENT = "absent"
+    """Only REST and pages have it, or the command makes it of others."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """What a field is called and how it is read, on the shell and over REST."""
+
+    help: str
+    at: str
+    """Where a REST call has it: `path`, `query` or `body`; empty for the usual place (the body of a change, the query of a question)."""
+    shell: Shell
+    flag: str
+    metavar: str
+    reads: Reads
+    least: int | None
+    most: int | None
+
+
+def spelling(part: Field[Any]) -> Spelling:
+    """How a field is spelt; raises KeyError for a field that is no part of a declaration."""
+    spelt: Spelling = part.metadata["spelling"]
+    return spelt
+
+
+def named(help: str, *, reads: Reads = Reads.TEXT, metavar: str = "") -> Any:
+    """A field that names the subject: a part of the path, the command's first argument."""
+    return field(metadata={"spelling": Spelling(help, "path", Shell.ARGUMENT, "", metavar, reads, None, None)})
+
+
+def argument(help: str, default: Any = MISSING, *, at: str = "", reads: Reads = Reads.TEXT, metavar: str = "") -> Any:
+    """A field that is given by its place in a command, and by its name over REST."""
+    return field(default=default, metadata={"spelling": Spelling(help, at, Shell.ARGUMENT, "", metavar, reads, None, None)})
+
+
+def option(
+    help: str,
+    default: Any = MISSING,
+    *,
+    factory: Any = MISSING,
+    at: str = "",
+    flag: str = "",
+    metavar: str = "",
+    reads: Reads = Reads.TEXT,
+    least: int | None = None,
+    most: int | None = None,
+    shell: Shell = Shell.OPTION,
+) -> Any:
+    """A field that is an option. `flag` is `--name` unless it says otherwise (`--yes/--no` for a truth); bounds count in."""
+    spelt = Spelling(help, at, shell, flag, metavar, reads, least, most)
+    if factory is not MISSING:
+        return field(default_factory=factory, metadata={"spelling": spelt})
+    return field(default=default, metadata={"spelling": spelt})
+
+
+@dataclass(frozen=True)
+class Http:
+    """A REST call: method, path below `/api/v1` with `{field}` for what is named, status of its answer."""
+
+    method: str
+    path: str
+    status: int = 200
+    name: str = ""
+    """Id of the operation in OpenAPI, where it is not the declaration's own."""
+
+
+@dataclass(frozen=True)
+class Works:
+    """The operation of a change: its kind, its job and its subject."""
+
+    kind: str
+    job: str
+    subject: str = ""
+    can_cancel: bool = True
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of operation in words: `Taking a savepoint of`, `Took a savepoint of`; whether one that is cancelled leaves nothing."""
+
+    doing: str
+    done: str
+    makes: bool = False
+    checks: bool = False
+    """Whether its result is a level of trust, or that damage was found."""
+    reaches: str = ""
+    """The level of trust that it is to reach; less than that is not what was asked for."""
+    waits: str = ""
+    """What it waits for before it says how far it is."""
+    about: str = "{subject} of {job}"
+    """What it works on, where that is a savepoint."""
+    outcome: str = "{done} {about}"
+    """What has come of it, where it has a result."""
+
+
+class Asked(Generic[A]):
+    """Base of what can be asked of a workspace; `A` is what it answers. The docstring is its help, its first sentence the summary."""
+
+    call: ClassVar[str]
+    """Id of its operation in OpenAPI."""
+    topic: ClassVar[str]
+    """The group that REST's documentation has it in; `TOPICS` describes them."""
+    http: ClassVar[Http]
+    also: ClassVar[tuple[Http, ...]] = ()
+    """Other paths that reach the same."""
+    command: ClassVar[str] = ""
+    """Its word on the shell; empty where no command is it alone."""
+    shell: ClassVar[str] = ""
+    """What the help of the command says besides: what it prints."""
+    within: ClassVar[str] = ""
+    """Where a command does this among other things: that command, with the options that choose this (`state --tables`)."""
+    refuses: ClassVar[tuple[type[TidemarkError], ...]] = ()
+    """Groups of errors that it may raise; Invalid and an unexpected failure may come from every one."""
+
+    def words(self) -> Sequence[str] | None:
+        """The words of its command, where they are not made from its fields; else None."""
+        return None
+
+
+class Question(Asked[A]):
+    """Base of questions, which change nothing."""
+
+    pages_by: ClassVar[str] = ""
+    """The field that goes on where a full list ended, at the `cursor` of its last row."""
+
+
+class Change(Asked[A], Generic[A, P]):
+    """Base of changes, and of questions that take long. `P` is the plan: the value that a dry run answers is the one that is executed."""
+
+    follows: ClassVar[bool] = False
+    """Whether REST answers with the operation at once, instead of with what comes of it."""
+    kinds: ClassVar[Mapping[str, Kind]] = {}
+    """The kinds of operation that it works as."""
+    prints: ClassVar[str] = ""
+    """What its command prints: a format of the answer (`{0.id}`)."""
+    rebuilds: ClassVar[bool] = False
+    """Whether it also works on a workspace whose catalog cannot be read."""
+
+    def works_as(self, plan: P) -> Works | None:
+        """The operation of the change; None where it is done at once."""
+        return None
+
+    def result(self, answer: A) -> str:
+        """The result that its operation shows."""
+        return ""
+
+
+@dataclass(frozen=True)
+class Begun(Generic[A]):
+    """A change that was begun: its operation while it works, its answer where it is there at once."""
+
+    change: Change[A, Any]
+    operation: Operation | None = None
+    answer: A | None = None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the change is done; `answer` may then be None where the change answers with None."""
+        return self.operation is None
+
+
+def parts(kind: type[Asked[Any]], *places: str) -> list[Field[Any]]:
+    """The fields that a REST call of `kind` has at one of `places` (all of them for none), in the order of the declaration."""
+    return [part for part in fields(kind) if not places or place(kind, part) in places]  # type: ignore[arg-type]
+
+
+def place(kind: type[Asked[Any]], part: Field[Any]) -> str:
+    """`path`, `query` or `body`."""
+    return spelling(part).at or ("body" if kind.http.method in ("POST", "PATCH", "PUT") else "query")
+
+
+def default_of(part: Field[Any]) -> Any:
+    """The default of a field; MISSING where it has to be given."""
+    return part.default_factory() if part.default_factory is not MISSING else part.default
+
+
+def answer_type(kind: type[Asked[Any]]) -> Any:
+    """`A` of the declaration."""
+    return _arguments(kind)[0]
+
+
+def plan_type(kind: type[Change[Any, Any]]) -> Any:
+    """`P` of the declaration."""
+    return _arguments(kind)[1]
+
+
+def _arguments(kind: type[Asked[Any]]) -> tuple[Any, ...]:
+    bases = vars(kind)["__orig_bases__"]
+    return next(get_args(base) for base in bases if get_origin(base) in (Question, Change))
+
+
+def summary(kind: type[Asked[Any]]) -> str:
+    """The first sentence of its docstring, without the full stop."""
+    return (kind.__doc__ or "").split(".")[0].strip()

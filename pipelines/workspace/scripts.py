@@ -1,0 +1,64 @@
+"""Scripts that become jobs: from nothing, or on a savepoint's state, which is a fork with that script."""
+
+from __future__ import annotations
+
+from pipelines.domain.ids import JobName, RunId, job_name
+from pipelines.domain.jobs import Run
+from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.versions import Version, version
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.run import RunPlan, RunScript
+from pipelines.workspace import forks, runs, versions
+from pipelines.workspace.context import Context
+from pipelines.workspace.doing import Planned, plans
+
+
+@plans(RunScript)
+def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
+    """Raises AlreadyExists (`job.exists`), Invalid (`job.name`, `code.syntax`, `code.script`, `runtime.not_found`), what a fork raises."""
+    if change.from_savepoint:
+        fork = forks.plan_fork(context, _fork(change))
+        shown = _plan(context, fork.job, fork.run, fork.version, fork.plan)
+        return Planned(shown, lambda ticket: forks.begin(context, fork, ticket))
+    name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
+    versions.check(version)
+    runs.free(context, name)
+    return Planned(_plan(context, name, run, version, None), lambda _: _begin(context, name, run, version))
+
+
+def _fork(change: RunScript) -> Fork:
+    return Fork(
+        change.from_savepoint,
+        name=change.name,
+        code=change.code,
+        script=change.script,
+        args=change.args,
+        conf=change.conf,
+        master=change.master,
+        python=change.python or None,
+        new_queries=change.new_queries,
+    )
+
+
+def _version(change: RunScript, now_ms: int) -> Version:
+    return version(
+        versions.script_name(change.script),
+        change.code,
+        args=change.args,
+        conf=change.conf,
+        master=change.master,
+        python=versions.runtime(change.python),
+        source=change.source or change.script,
+        created_ms=now_ms,
+    )
+
+
+def _plan(context: Context, job: JobName, run: RunId, version: Version, restore: RestorePlan | None) -> RunPlan:
+    output = str(context.layout.output(job))
+    return RunPlan(job, run, version.id, version.script, version.args, version.conf, version.master, version.python, output, restore)
+
+
+def _begin(context: Context, name: JobName, run: RunId, version: Version) -> Run:
+    frozen = versions.freeze(context, version)
+    with context.holding(name):
+        return runs.publish(context, runs.prepare(context, name, run, frozen, None, dict))

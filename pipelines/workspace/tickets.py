@@ -1,0 +1,52 @@
+"""Tickets: the progress of a piece of work, and its cancellation."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import JobName, OperationId
+from pipelines.domain.operations import Amount
+
+
+class Cancelled(Conflict):
+    """Raised inside of the work when it was cancelled."""
+
+
+class Ticket:
+    """The progress of a piece of work. Every call raises `Cancelled` once the work was cancelled."""
+
+    def __init__(self, operation: OperationId | None = None) -> None:
+        self.operation = operation or OperationId("")
+        """The operation that the work is done as; empty for work that is done at once."""
+        self._amount: Amount | None = None
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self.job = JobName("")
+        """The job that the work is about, where only the work itself finds it out."""
+        self.ended = threading.Event()
+
+    @property
+    def amount(self) -> Amount | None:
+        return self._amount
+
+    def step(self, step: str, total: int = 0, unit: str = "bytes") -> None:
+        """A new step begins, of `total` units."""
+        self.check()
+        self._amount = Amount(step, 0, total, unit)
+
+    def advance(self, done: int) -> None:
+        """`done` more units of the present step; may be called from several threads."""
+        self.check()
+        with self._lock:
+            if self._amount is not None:
+                self._amount = replace(self._amount, done=self._amount.done + done)
+
+    def check(self) -> None:
+        if self._ending.is_set():
+            raise Cancelled("operation.cancelled", "The operation was cancelled", "Begin it again.")
+
+    def end(self) -> None:
+        """Cancels the work: its next call raises."""
+        self._ending.set()

@@ -1,0 +1,98 @@
+"""Every declaration with a word is a command; `--dry-run` of every change shows its plan and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pipelines import verbs
+from pipelines.cli.app import app
+from pipelines.verbs.verb import Asked, Change, Shell, parts, spelling, summary
+from tests.cli.doors import Door
+from tests.cli.test_help import COMMANDS
+from tests.faces import FakeFace
+
+FIRST = "sp-000000000002"
+JOB, SPLIT = "post_engagement", "post_engagement_split"
+ARCHIVE = "s3://lake/archive/clicks.tar.zst"
+DECLARED = {kind.command: kind for kind in verbs.every() if kind.command}
+CHANGES = {
+    "run": ["{script}", "--name", "c", "--", "--rate", "5"],
+    "stop": [JOB],
+    "cancel": [JOB],
+    "resume": ["post_events", "--from", FIRST, "--conf", "k=v"],
+    "attach": ["far", "s3://lake/far"],
+    "forget": ["post_events"],
+    "savepoint": [JOB, "--batch", "8"],
+    "annotate": [FIRST, "--label", "kept"],
+    "dispose": [FIRST],
+    "export": [FIRST, "s3://lake/one"],
+    "import": [ARCHIVE],
+    "verify": [FIRST, "--level", "proved"],
+    "state": [FIRST],
+    "fork": [FIRST, "--name", "c", "--conf", "k=v"],
+    "experiment": [FIRST, "--name", "e", "--variant", "c={script}", "--variant", "d"],
+    "promote": [SPLIT],
+    "drop": [SPLIT],
+    "undrop": [SPLIT],
+    "cancel-operation": ["op-exporting"],
+    "example": [],
+    "catalog rebuild": [],
+}
+"""Command -> words that make sense."""
+
+
+def options(words: str) -> set[str]:
+    return {option for parameter in COMMANDS[tuple(words.split())].params for option in (*parameter.opts, *parameter.secondary_opts)}
+
+
+@pytest.mark.parametrize(("word", "kind"), DECLARED.items(), ids=DECLARED)
+def test_it_is_a_command_whose_help_says_what_is_declared(word: str, kind: type[Asked[object]]) -> None:
+    assert tuple(word.split()) in COMMANDS
+    shown = " ".join(CliRunner().invoke(app, [*word.split(), "--help"], env={"COLUMNS": "4000"}).stdout.split())
+    assert summary(kind) in shown and kind.shell in shown
+    for part in parts(kind):
+        if spelling(part).shell is not Shell.ABSENT:
+            assert spelling(part).help in shown, part.name
+
+
+@pytest.mark.parametrize("word", DECLARED)
+def test_the_list_of_commands_has_it_with_its_summary(word: str) -> None:
+    first, *rest = word.split()
+    listed = CliRunner().invoke(app, [first, "--help"] if rest else ["--help"], env={"COLUMNS": "200"}).stdout
+    assert re.search(rf"^  {(rest or [first])[-1]}  +{re.escape(summary(DECLARED[word])[:40])}", listed, re.MULTILINE), listed
+
+
+def test_every_change_has_a_dry_run() -> None:
+    declared = {word for word, kind in DECLARED.items() if issubclass(kind, Change)}
+    assert declared <= CHANGES.keys()
+    assert {" ".join(words) for words in COMMANDS if "--dry-run" in options(" ".join(words))} == CHANGES.keys()
+
+
+@pytest.fixture
+def busy() -> Door:
+    return Door(FakeFace.busy())
+
+
+@pytest.mark.parametrize("word", CHANGES)
+def test_a_dry_run_shows_the_plan_and_changes_nothing(busy: Door, script: Path, word: str) -> None:
+    if word == "undrop":
+        assert busy("drop", SPLIT).exit_code == 0
+        busy.face.begun.clear()
+    words = [*word.split(), "--dry-run", *(text.format(script=script) for text in CHANGES[word])]
+    before = (dict(busy.face.runs), dict(busy.face.savepoints_by_id), dict(busy.face.operations_by_id))
+    shown = busy(*words)
+    assert (shown.exit_code, shown.stdout != "") == (0, True), shown.output
+    as_json = busy(words[0], "--json", *words[1:]) if word != "catalog rebuild" else busy(*words, "--json")
+    assert as_json.exit_code == 0 and isinstance(json.loads(as_json.stdout), dict)
+    assert busy.face.begun == [] and busy.ticks == (1 if word == "undrop" else 0)
+    assert (busy.face.runs, busy.face.savepoints_by_id, busy.face.operations_by_id) == before
+
+
+def test_what_no_field_is_is_no_option() -> None:
+    assert not options("stop") & {"--at-once"} and not options("cancel") & {"--savepoint", "--label"}
+    assert "--wait" in options("fork") and "--wait" not in options("attach")

@@ -1,0 +1,366 @@
+"""`RemoteFace` is the face: the same answers and plans to the same values, the same errors, over real HTTP."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from pipelines import verbs
+from pipelines.api.app import create_api
+from pipelines.client.remote import RemoteFace
+from pipelines.domain.decisions import StateFrom
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, Unavailable
+from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.domain.trust import Trust
+from pipelines.storage.documents import plain
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
+from pipelines.verbs.export import Export
+from pipelines.verbs.face import Face, do
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.fork import Fork, Variant
+from pipelines.verbs.import_ import Import
+from pipelines.verbs.jobs import (
+    ListBatches,
+    ListJobs,
+    ListOperators,
+    ListPlans,
+    ListRetained,
+    ReadLog,
+    ShowEventSeries,
+    ShowJob,
+    ShowSeries,
+)
+from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
+from pipelines.verbs.promote import Promote
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
+from pipelines.verbs.state import ListStates, QueryState, ReadState
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowAbout, ShowHealth, ShowSpace, StartExample
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Asked, Change
+from pipelines.verbs.verify import Verify
+from tests.api.serving import serving
+from tests.faces import ROOT, FakeFace
+
+FIRST = "sp-000000000002"
+ARCHIVE = "s3://lake/archive/clicks.tar.zst"
+PROVED = "sp-000000000007"
+JOB, SPLIT = "post_engagement", "post_engagement_split"
+CHANGED: dict[str, Any] = {"code": "print()\n", "script": "c.py", "args": ("1",), "conf": {"k": "v"}, "master": "local[1]", "python": "/py"}
+FORKED: dict[str, Any] = {"sinks": {"*": "fresh"}, "new_queries": ("more",), **CHANGED}
+TABLE: dict[str, Any] = {"query": "counts", "operator": 0, "store": "default"}
+FULL_RUN = RunScript(
+    name="new",
+    script="new.py",
+    code="print('é')\n",
+    args=("--x", "{output}"),
+    conf={"a": "b"},
+    master="local[1]",
+    python="/py",
+    source="/src/new.py",
+    from_savepoint=FIRST,
+    new_queries=("q",),
+)
+FULL_ATTACH = Attach(
+    name="far",
+    checkpoints={"a": "s3://lake/a"},
+    sink="parquet",
+    sink_path="s3://o",
+    script="far.py",
+    code="print()",
+    args=("1",),
+    conf={"k": "v"},
+    master="yarn",
+    spark_version="4.1.0",
+)
+VALUES: list[Asked[Any]] = [
+    ListJobs(),
+    ShowHealth(),
+    ShowHealth(60_000),
+    ShowJob(JOB),
+    ShowJob(SPLIT),
+    FULL_RUN,
+    RunScript(name="new", script="new.py", code="print()"),
+    Stop(JOB, label="x"),
+    Stop(JOB, savepoint=False, at_once=True),
+    Resume(job="post_events"),
+    Resume(job="post_events", from_savepoint=FIRST, new_queries=("more",), **CHANGED),
+    Resume(job="post_events", batch=8),
+    FULL_ATTACH,
+    Attach(name="far", checkpoints={"a": "/a", "b": "/b"}),
+    Forget("post_events"),
+    ReadLog(JOB),
+    ReadLog(JOB, "r-9", 3, 5),
+    ListRetained(JOB),
+    ListOperators(JOB),
+    ListOperators("post_events"),
+    ListPlans(JOB),
+    ListPlans(JOB, "counts"),
+    ListPlans("post_events"),
+    ListBatches(JOB),
+    ListBatches(JOB, 1),
+    ShowSeries(JOB, 5, 9),
+    ShowSeries(JOB, 5, 9, 1),
+    ShowEventSeries(JOB, 1),
+    ListEvents(),
+    ListEvents(JOB, 1),
+    ListEvents("", 200, "runs", "split", "command", 1, 10**13),
+    ShowOperation("op-verified"),
+    ListOperations(),
+    ListOperations(running=True),
+    CancelOperation("op-exporting"),
+    Diff(FIRST, JOB),
+    ShowTree(),
+    Take(JOB, 7, label="ü"),
+    Take(JOB, event_ms=4, to="s3://lake/one"),
+    Take(JOB, at_ms=4),
+    ListSavepoints(),
+    ListSavepoints("post_events"),
+    ShowSavepoint(FIRST),
+    ShowSavepoint(f"{ROOT}/{FIRST}"),
+    ReadManifest(FIRST),
+    ReadManifest(f"{ROOT}/{FIRST}"),
+    Annotate(FIRST, "ü", "a\nb", 5),
+    Annotate(f"{ROOT}/{FIRST}", best_before_ms=0),
+    Verify(FIRST),
+    Verify(FIRST, Trust.PROVED),
+    ReadVerification(PROVED),
+    ReadVerification(FIRST),
+    Diagnose(JOB),
+    Diagnose(f"{ROOT}/{FIRST}"),
+    Diagnose("/data/ü/checkpoint"),
+    ListStates(FIRST),
+    ListStates(f"{ROOT}/{FIRST}"),
+    ReadState(savepoint=FIRST),
+    ReadState(savepoint=FIRST, limit=9, **TABLE),
+    QueryState(savepoint=PROVED, sort="key.post", descending=True, filter="p1", offset=1, limit=3),
+    QueryState(savepoint=PROVED, sql='SELECT key.window.start AS "ü", count(*) FROM state GROUP BY 1', **TABLE),
+    ShowSpace(),
+    ShowSpace("clicks"),
+    Export(FIRST, "s3://lake/one", True, True),
+    Export(FIRST, "s3://lake/one.tar.zst"),
+    Import(ARCHIVE),
+    Dispose((FIRST, "sp-none")),
+    Dispose((f"{ROOT}/{FIRST}", PROVED)),
+    Fork(savepoint=FIRST, name="c", **FORKED),
+    Fork(savepoint=f"{ROOT}/{FIRST}", name="c"),
+    ListExperiments(),
+    ShowExperiment("ex-1"),
+    StartExperiment("e", FIRST, (Variant(name="c", **FORKED), Variant(name="d")), True),
+    Compare(JOB, "post_events", "q", ("k",), 3),
+    ShowIntervals(JOB, "post_events"),
+    ShowIntervals(JOB, "post_events", "counts"),
+    Promote(SPLIT),
+    Promote(SPLIT, StateFrom.SAVEPOINT),
+    Drop(SPLIT),
+    Drop(SPLIT, savepoint=False, at_once=True),
+    StartExample(),
+    ShowAbout(),
+    RebuildCatalog(),
+]
+
+
+def after_another(face: Face) -> Asked[Any]:
+    """Older events than the newest."""
+    return ListEvents(before=face.ask(ListEvents(limit=1))[0].cursor)
+
+
+def of_a_run(face: Face) -> Asked[Any]:
+    return ShowVersion(face.ask(ShowJob(JOB)).runs[0].version)
+
+
+def of_one_that_was_dropped(face: Face) -> Asked[Any]:
+    do(face, Drop(SPLIT))
+    return Undrop(SPLIT)
+
+
+def of_an_operation_that_ended(face: Face) -> Asked[Any]:
+    begun = face.begin(Verify(FIRST))
+    face.answer(begun)
+    assert begun.operation is not None
+    return ReadAnswer(begun.operation.id)
+
+
+Prepared = Callable[[Face], Asked[Any]]
+PREPARED: dict[str, Prepared] = {
+    **{repr(value)[:80]: lambda face, value=value: value for value in VALUES},  # type: ignore[misc]
+    "events after another": after_another,
+    "ShowVersion": of_a_run,
+    "Undrop": of_one_that_was_dropped,
+    "ReadAnswer": of_an_operation_that_ended,
+}
+CHANGES = {name: prepared for name, prepared in PREPARED.items() if isinstance(prepared(FakeFace.busy()), Change)}
+
+
+def answer(face: Face, asked: Asked[Any]) -> Any:
+    return do(face, asked) if isinstance(asked, Change) else face.ask(asked)  # type: ignore[arg-type]
+
+
+class Recording(httpx.HTTPTransport):
+    """A transport that keeps (method, path below /api) of what went over it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: set[tuple[str, str]] = set()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.calls.add((request.method.lower(), request.url.path.removeprefix("/api")))
+        return super().handle_request(request)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[FakeFace, str]]:
+    face = FakeFace()
+    with serving(face) as url:
+        yield face, url
+
+
+@pytest.fixture
+def face(served: tuple[FakeFace, str]) -> FakeFace:
+    served[0].begin_again(busy=True)
+    return served[0]
+
+
+@pytest.fixture
+def recording() -> Recording:
+    return Recording()
+
+
+@pytest.fixture
+def remote(served: tuple[FakeFace, str], recording: Recording) -> Iterator[RemoteFace]:
+    remote = RemoteFace(served[1], recording)
+    yield remote
+    remote.close()
+
+
+def test_there_is_a_value_here_of_every_declaration() -> None:
+    assert {type(prepared(FakeFace.busy())) for prepared in PREPARED.values()} == set(verbs.every())
+
+
+@pytest.mark.parametrize("name", PREPARED)
+def test_values_and_answers_survive_the_wire(name: str, face: FakeFace, remote: RemoteFace) -> None:
+    near = FakeFace.busy()
+    asked_near, asked_far = PREPARED[name](near), PREPARED[name](remote)
+    assert asked_far == asked_near
+    expected, answered = answer(near, asked_near), answer(remote, asked_far)
+    if isinstance(asked_near, ReadAnswer):
+        expected = plain(expected)
+    assert answered == expected
+    assert type(answered) is type(expected)
+    assert face.begun == near.begun
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_plans_survive_the_wire_and_change_nothing(name: str, face: FakeFace, remote: RemoteFace) -> None:
+    near = FakeFace.busy()
+    change_near: Any = CHANGES[name](near)
+    change_far: Any = CHANGES[name](remote)
+    begun = list(face.begun)
+    expected, planned = near.plan(change_near), remote.plan(change_far)
+    assert planned == expected
+    assert type(planned) is type(expected)
+    assert face.begun == begun
+
+
+def test_every_route_is_reached(face: FakeFace, remote: RemoteFace, recording: Recording) -> None:
+    for prepared in PREPARED.values():
+        face.begin_again(busy=True)
+        answer(remote, prepared(remote))
+    described = create_api(face).openapi()["paths"]
+    reached = {
+        route["operationId"]
+        for path, methods in described.items()
+        for method, route in methods.items()
+        if any(called == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), where) for called, where in recording.calls)
+    }
+    every = {route["operationId"] for methods in described.values() for route in methods.values()}
+    assert every - reached == {"ping", "job_events", "verify", "dispose"}
+
+
+def test_what_takes_its_time_is_followed_by_its_operation(face: FakeFace, remote: RemoteFace) -> None:
+    begun = remote.begin(Verify(FIRST))
+    assert not begun.is_answered and isinstance(begun.operation, Operation)
+    assert begun.operation.state is OperationState.RUNNING
+    assert remote.answer(begun) == face.ask(ReadVerification(FIRST))
+
+
+class Unhurried(FakeFace):
+    """Takes savepoints as an operation, as the real workspace does where bytes are copied."""
+
+    def take(self, change: Take) -> Any:  # type: ignore[override]
+        return self._start("take", change.job, "", lambda: FIRST)
+
+    def read_answer(self, question: ReadAnswer) -> Any:
+        return self.ask(ShowSavepoint(sound(self.operations_by_id[question.operation]).result))
+
+
+def test_what_may_be_answered_at_once_is_followed_too_where_it_is_not() -> None:
+    face = Unhurried()
+    face.begin_again()
+    with serving(face) as url:
+        remote = RemoteFace(url)
+        begun = remote.begin(Take(JOB))
+        assert begun.operation is not None and begun.operation.state is OperationState.RUNNING
+        assert remote.answer(begun) == face.ask(ShowSavepoint(FIRST))
+        remote.close()
+
+
+def test_what_was_cancelled_meanwhile_has_no_answer(remote: RemoteFace) -> None:
+    begun = remote.begin(Export(FIRST, "s3://lake/one"))
+    assert begun.operation is not None
+    cancelled = remote.begin(CancelOperation(begun.operation.id))
+    assert cancelled.is_answered
+    with pytest.raises(Conflict) as raised:
+        remote.answer(begun)
+    assert raised.value.code == "operation.cancelled"
+
+
+def test_who_acts_is_said(face: FakeFace, remote: RemoteFace) -> None:
+    remote.acting("notebook").ask(ListJobs())
+    assert face.actor == "notebook"
+
+
+@pytest.mark.parametrize("group", STATUS_AND_EXIT_CODES)
+def test_errors_come_back_as_themselves(face: FakeFace, remote: RemoteFace, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = GROUPS.get(group, TidemarkError)
+
+    def refuse(question: object) -> None:
+        raise kind("some.code", "a message", "a hint")
+
+    monkeypatch.setattr(face, "ask", refuse)
+    with pytest.raises(kind) as raised:
+        remote.ask(ShowTree())
+    assert type(raised.value) is kind
+    assert (raised.value.code, raised.value.message, raised.value.hint) == ("some.code", "a message", "a hint")
+
+
+STRANGE = [(200, b"{}"), (200, b"<html>"), (500, b"<html>"), (404, b"{}"), (503, b'{"error": 1}')]
+
+
+@pytest.mark.parametrize(("status", "body"), STRANGE)
+def test_a_strange_answer_is_said_to_be_one(status: int, body: bytes) -> None:
+    remote = RemoteFace("http://x", httpx.MockTransport(lambda request: httpx.Response(status, content=body)))
+    with pytest.raises(Unavailable) as raised:
+        remote.ask(ShowJob("a"))
+    assert raised.value.code == "server.answer"
+
+
+def test_no_answer_is_unavailable() -> None:
+    with serving(FakeFace()) as url:
+        pass
+    remote = RemoteFace(url)
+    with pytest.raises(Unavailable) as raised:
+        remote.ask(ListJobs())
+    assert raised.value.code == "server.unreachable"

@@ -1,0 +1,82 @@
+"""Every verb is declared once: it has a doer and a way in from the shell, and nobody else has to know it."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import verbs
+from pipelines.cli import commands
+from pipelines.verbs.verb import Asked, Change
+from pipelines.workspace import doing
+
+ROOT = Path(__file__).resolve().parents[2]
+HOMES = ("pipelines/verbs/", "pipelines/workspace/", "pipelines/cli/nouns/", "dashboard/views/")
+"""Declarations, doers (which may be made of others), texts of the shell, pages."""
+FRAME = {"ListOperations", "ShowOperation", "CancelOperation", "ReadAnswer"}
+"""What follows the work of every verb; client and shell are built on it."""
+ENGINE = {
+    "pipelines/api/server.py": {"Dispose"},
+    "pipelines/catalog/events.py": {"ListEvents"},
+    "pipelines/catalog/states.py": {"QueryState"},
+    "dashboard/assembly.py": {"StartExample"},
+    "dashboard/session.py": {"ListSavepoints", "ShowSpace"},
+}
+"""Files elsewhere that are a part of a verb: an older path of REST, its SQL, what a start of the server does, what pages share."""
+ONLY_REST = {
+    "event_series",
+    "experiment",
+    "health",
+    "intervals",
+    "manifest",
+    "operation",
+    "read_answer",
+    "retained",
+    "series",
+    "verification",
+}
+"""What pages and programs draw with; commands show parts of it."""
+NAMES = {kind.__name__: kind for kind in verbs.every()}
+
+
+def named() -> dict[str, set[str]]:
+    """File outside of the homes -> the declarations that it imports."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for package in ("pipelines", "dashboard"):
+        for path in (ROOT / package).rglob("*.py"):
+            place = path.relative_to(ROOT).as_posix()
+            if not place.startswith(HOMES):
+                found[place] |= _imported(path) & NAMES.keys() - FRAME
+    return {place: kinds for place, kinds in found.items() if kinds}
+
+
+def _imported(path: Path) -> set[str]:
+    modules = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom))
+    return {alias.name for node in modules if (node.module or "").startswith("pipelines.verbs") for alias in node.names}
+
+
+def test_nobody_else_names_a_verb() -> None:
+    assert {place: kinds - ENGINE.get(place, set()) for place, kinds in named().items() if kinds - ENGINE.get(place, set())} == {}
+
+
+def test_no_exception_is_left_over() -> None:
+    imported = named()
+    assert {place: kinds - imported.get(place, set()) for place, kinds in ENGINE.items() if kinds - imported.get(place, set())} == {}
+
+
+@pytest.mark.parametrize("kind", verbs.every(), ids=lambda kind: kind.__name__)
+def test_it_has_a_doer(kind: type[Asked[Any]]) -> None:
+    assert (doing.planner if issubclass(kind, Change) else doing.answerer)(kind)
+
+
+@pytest.mark.parametrize("kind", verbs.every(), ids=lambda kind: kind.__name__)
+def test_it_has_words_and_a_way_in_from_the_shell(kind: type[Asked[Any]]) -> None:
+    assert kind.topic in verbs.TOPICS
+    assert (kind.__doc__ or "").rstrip().endswith((".", ".)"))
+    words = {word for word, _ in commands.every()}
+    assert not kind.command or kind.command in words
+    assert kind.command or kind.within or kind.call in ONLY_REST

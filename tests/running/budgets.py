@@ -1,0 +1,137 @@
+"""What each folder of tests may take, and the order that lets the workers end together: `budgets.toml`, read and held."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.running.clock import RUN, Clock, Machine
+
+FILE = Path(__file__).with_name("budgets.toml")
+OTHERS = "others"
+TOGETHER = ("browser",)
+"""Folders whose files share a server and a browser: they are run one after the other."""
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """Folder -> minutes, file -> seconds."""
+
+    minutes: Mapping[str, float]
+    seconds: Mapping[str, float]
+
+
+def read(file: Path = FILE) -> Budgets:
+    """Raises KeyError where a table is missing."""
+    document = tomllib.loads(file.read_text())
+    return Budgets(document["minutes"], document["seconds"])
+
+
+def folder(test: str) -> str:
+    """`savepoint` of `tests/savepoint/test_take.py::test_one`."""
+    return test.split("/")[1]
+
+
+def longest_first(items: list[pytest.Item], seconds: Mapping[str, float]) -> list[pytest.Item]:
+    """The same tests, file by file, the longest file first; the files of a folder that belongs together where its first one stands."""
+    files = list(dict.fromkeys(_file(item) for item in items))
+    took = {file: seconds.get(file, seconds[OTHERS]) for file in files}
+    group = {file: folder(file) if folder(file) in TOGETHER else file for file in files}
+    most: defaultdict[str, float] = defaultdict(float)
+    for file in files:
+        most[group[file]] = max(most[group[file]], took[file])
+    return sorted(items, key=lambda item: _place(_file(item), most, group, took))
+
+
+def _place(file: str, most: Mapping[str, float], group: Mapping[str, str], took: Mapping[str, float]) -> tuple[float, str, float, str]:
+    return -most[group[file]], group[file], -took[file], file
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
+def over(took_s: Mapping[str, float], minutes: Mapping[str, float]) -> list[str]:
+    """One sentence for each folder that took too long, or has no budget."""
+    sentences = []
+    for name, seconds in sorted(took_s.items()):
+        if name not in minutes:
+            sentences.append(f"tests/{name} has no budget in {FILE.name}")
+        elif seconds > 60 * minutes[name]:
+            sentences.append(f"tests/{name} took {seconds / 60:.1f} minutes, its budget is {minutes[name]:g}")
+    return sentences
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Whether nothing was chosen: neither files nor marks nor names."""
+    option = config.option
+    chosen = option.markexpr or option.keyword or option.deselect or getattr(option, "lf", False)
+    return not chosen and config.args == config.getini("testpaths")
+
+
+class Measuring:
+    """In a worker: how long each part of each test took, by a clock that a busy neighbour does not move."""
+
+    def __init__(self) -> None:
+        self.clock = Clock(Machine(os.getppid(), os.environ[RUN]).read, psutil.cpu_count() or 1)
+        self._last = 0.0
+
+    def pytest_sessionstart(self) -> None:
+        self.clock.start()
+
+    def pytest_sessionfinish(self) -> None:
+        self.clock.stop()
+
+    def pytest_runtest_logstart(self) -> None:
+        self._last = self.clock.now()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Iterator[Any]:
+        report = yield
+        now = self.clock.now()
+        report.fair_s, self._last = now - self._last, now
+        return report
+
+
+class Holding:
+    """In the controller: the sum by folder, said at the end of a whole run, which fails where it is over a budget."""
+
+    def __init__(self, config: pytest.Config, budgets: Budgets) -> None:
+        self._config, self._budgets = config, budgets
+        self.took_s: defaultdict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.took_s[folder(report.nodeid)] += getattr(report, "fair_s", 0.0)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if exitstatus == pytest.ExitCode.OK and self._held():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not is_whole(self._config):
+            return
+        terminalreporter.section("minutes of one worker by folder, beside its budget")
+        for name, seconds in sorted(self.took_s.items(), key=lambda entry: -entry[1]):
+            terminalreporter.write_line(f"{seconds / 60:7.1f} {self._budgets.minutes.get(name, 0.0):6g}  tests/{name}")
+        for sentence in self._held():
+            terminalreporter.write_line(f"OVER BUDGET: {sentence}", red=True)
+
+    def _held(self) -> list[str]:
+        return over(self.took_s, self._budgets.minutes) if is_whole(self._config) else []
+
+
+def register(config: pytest.Config) -> None:
+    """The part that this process has; a run in one process has none: it is not a whole one, or not one to be measured."""
+    if RUN in os.environ and hasattr(config, "workerinput"):
+        config.pluginmanager.register(Measuring(), "measuring")
+    elif getattr(config.option, "numprocesses", None):
+        config.pluginmanager.register(Holding(config, read()), "budgets")
