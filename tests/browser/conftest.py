@@ -36,9 +36,9 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The real server on an empty workspace. Its jobs would slow all other tests down, so it ends with these."""
+    """The real server on an empty workspace. Its jobs would slow all other tests down, so it ends with the file's tests."""
     folder = tmp_path_factory.mktemp("walk")
     with served(folder / "workspace", folder / "server.log") as running:
         yield running
