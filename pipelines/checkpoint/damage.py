@@ -5,6 +5,7 @@ from __future__ import annotations
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unsupported
 
 MISSING = "checkpoint.missing_file"
+NOT_COMMITTED = "checkpoint.not_committed"
 
 
 class DamagedFile(Corrupt):
@@ -48,4 +49,4 @@ def not_committed(batch: int, newest: int | None) -> Conflict:
     """The error of a batch that is not in the commit log."""
     known = "none is" if newest is None else f"the newest is {newest}"
     why = f"batch {batch} is not committed: {known}"
-    return Conflict("checkpoint.not_committed", why, "Choose a batch that is retained, or wait for the commit.")
+    return Conflict(NOT_COMMITTED, why, "Choose a batch that is retained, or wait for the commit.")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pipelines.checkpoint import damage
-from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unavailable
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Reason, Savepoint, StoredFile, TakePlan
 from pipelines.savepoint import cloning, completeness, layout, manifests, process_marks
@@ -27,8 +27,9 @@ from pipelines.storage.watching import UNWATCHED, Watch
 T = TypeVar("T")
 TRIES = 5
 """Spark deletes old files while we read: each try begins with the newest batch of that moment."""
-VANISHED = {"storage.not_found", damage.MISSING}
-"""What a file that Spark deletes under us looks like: gone when cloned, or already when the batch's files were listed."""
+VANISHED = {"storage.not_found", damage.MISSING, damage.NOT_COMMITTED}
+"""What a file that Spark deletes under us looks like: gone when cloned, already when the batch's files were listed, or its commit gone
+since the batch was chosen."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _tried(job: JobSource, choice: BatchChoice, attempt: Callable[[int], T]) -> 
         try:
             with gc_paused():
                 return attempt(number)
-        except (NotFound, Corrupt) as error:
+        except (NotFound, Corrupt, Conflict) as error:
             if error.code not in VANISHED:
                 raise
             vanished = error

@@ -10,8 +10,9 @@ import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, Unavailable
 from pipelines.domain.ids import QueryName, SavepointId
+from pipelines.domain.savepoints import RetainedBatch
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import contents, library, take
+from pipelines.savepoint import batch_choice, contents, library, take
 from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatch, point
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage.local import LocalStorage
@@ -159,6 +160,20 @@ def test_a_look_at_files_that_vanish_is_another_look(failures: int, bench: Bench
         return
     with pytest.raises(Unavailable, check=lambda error: error.code == "savepoint.moving"):
         take.plan(bench.source(), Newest(), bench.library)
+
+
+def test_a_batch_that_is_purged_once_it_was_chosen_is_not_kept_any_more(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    oldest, choose = contents.retained_batches(bench.source().queries[0])[0].batch, batch_choice.choose
+
+    def purged(query: QueryName, choice: BatchChoice, retained: Sequence[RetainedBatch]) -> int:
+        chosen = choose(query, choice, retained)
+        for folder in ("offsets", "commits"):
+            (bench.checkpoint / folder / str(oldest)).unlink(missing_ok=True)
+        return chosen
+
+    monkeypatch.setattr(batch_choice, "choose", purged)
+    with pytest.raises(NotFound, check=lambda error: error.code == "savepoint.not_retained"):
+        take.plan(bench.source(), OfBatch(oldest), bench.library)
 
 
 def test_the_look_counts_to_the_time_that_a_savepoint_took(bench: Bench) -> None:
