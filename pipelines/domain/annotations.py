@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pipelines.domain.bounds import LATEST_MS, Format, Moment
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
@@ -13,21 +14,19 @@ MOST_LABEL = 120
 """Characters of a label, which is one line."""
 MOST_NOTE = 4_000
 """Characters of a note, which may be several lines."""
-LATEST_MS = 253_402_300_799_999
-"""The last moment of the year 9999."""
 
 
 @dataclass(frozen=True)
 class Annotation:
     """`annotation.json`: replaced whole by each change. Its label stands in place of the manifest's."""
 
-    format: int
+    format: Format
     savepoint: SavepointId
     label: str
     note: str
-    best_before_ms: int | None
+    best_before_ms: Moment | None
     """After this moment (epoch ms) the savepoint may be disposed of; nothing disposes of it by itself. None: it is kept."""
-    changed_ms: int
+    changed_ms: Moment
 
 
 def first(savepoint: SavepointId, label: str) -> Annotation:

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain.bounds import Count, Format, Long, Moment, Took
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import Version
@@ -46,9 +47,9 @@ class SourceOffset:
 class Operator:
     """A stateful operator of a query."""
 
-    id: int
+    id: Count
     name: str
-    partitions: int
+    partitions: Count
     stores: tuple[str, ...]
 
 
@@ -58,22 +59,22 @@ class QueryImage:
 
     query: QueryName
     query_id: str
-    batch: int
-    batch_timestamp_ms: int
-    watermark_ms: int
+    batch: Count
+    batch_timestamp_ms: Long
+    watermark_ms: Long
     """Event time in epoch ms; 0 without a watermark."""
     offsets: tuple[SourceOffset, ...]
     provider: str
     """`hdfs`, `rocksdb` or `none` (no state)."""
-    state_format: int
+    state_format: Count
     """Spark's state checkpoint format version, 0 without state."""
     operators: tuple[Operator, ...]
     conf: Mapping[str, str]
     """Spark confs that the offset log pins."""
     sink: str
     sink_path: str
-    files: int
-    bytes: int
+    files: Count
+    bytes: Count
     sink_table: str = ""
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
 
@@ -83,7 +84,7 @@ class StoredFile:
     """One file of a savepoint, path relative to the savepoint's root."""
 
     path: str
-    bytes: int
+    bytes: Count
 
 
 @dataclass(frozen=True)
@@ -130,20 +131,20 @@ class Savepoint:
 class Manifest:
     """All that is needed to restore, in the savepoint itself. Paths inside are relative."""
 
-    format: int
+    format: Format
     id: SavepointId
     job: JobName
     version: Version
     run: RunId | None
-    created_ms: int
+    created_ms: Moment
     reason: Reason
     label: str
     spark_version: str
     queries: tuple[QueryImage, ...]
     files: tuple[StoredFile, ...]
-    new_bytes: int
-    took_ms: float
-    how: Mapping[str, int]
+    new_bytes: Count
+    took_ms: Took
+    how: Mapping[str, Count]
     """Files by the way they were cloned (`link`, `copy`, …, `written`)."""
 
 

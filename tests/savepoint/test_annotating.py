@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.annotations import LATEST_MS, MOST_LABEL, MOST_NOTE
+from pipelines.domain.annotations import MOST_LABEL, MOST_NOTE
+from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
