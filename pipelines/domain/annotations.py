@@ -8,12 +8,9 @@ from pipelines.domain.bounds import LATEST_MS, Format, Moment
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.texts import LABEL, NOTE
 
 ANNOTATION_FORMAT = 1
-MOST_LABEL = 120
-"""Characters of a label, which is one line."""
-MOST_NOTE = 4_000
-"""Characters of a note, which may be several lines."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +45,8 @@ def changed(before: Annotation, label: str | None, note: str | None, best_before
 
 def checked(annotation: Annotation) -> Annotation:
     """`annotation` itself; Invalid where a part of it is too long, or is no date."""
-    if len(annotation.label) > MOST_LABEL or not annotation.label.isprintable():
-        message = f"A label is one line of at most {MOST_LABEL} characters; this one has {len(annotation.label):,}"
-        raise Invalid("annotation.label", message, "Put the rest into the note.")
-    if len(annotation.note) > MOST_NOTE or "\0" in annotation.note:
-        message = f"A note is text of at most {MOST_NOTE:,} characters; this one has {len(annotation.note):,}"
-        raise Invalid("annotation.note", message, "Shorten it, or say where the rest is.")
+    LABEL.checked(annotation.label, "The label")
+    NOTE.checked(annotation.note, "The note")
     if annotation.best_before_ms is not None and not 0 < annotation.best_before_ms <= LATEST_MS:
         raise Invalid("annotation.best_before", "The best-before date is not between 1970 and 9999", "Give a date such as 2027-03-31.")
     return annotation

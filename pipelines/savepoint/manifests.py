@@ -6,6 +6,7 @@ from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Savepoint
+from pipelines.domain.texts import LABEL
 from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import layout
 from pipelines.storage import documents
@@ -43,7 +44,7 @@ def summary(library: Storage, manifest: Manifest, verification: Verification | N
         run=manifest.run,
         created_ms=manifest.created_ms,
         reason=manifest.reason,
-        label=manifest.label,
+        label=LABEL.cut(manifest.label),
         spark_version=manifest.spark_version,
         queries=manifest.queries,
         files=len(manifest.files),
