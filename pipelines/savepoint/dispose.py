@@ -12,9 +12,13 @@ from pipelines.storage.protocol import Storage
 
 
 def plan(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> DisposePlan:
-    """The plan of `dispose`: what it deletes and frees. A damaged savepoint can be disposed of too; NotFound where there is none."""
+    """The plan of `dispose`: what it deletes and frees. A damaged savepoint can be disposed of, and one that has lost its manifest.
+
+    NotFound where there is none, or one that is not finished yet.
+    """
     entries = list(library.list(savepoint))
-    if not any(entry.path == layout.inside(savepoint, layout.MANIFEST) for entry in entries):
+    names = {entry.path for entry in entries}
+    if not names or (layout.inside(savepoint, layout.MAKING) in names and layout.inside(savepoint, layout.MANIFEST) not in names):
         manifests.load(library, savepoint)
     return DisposePlan(
         savepoint=savepoint,

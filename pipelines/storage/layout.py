@@ -63,6 +63,11 @@ class Layout:
         return self.exports / operation
 
     @property
+    def trash(self) -> Path:
+        """What the opening cleaned away, for a week: `<epoch ms>-<name>`."""
+        return self.root / "trash"
+
+    @property
     def sandbox(self) -> Path:
         """Scratch folders of work with Spark under way: a restored checkpoint, and what Spark writes while it reads or tries it."""
         return self.root / "sandbox"

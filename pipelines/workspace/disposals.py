@@ -9,6 +9,7 @@ from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space
+from pipelines.storage import folders
 from pipelines.verbs.dispose import Dispose
 from pipelines.workspace import savepoints
 from pipelines.workspace.context import Context
@@ -35,13 +36,20 @@ def _outcomes(context: Context, names: Sequence[str]) -> Iterator[DisposeOutcome
     planned: set[SavepointId] = set()
     for name in names:
         try:
-            savepoint = savepoints.get(context, name)
+            savepoint = _named(context, name)
         except TidemarkError as error:
             yield DisposeOutcome(name, None, refusal(error))
             continue
-        if savepoint.id not in planned:
-            planned.add(savepoint.id)
-            yield _planned(context, savepoint.id)
+        if savepoint not in planned:
+            planned.add(savepoint)
+            yield _planned(context, savepoint)
+
+
+def _named(context: Context, name: str) -> SavepointId:
+    """The savepoint of a name; of one that no list shows, because its manifest is damaged or lost, its whole id."""
+    if name in folders.children(context.library):
+        return SavepointId(name)
+    return savepoints.get(context, name).id
 
 
 def _planned(context: Context, savepoint: SavepointId) -> DisposeOutcome:
@@ -62,6 +70,6 @@ def _dispose(context: Context, planned: Disposal) -> Disposal:
 
 def _disposed(context: Context, savepoint: SavepointId) -> DisposeOutcome:
     try:
-        return DisposeOutcome(savepoint, savepoints.dispose(context, savepoints.get(context, savepoint)))
+        return DisposeOutcome(savepoint, savepoints.dispose(context, savepoint))
     except TidemarkError as error:
         return DisposeOutcome(savepoint, None, refusal(error))
