@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,6 +121,14 @@ class Layout:
 
     def savepoint(self, savepoint: SavepointId) -> Path:
         return self.savepoints / savepoint
+
+    def of_documents(self) -> Iterator[Path]:
+        """The folders that the workspace's own documents are written into."""
+        yield from (self.root, self.exports, self.experiments)
+        for pattern in ("*", "*/code"):
+            yield from self.versions.glob(pattern)
+        for pattern in ("*", "*/runs/*"):
+            yield from self.jobs.glob(pattern)
 
     def experiment_file(self, experiment: ExperimentId) -> Path:
         return self.experiments / f"{experiment}.json"

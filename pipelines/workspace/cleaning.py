@@ -11,6 +11,7 @@ from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.savepoint import library, restore
+from pipelines.storage import paths
 from pipelines.workspace import events, experiments, exports, life, operations, proving, readings, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
@@ -19,11 +20,12 @@ from pipelines.workspace.files import readable
 def clean(context: Context) -> None:
     """Run once at the opening, when nobody else is at work in the workspace.
 
-    1. Savepoints that were not published, disposals that were begun, what exports left where they wrote, proofs, and state that was read of
-    savepoints that are gone; 2. jobs that have lost their `wanted.json` get another; 3. experiments are completed, so that their forks are
-    no half jobs; 4. half jobs go to the trash, jobs that were being forgotten are deleted; 5. restores and runs that nobody wants; 6.
-    operations whose stop was never written down, and the reverse.
+    0. Documents whose writing was broken off; 1. savepoints that were not published, disposals that were begun, what exports left where
+    they wrote, proofs, and state that was read of savepoints that are gone; 2. jobs that have lost their `wanted.json` get another;
+    3. experiments are completed, so that their forks are no half jobs; 4. half jobs go to the trash, jobs that were being forgotten are
+    deleted; 5. restores and runs that nobody wants; 6. operations whose stop was never written down, and the reverse.
     """
+    _unfinished_writes(context)  # 0
     _savepoints(context)  # 1
     exports.clean(context)
     proving.clean(context)
@@ -37,6 +39,14 @@ def clean(context: Context) -> None:
         restore.clean(str(context.layout.job(job) / "checkpoints"), context.now_ms())
         _unwanted_runs(context, job, wanted_by_job[job])
     _operations(context, wanted_by_job)  # 6
+
+
+def _unfinished_writes(context: Context) -> None:
+    """Removes what a kill left beside the documents of the workspace itself; savepoints and checkpoints are swept by the engine."""
+    for folder in context.layout.of_documents():
+        for path in folder.glob(f"{paths.TEMPORARY_PREFIX}*"):
+            if path.is_file():
+                path.unlink()
 
 
 def _savepoints(context: Context) -> None:
