@@ -47,7 +47,7 @@ def _listener(records: Records, on_batch: OnBatch, on_failure: Callable[[], None
             on_batch(str(event.progress.runId), event.progress.batchId, event.progress.numInputRows)
 
         def onQueryIdle(self, event: Any) -> None:
-            pass
+            records.idle(str(event.id))
 
         def onQueryTerminated(self, event: Any) -> None:
             if event.exception is not None:
