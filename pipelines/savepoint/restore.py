@@ -11,7 +11,7 @@ from pipelines.domain.errors import AlreadyExists, TidemarkError
 from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.savepoints import Manifest, RestorePlan, SinkPlan, StoredFile
 from pipelines.domain.trust import Damage
-from pipelines.savepoint import cloning, completeness, layout, leases, manifests, process_marks, sinks, targets
+from pipelines.savepoint import clone, completeness, layout, leases, manifests, process_marks, sinks, targets
 from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.savepoint.restored_sinks import RestoredSink
 from pipelines.savepoint.targets import Fork, Resume, Scratch, Target
@@ -53,7 +53,7 @@ def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: 
         checkpoints=target.checkpoints,
         files=len(files.clones) + len(files.written),
         bytes=cloned + written,
-        new_bytes=written + cloning.copied_bytes(library, storage, files.clones.values()),
+        new_bytes=written + clone.copied_bytes(library, storage, files.clones.values()),
         how=folders.expected_how(library, storage).value,
         sinks=decided,
         warnings=warnings(decided),
@@ -148,7 +148,7 @@ def _make(
         folders.put(storage, {paths.join(aside, layout.MAKING): mark})  # 1
         copied = _clone(library, manifest, storage, aside, clones, watch)  # 2
         folders.put(storage, {paths.join(aside, path): data for path, data in written.items()})  # 3
-        watch.step(cloning.SETTLING)
+        watch.step(clone.SETTLING)
         _check(storage, aside, clones, written)  # 4
         folders.rename(storage, aside, name)  # 5
     with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
@@ -161,8 +161,8 @@ def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, c
     """Clones the files; answers with the bytes that were copied because they could not be linked."""
     files = list(clones.values())
     pairs = [Clone(layout.inside(manifest.id, file.path), paths.join(aside, path)) for path, file in clones.items()]
-    cloning.begin(watch, cloning.copied_bytes(library, storage, files))
-    return cloning.added_bytes(files, cloning.clone(library, storage, pairs, files, watch))
+    clone.begin(watch, clone.copied_bytes(library, storage, files))
+    return clone.added_bytes(files, clone.clone(library, storage, pairs, files, watch))
 
 
 def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], written: Mapping[str, bytes]) -> None:

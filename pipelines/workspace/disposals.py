@@ -12,7 +12,7 @@ from pipelines.savepoint import space
 from pipelines.verbs.dispose import Dispose
 from pipelines.workspace import savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 
 
 @plans(Dispose)

@@ -21,7 +21,7 @@ from pipelines.verbs.stop import Stop
 from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.tickets import Ticket
 
 
