@@ -58,6 +58,5 @@ def warnings(plan: RestorePlan) -> None:
 
 
 def refusal(plan: RestorePlan | None) -> str:
-    """The message of the first sink that refuses the plan; empty where none does."""
-    refused = next((sink for sink in plan.sinks if sink.action == "refuse"), None) if plan else None
-    return refused.message if refused else ""
+    """Why the plan cannot be carried out; empty where it can."""
+    return f"{plan.refusal.message} {plan.refusal.hint}".strip() if plan and plan.refusal else ""

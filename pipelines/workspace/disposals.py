@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
-from pipelines.domain.errors import Invalid, TidemarkError
+from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal
+from pipelines.domain.errors import Invalid, TidemarkError, refusal
 from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space

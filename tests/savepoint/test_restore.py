@@ -72,10 +72,11 @@ def test_the_plan_says_what_the_restore_does(bench: Bench) -> None:
 def test_a_fork_that_would_write_into_its_parents_output_is_refused(bench: Bench) -> None:
     bench.take()
     running = replace(VERSION, args=("--output", str(bench.output)))
-    assert restore.plan(bench.library, SavepointId("sp-1"), bench.fork(running=running)).sinks[0].action == "refuse"
+    planned = restore.plan(bench.library, SavepointId("sp-1"), bench.fork(running=running))
+    assert planned.sinks[0].action == "refuse" and planned.refusal is not None
     with pytest.raises(Conflict) as refused:
         restored(bench, bench.fork(running=running))
-    assert refused.value.code == "restore.sink_shared"
+    assert refused.value.code == planned.refusal.code == "restore.sink_shared"
     assert "{output}" in refused.value.hint
     assert not (bench.folder / "forks").exists()
 
@@ -91,6 +92,8 @@ def test_a_damaged_savepoint_is_not_restored_and_the_file_is_named(harm: str, be
     with pytest.raises(Corrupt, match="commits/13") as refused:
         restored(bench)
     assert refused.value.code == "savepoint.damaged"
+    with pytest.raises(Corrupt, match="commits/13"):
+        restore.plan(bench.library, SavepointId("sp-1"), bench.fork())
     assert bench.files(bench.folder / "forks") == set()
     assert not list((bench.folder / "savepoints").rglob("leases")), "its lease is given back"
 
@@ -103,8 +106,9 @@ def test_damage_that_a_verify_found_within_a_file_is_not_restored_either(bench: 
     victim.unlink()
     victim.write_bytes(data[:-1] + b"?")
     verify.verify(bench.library, SavepointId("sp-1"), Trust.INTACT, NOW_MS)
-    with pytest.raises(Corrupt, match="commits/13"):
-        restored(bench)
+    for begin in (lambda: restored(bench), lambda: restore.plan(bench.library, SavepointId("sp-1"), bench.fork())):
+        with pytest.raises(Corrupt, match="commits/13"):
+            begin()
 
 
 def test_nothing_is_restored_over_what_is_there(bench: Bench) -> None:
