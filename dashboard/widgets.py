@@ -147,8 +147,14 @@ _SPARK = (
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> None:
-    """Names with their values; a value is HTML (use `html.escape` for what people typed)."""
-    st.html(f'<dl class="tm-facts">{"".join(f"<div><dt>{escape(k)}</dt><dd>{v}</dd></div>" for k, v in pairs)}</dl>')
+    """Names with their values; a value is HTML (use `plain_facts` for what is none)."""
+    rows = "".join(f"<div><dt>{escape(name[:1].upper() + name[1:])}</dt><dd>{value}</dd></div>" for name, value in pairs)
+    st.html(f'<dl class="tm-facts">{rows}</dl>')
+
+
+def plain_facts(pairs: Sequence[tuple[str, str]]) -> None:
+    """Names with their values, which are text."""
+    facts([(name, escape(value)) for name, value in pairs])
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import formats
+from pipelines.words import plans, savepoints
 
 START = "upgrade_start"
 OWN = "Its own checkpoint"
@@ -95,7 +95,7 @@ def _form(name: str, detail: JobDetail, key: str, variant: Variant) -> tuple[str
             "Begins from",
             options,
             index=options.index(selected) if selected in options else 0,
-            format_func=lambda savepoint_id: resuming.savepoint_words(known[savepoint_id]) if savepoint_id else _own(detail),
+            format_func=lambda savepoint_id: savepoints.choice(known[savepoint_id], session.now_ms()) if savepoint_id else _own(detail),
             key=f"{key}_from",
             label_visibility="collapsed",
         )
@@ -123,7 +123,7 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
         plan = session.workspace().plan(change) if savepoint and not why_not else None
     except TidemarkError as error:
         return Outlook(None, refusal=error, why_not=error.message)
-    return Outlook(change, plan, why_not=why_not or restore_plans.refusal(plan))
+    return Outlook(change, plan, why_not=why_not or plans.refusal(plan))
 
 
 def changed(name: str, original: Version, savepoint: str, variant: Variant) -> Resume:
@@ -151,7 +151,6 @@ def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlo
             return
         if outlook.plan:
             restore_plans.draw(outlook.plan)
-            st.caption(restore_plans.KEPT)
         else:
             facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant))])
         if outlook.why_not:
@@ -159,8 +158,7 @@ def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlo
 
 
 def _difference(original: Version, variant: Variant) -> str:
-    added, removed = drafts.difference(original.code, variant.code)
-    return f"{formats.plural(added, 'line')} added, {removed:,} removed" if added or removed else "unchanged"
+    return plans.code(*drafts.difference(original.code, variant.code))
 
 
 def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:

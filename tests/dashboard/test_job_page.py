@@ -133,7 +133,7 @@ def test_a_savepoint_answers_with_all_that_is_to_know(opened: Opener) -> None:
     app = clicked(opened(face, "job", job=JOB), "take")
     assert face.begun == [Take(JOB)]
     words = said(app)
-    for part in ("Savepoint taken", "batch 9", "2.0 MB in 12 files", "4.1 kB new on disk"):
+    for part in ("Savepoint taken", "batch 9", "12 files, 2.0 MB", "4.1 kB new on disk"):
         assert part in words
     assert any(code.value.startswith("/fake/savepoints/sp-") for code in app.code)
     assert "Savepoint taken" not in said(clicked(app, "notice_close"))
