@@ -123,9 +123,7 @@ def _sizes(space: Space) -> list[KeyFigure]:
         KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte once", hint="Hard links share their bytes"),
         KeyFigure("Shared", formats.size(space.shared_bytes), note="by several of them", hint="What more than one savepoint holds"),
         KeyFigure("As separate copies", formats.size(space.full_bytes), note=_times(space), hint="The sum of their full sizes"),
-        KeyFigure(
-            "Disposing of all", formats.size(space.frees_bytes), note="would free this much", hint="The rest is in live checkpoints too"
-        ),
+        KeyFigure("Deleting all", formats.size(space.frees_bytes), note="would be freed", hint="The rest is in live checkpoints too"),
     ]
 
 
