@@ -234,6 +234,7 @@ def restore_plan(named: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
         "link",
         (sink,),
         ("a warning",),
+        saves=("before it went back",) if keeps_query_id else (),
     )
 
 

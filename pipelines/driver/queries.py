@@ -38,7 +38,8 @@ class Queries:
         self._names = GivenNames()
         self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        """The signal handler asks what has started, and may come in while the main thread holds it."""
         self._started: list[Running] = []
         self._closed = threading.Event()
 

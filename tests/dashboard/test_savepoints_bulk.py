@@ -75,7 +75,7 @@ def test_one_that_fails_after_the_question_is_said(opened: Opener, monkeypatch: 
     app = opened(face, "savepoints", savepoint=BOTH)
     app = answered(clicked(app, "bulk_dispose"), "bulk_dispose", "dispose_yes")
     words = said(app)
-    assert "1 of 2 were disposed of" in words and f"{SECOND} was not disposed of" in words
+    assert "Disposed of 1 of 2 savepoints, which frees 4.1 kB" in words and f"{SECOND} was not disposed of" in words
     assert set(face.savepoints_by_id) == {SECOND}
 
 

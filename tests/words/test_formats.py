@@ -70,3 +70,17 @@ def test_moments_with_their_age_and_days() -> None:
 
 def test_amounts_in_their_unit() -> None:
     assert [formats.quantity(1_500_000, unit) for unit in ("bytes", "files")] == ["1.5 MB", "1,500,000 files"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "says"),
+    [(1, "batches", "1 batch"), (1, "stores", "1 store"), (0, "files", "0 files"), (1_200, "rows", "1,200 rows"), (1, "bytes", "1 B")],
+)
+def test_an_amount_of_one_is_singular(value: int, unit: str, says: str) -> None:
+    assert formats.quantity(value, unit) == says
+
+
+def test_paces_and_files() -> None:
+    paces = [formats.pace(1.0, "batches"), formats.pace(2.5, "stores"), formats.pace(1_500, "bytes")]
+    assert paces == ["1 batch/s", "2.5 stores/s", "1.5 kB/s"]
+    assert [formats.files(1, 900), formats.files(12, 2e6)] == ["1 file, 900 B", "12 files, 2.0 MB"]

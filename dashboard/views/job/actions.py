@@ -11,7 +11,6 @@ from dashboard.dialogs import dialog
 from dashboard.notices import Notice
 from dashboard.views import operations, waiting
 from dashboard.views.commands import folded
-from dashboard.views.job.resuming import savepoint_words
 from dashboard.widgets import confirm, errors_shown
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail
@@ -21,7 +20,7 @@ from pipelines.verbs.forget import Forget
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
-from pipelines.words import formats
+from pipelines.words import formats, savepoints
 
 
 def take(job: str, batch: int | None = None, at_ms: int | None = None, event_ms: int | None = None) -> Savepoint | None:
@@ -68,7 +67,7 @@ def ask_fork(job: str) -> None:
                 st.rerun()
             if not known:
                 return
-            names = {savepoint.id: savepoint_words(savepoint) for savepoint in known}
+            names = {savepoint.id: savepoints.choice(savepoint, session.now_ms()) for savepoint in known}
             chosen = st.selectbox(
                 "or from a savepoint that there is", list(names), format_func=lambda savepoint_id: names[savepoint_id], key="fork_from"
             )

@@ -17,7 +17,7 @@ from pipelines.domain.savepoints import RetainedBatch, Savepoint
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import formats
+from pipelines.words import formats, plans, savepoints
 
 STOPPED, SAVEPOINT, BATCH = "Where it stopped", "From a savepoint", "Go back to a batch"
 
@@ -85,25 +85,14 @@ def _kept(job: str) -> Sequence[RetainedBatch]:
 
 def _resume(job: str, way: str, known: dict[str, Savepoint], kept: Sequence[RetainedBatch]) -> Resume:
     if way == SAVEPOINT:
-        named = st.selectbox(
-            "Savepoint", list(known), format_func=lambda savepoint_id: savepoint_words(known[savepoint_id]), key="resume_from"
-        )
+        words = {savepoint_id: savepoints.choice(savepoint, session.now_ms()) for savepoint_id, savepoint in known.items()}
+        named = st.selectbox("Savepoint", list(words), format_func=words.__getitem__, key="resume_from")
         return Resume(job, from_savepoint=named or "")
     if way == BATCH:
         newest_first = sorted({retained.batch: retained for retained in kept}.values(), key=lambda retained: -retained.batch)
-        words = {retained.batch: batch_words(retained) for retained in newest_first}
-        return Resume(job, batch=st.selectbox("Batch", list(words), format_func=words.__getitem__, key="resume_batch"))
+        batches = {retained.batch: batch_words(retained) for retained in newest_first}
+        return Resume(job, batch=st.selectbox("Batch", list(batches), format_func=batches.__getitem__, key="resume_batch"))
     return Resume(job)
-
-
-def savepoint_words(savepoint: Savepoint) -> str:
-    """A savepoint in one line, to choose it by."""
-    label = f" · {savepoint.label}" if savepoint.label else ""
-    trust = "damaged" if savepoint.damaged_files else savepoint.trust
-    return (
-        f"{formats.short_id(savepoint.id)} · batch {savepoint.batch:,} · "
-        f"{formats.ago(savepoint.created_ms, session.now_ms())} · {trust}{label}"
-    )
 
 
 def batch_words(retained: RetainedBatch) -> str:
@@ -122,8 +111,7 @@ def _planned(resume: Resume) -> bool:
         error_box(error)
         return False
     restore_plans.draw(plan)
-    st.caption(restore_plans.KEPT)
-    return not restore_plans.refusal(plan)
+    return not plans.refusal(plan)
 
 
 def ask_rewind(job: str, batch: int) -> None:

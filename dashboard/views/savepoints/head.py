@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from dashboard import navigation, session
-from dashboard.trust import ORIGIN_HINTS, ORIGINS, badges
+from dashboard.trust import badges
 from dashboard.views.commands import Shown, listed
 from dashboard.views.savepoints import actions, disposing, exports
 from dashboard.widgets import chip, entry, menu
@@ -19,6 +19,7 @@ from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.verify import Verify
+from pipelines.words.savepoints import ORIGIN_HINTS, ORIGINS
 
 
 def head(savepoint: Savepoint, *, key: str, tree_link: bool = True) -> None:

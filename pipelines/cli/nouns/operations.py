@@ -44,7 +44,7 @@ def _table(operations: Sequence[Operation], now_ms: int) -> output.Table:
 
 def _row(operation: Operation, now_ms: int) -> tuple[str, ...]:
     running = operation.state is OperationState.RUNNING
-    far = f"{operation.amount.step}: {Course(lambda: now_ms).words(operation.amount)}" if running and operation.amount else formats.MISSING
+    far = Course(lambda: now_ms).line(operation.amount) if running and operation.amount else formats.MISSING
     return (
         operation.id,
         operation.kind,

@@ -20,13 +20,15 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import formats
+from pipelines.words import savepoints as words
+from pipelines.words.trust import best
 
 excludes(Take, "batch", "at_ms", "event_ms")
 
 
 @shows(Take)
 def _taken(here: Here, change: Take, savepoint: Savepoint) -> None:
-    output.tell(f"{savepoint.id}: {_told(savepoint)}")
+    output.tell(f"{savepoint.id}: {words.taken(savepoint)}")
 
 
 @command("savepoints", "savepoints")
@@ -57,7 +59,8 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ("version", savepoint.version),
         (
             "taken",
-            f"{formats.when(savepoint.created_ms, now_ms, None)}, {savepoint.reason.value}, in {formats.duration(savepoint.took_ms)}",
+            f"{formats.when(savepoint.created_ms, now_ms, None)}, {words.ORIGINS[savepoint.reason]}, "
+            f"in {formats.duration(savepoint.took_ms)}",
         ),
         *(
             [("imported", f"{formats.when(savepoint.imported_ms, now_ms, None)} from {savepoint.imported_from}")]
@@ -66,8 +69,8 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ),
         *annotation(savepoint, now_ms),
         *trust.pairs(savepoint, now_ms),
-        ("files", formats.count(savepoint.files)),
-        ("size", f"{formats.size(savepoint.bytes)}, of them {formats.size(savepoint.new_bytes)} new"),
+        ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
+        ("added when taken", formats.size(savepoint.new_bytes)),
         ("Spark", savepoint.spark_version),
     ]
     rows = [
@@ -86,15 +89,8 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
     return "\n\n".join([output.details(pairs), queries.plain(), *([trust.proof_text(proof)] if proof else [])])
 
 
-def _told(savepoint: Savepoint) -> str:
-    return (
-        f"batch {savepoint.batch}, {formats.size(savepoint.bytes)} in {formats.count(savepoint.files)} files, "
-        f"{formats.size(savepoint.new_bytes)} new, in {formats.duration(savepoint.took_ms)}"
-    )
-
-
 def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
-    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "REASON", "BEST BEFORE", "LABEL")
+    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "ORIGIN", "BEST BEFORE", "LABEL")
     rows = [
         (
             savepoint.id,
@@ -103,8 +99,8 @@ def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
             formats.ago(savepoint.created_ms, now_ms),
             formats.size(savepoint.bytes),
             formats.size(savepoint.new_bytes),
-            trust.best(savepoint),
-            savepoint.reason.value,
+            best(savepoint),
+            words.ORIGINS[savepoint.reason],
             formats.last_day(savepoint.best_before_ms, now_ms, None),
             savepoint.label,
         )
@@ -116,7 +112,7 @@ def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
 def _sizes(space: Space, savepoints_listed: Sequence[Savepoint]) -> output.Table:
     """A line a savepoint, and one for all together: what they take on disk, what disposing of all frees, what more than one holds."""
     jobs = {savepoint.id: savepoint.job for savepoint in savepoints_listed}
-    titles = ("SAVEPOINT", "JOB", "FULL>", "FREES>", "SHARED>")
+    titles = ("SAVEPOINT", "JOB", *(f"{title.upper()}>" for title in (words.FULL, words.FREES, words.SHARED)))
     rows = [
         (
             savepoint.savepoint,
