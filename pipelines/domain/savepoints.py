@@ -53,13 +53,18 @@ class Operator:
     stores: tuple[str, ...]
 
 
+NOT_BEGUN = -1
+"""The batch of a query that had committed none: a fork begins it at its start."""
+
+
 @dataclass(frozen=True)
 class QueryImage:
-    """One query of a savepoint, at one committed batch."""
+    """One query of a savepoint, at one committed batch, or not begun."""
 
     query: QueryName
     query_id: str
     batch: int
+    """`NOT_BEGUN` where it had committed none; such a query stands after those that had."""
     batch_timestamp_ms: int
     watermark_ms: int
     """Event time in epoch ms; 0 without a watermark."""
@@ -77,6 +82,10 @@ class QueryImage:
     bytes: int
     sink_table: str = ""
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
+
+    @property
+    def begun(self) -> bool:
+        return self.batch != NOT_BEGUN
 
 
 @dataclass(frozen=True)
@@ -147,6 +156,11 @@ class Manifest:
     how: Mapping[str, int]
     """Files by the way they were cloned (`link`, `copy`, …, `written`)."""
 
+    @property
+    def begun(self) -> tuple[QueryImage, ...]:
+        """The queries that had committed a batch."""
+        return tuple(image for image in self.queries if image.begun)
+
 
 @dataclass(frozen=True)
 class RetainedBatch:
@@ -171,6 +185,8 @@ class TakePlan:
     how: str
     to: str = ""
     """The URL that it goes to; empty for the workspace."""
+    not_begun: tuple[QueryName, ...] = ()
+    """Queries that have committed no batch yet: a fork begins them at their start."""
 
 
 @dataclass(frozen=True)
