@@ -14,8 +14,9 @@ from pipelines.cli import output, progress
 from pipelines.cli.session import POLL_SECONDS, Here
 from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.verbs.declaration import answer_type
 from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
-from pipelines.verbs.verb import Begun, Change, answer_type
+from pipelines.verbs.verb import Begun, Change
 
 A = TypeVar("A")
 FIRST_LOOK_SECONDS = 0.01
