@@ -15,8 +15,7 @@ class DisposeOutcome:
     savepoint: str
     """Its id; what it was named by where it was not found."""
     plan: DisposePlan | None
-    """What is deleted; None where it is refused. `frees_bytes` is its own part: what would be freed if it alone went, or, when
-    it was done, what was freed as it went, after those before it."""
+    """What is deleted; None where it is refused. `frees_bytes` is what is freed if it alone goes."""
     refusal: Refusal | None = None
     """The error that disposing of that savepoint alone raises."""
 

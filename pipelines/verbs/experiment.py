@@ -34,7 +34,7 @@ class ExperimentPlan:
 
 @dataclass(frozen=True)
 class StartExperiment(Change[Experiment, ExperimentPlan]):
-    """Fork one savepoint several times. All at once or not at all; `with_parent` compares the savepoint's own job too."""
+    """Fork one savepoint several times. All forks begin, or none does; `with_parent` compares the savepoint's own job with them."""
 
     name: str = option("Name of the experiment.", text=LABEL)
     savepoint: str = argument(SAVEPOINT, reads=Reads.SAVEPOINT)

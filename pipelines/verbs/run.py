@@ -35,7 +35,7 @@ class RunPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RunScript(Change[Run, RunPlan], Revision):
-    """Run a PySpark script as a new job. On a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
+    """Run a PySpark script as a new job. With a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
     job's own output directory."""
 
     script: str = argument("A PySpark script.", reads=Reads.FILE, text=NAME)

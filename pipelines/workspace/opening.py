@@ -58,7 +58,7 @@ def open_workspace(
         cleanup.clean(context)  # 3
         rebuild.register(context)  # 4
         if rebuilding:
-            rebuild.rebuild(context)
+            rebuild.rebuild(context, rebuild.read(context))
         ingestion.follow(context, ingestion.everything(context))  # 5
     except BaseException:
         catalog.close()
