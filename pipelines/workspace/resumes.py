@@ -17,7 +17,8 @@ from pipelines.domain.errors import Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.operations import OperationState
-from pipelines.domain.savepoints import Manifest, Reason, RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import Manifest, Reason
 from pipelines.domain.versions import Version
 from pipelines.savepoint import restore, rewind
 from pipelines.verbs.resume import Resume
