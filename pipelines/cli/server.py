@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pipelines.client.wire import has_certificate
 from pipelines.storage.layout import Layout
 
 PING_SECONDS = 5.0
@@ -44,7 +45,7 @@ def _serves(url: str, workspace: Path) -> bool:
     import httpx
 
     try:
-        answer = httpx.get(f"{url}/api/v1/ping", timeout=PING_SECONDS, trust_env=False)
+        answer = httpx.get(f"{url}/api/v1/ping", timeout=PING_SECONDS, trust_env=False, verify=has_certificate(url))
         body = answer.json()
     except (httpx.HTTPError, ValueError):
         return False
