@@ -12,8 +12,8 @@ from pipelines.domain.annotations import Annotation, annotated, changed, first
 from pipelines.domain.decisions import Choice, Decision, Does, DropPlan, PromotePlan, Step, UndropPlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, differences
-from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
-from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
+from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal
+from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
 from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, place_of
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Lane, Mark, OutputOverTime, Parting, Series, Tree
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId, job_name
@@ -72,6 +72,7 @@ from pipelines.verbs.system import (
 from pipelines.verbs.take import Take
 from pipelines.verbs.verb import Begun, Change, Question
 from pipelines.verbs.verify import Verify, VerifyPlan
+from pipelines.words.findings import of_job
 from tests import samples
 from tests.memory import Memory
 from tests.samples import NOW_MS, QUERY, RETAINED, ROOT
@@ -197,7 +198,7 @@ class FakeFace:
 
     # jobs
     def jobs(self, question: ListJobs) -> Sequence[JobSummary]:
-        return tuple(self._summary(name) for name in self.runs)
+        return tuple(map(judged, map(self._summary, self.runs)))
 
     def health(self, question: ShowHealth) -> Health:
         states = [runs[-1].state for runs in self.runs.values()]
@@ -222,7 +223,7 @@ class FakeFace:
 
     def job(self, question: ShowJob) -> JobDetail:
         runs = self._runs(question.job)
-        return JobDetail(self._summary(question.job), self._queries(question.job), tuple(reversed(runs)))
+        return JobDetail(judged(self._summary(question.job)), self._queries(question.job), tuple(reversed(runs)))
 
     def run(self, request: RunScript) -> Run:
         if job_name(request.name) in self.runs:
@@ -803,6 +804,11 @@ class FakeFace:
             last_savepoint_ms=own[-1].created_ms if own else None,
             restarts=len(runs) - 1,
         )
+
+
+def judged(job: JobSummary) -> JobSummary:
+    """The job with its findings, as the catalog lists it."""
+    return replace(job, findings=tuple(of_job(job, NOW_MS)))
 
 
 def _found(known: dict[str, T], name: str, what: str) -> T:

@@ -13,7 +13,7 @@ from dashboard.views.commands import commands
 from dashboard.views.fork import drafts, form
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resuming
-from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section, state_chip
+from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, health_chip, page_header, section
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.savepoints import RestorePlan
@@ -60,7 +60,7 @@ def page() -> None:
 
 
 def _draw(name: str, detail: JobDetail, original: Version) -> None:
-    chips = [state_chip(detail.summary.state), chip(original.id, mono=True, hint="The version that it ran last")]
+    chips = [health_chip(detail.summary), chip(original.id, mono=True, hint="The version that it ran last")]
     with page_header(f"Upgrade {name}", chips=chips, key="fork_head"):
         slot = st.container(horizontal=True, vertical_alignment="center", width="content", key="fork_actions")
     key = f"upgrade_{name}_{original.id}"

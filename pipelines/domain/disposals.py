@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.domain.errors import GROUPS, TidemarkError
+from pipelines.domain.errors import Refusal
 from pipelines.domain.savepoints import DisposePlan
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a savepoint is not disposed of; the parts of an error."""
-
-    group: str
-    code: str
-    message: str
-    hint: str
-
-    @property
-    def error(self) -> TidemarkError:
-        """The error that disposing of that savepoint alone raises."""
-        return GROUPS.get(self.group, TidemarkError)(self.code, self.message, self.hint)
 
 
 @dataclass(frozen=True)
@@ -32,6 +17,7 @@ class DisposeOutcome:
     plan: DisposePlan | None
     """What is deleted; None where it is refused. `frees_bytes` is what is freed if it alone goes."""
     refusal: Refusal | None = None
+    """The error that disposing of that savepoint alone raises."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +43,3 @@ def disposal(outcomes: tuple[DisposeOutcome, ...], frees_bytes: int) -> Disposal
     """The outcomes with their totals."""
     plans = [outcome.plan for outcome in outcomes if outcome.plan is not None]
     return Disposal(outcomes, sum(plan.files for plan in plans), sum(plan.bytes for plan in plans), frees_bytes)
-
-
-def refusal(error: TidemarkError) -> Refusal:
-    """An error as one savepoint's outcome."""
-    return Refusal(error.group, error.code, error.message, error.hint)

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import Version
@@ -204,6 +205,8 @@ class RestorePlan:
     """What that run executes."""
     saves: tuple[str, ...] = ()
     """Labels of the savepoints that are taken first, so that nothing is lost."""
+    refusal: Refusal | None = None
+    """What beginning it raises: a sink that could not go on with its rows."""
 
 
 @dataclass(frozen=True)

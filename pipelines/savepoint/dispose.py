@@ -9,7 +9,7 @@ from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import DisposePlan
 from pipelines.savepoint import layout, leases, manifests, process_marks, space
-from pipelines.savepoint.discarding import discard
+from pipelines.savepoint.discard import discard
 from pipelines.savepoint.space import Held
 from pipelines.storage import documents
 from pipelines.storage.protocol import Entry, Storage

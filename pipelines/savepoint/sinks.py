@@ -81,11 +81,9 @@ def for_resume(image: QueryImage) -> Decision:
     return Decision(plan(image, "none", EVERY_SINK_TO_RESUME.get(image.sink, UNKNOWN_TO_RESUME)))
 
 
-def refuse(decided: Iterable[Decision]) -> None:
-    """Raises the refusal of the first sink that has one."""
-    for decision in decided:
-        if decision.refusal is not None:
-            raise decision.refusal
+def refusal(decided: Iterable[Decision]) -> TidemarkError | None:
+    """The refusal of the first sink that has one."""
+    return next((decision.refusal for decision in decided if decision.refusal is not None), None)
 
 
 def refused(image: QueryImage, code: str, message: str, hint: str) -> Decision:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
 from pipelines.domain.savepoints import RestorePlan
@@ -24,6 +24,11 @@ class ExperimentPlan:
     jobs: tuple[JobName, ...]
     """That are compared, the parent first where it is."""
     forks: tuple[RestorePlan, ...]
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """What starting it raises, of the first fork that cannot begin."""
+        return next((fork.refusal for fork in self.forks if fork.refusal), None)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.stop import Stop
 from pipelines.workspace import events, operations, resumes, runs, savepoints, stops, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.tickets import Ticket
 
 PAUSE_S = 0.1

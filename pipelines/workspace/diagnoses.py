@@ -23,7 +23,7 @@ from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
 from pipelines.workspace import advice, runs, savepoints, sources
 from pipelines.workspace.advice import Good, Outlook
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 
 
 @plans(Diagnose)

@@ -22,7 +22,7 @@ from pipelines.storage.protocol import Storage
 from pipelines.verbs.experiments import Diff
 from pipelines.workspace import progress, runs, savepoints, sources, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 RUN, VERSION = "r-", "v-"
 """How the ids of runs and versions begin."""

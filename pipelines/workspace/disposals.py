@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
-from pipelines.domain.errors import Invalid, TidemarkError
+from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal
+from pipelines.domain.errors import Invalid, TidemarkError, refusal
 from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space
@@ -13,7 +13,7 @@ from pipelines.savepoint.space import Held
 from pipelines.verbs.dispose import Dispose
 from pipelines.workspace import savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 
 
 @plans(Dispose)

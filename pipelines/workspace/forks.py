@@ -13,7 +13,7 @@ from pipelines.storage.watching import Watch
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.workspace import query_names, restores, runs, savepoints, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.restores import Restoring
 

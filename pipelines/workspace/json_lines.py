@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from pipelines.catalog.idle import IdleMoment
 from pipelines.catalog.sizes import CheckpointSize
 from pipelines.domain.events import DRIVER
 from pipelines.domain.ids import JobName, QueryName, RunId, query_name
@@ -34,6 +35,10 @@ def _source(raw: dict[str, Any]) -> dict[str, Any]:
 def query(line: bytes) -> QueryStarted:
     raw: dict[str, Any] = json.loads(line)
     return QueryStarted(**{**raw, "query": QueryName(raw["query"])})
+
+
+def idle(line: bytes, job: JobName, run: RunId) -> IdleMoment:
+    return IdleMoment(job, run, int(json.loads(line)["at_ms"]))
 
 
 def driver_event(line: bytes, job: JobName, run: RunId) -> Event:

@@ -14,7 +14,7 @@ from pipelines.catalog.rebuild import reopen
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import random_id
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
-from pipelines.workspace import cleaning, ingestion, rebuild
+from pipelines.workspace import cleanup, ingestion, rebuild
 from pipelines.workspace.context import ID_BYTES, Context
 from pipelines.workspace.files import Files
 from pipelines.workspace.workspace import Workspace
@@ -56,7 +56,7 @@ def open_workspace(
         context = Context(layout, files, catalog, clock, entropy)
         with catalog.reading() as reader:
             context.file_positions.update(positions(reader))
-        cleaning.clean(context)  # 3
+        cleanup.clean(context)  # 3
         rebuild.register(context)  # 4
         if rebuilding:
             rebuild.rebuild(context, rebuild.read(context))

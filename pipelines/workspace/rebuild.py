@@ -23,7 +23,7 @@ from pipelines.savepoint import library
 from pipelines.verbs.system import RebuildCatalog, RebuildPlan
 from pipelines.workspace import events, ingestion, runs
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.files import readable
 
 

@@ -19,12 +19,12 @@ from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.operations import OperationState
 from pipelines.domain.savepoints import Manifest, Reason, RestorePlan
 from pipelines.domain.versions import Version
-from pipelines.savepoint import restore, rewinding
+from pipelines.savepoint import restore, rewind
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
 from pipelines.workspace import attachments, events, operations, query_names, restores, runs, safety, savepoints, sources, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
@@ -161,7 +161,7 @@ def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) 
         savepoint = savepoints.publish(context, take, ticket)
         return _restored(context, going, frozen, savepoints.manifest(context, savepoint.id), ticket)
 
-    return replace(rewinding.plan(take.look, target), saves=(*safe.labels, take.label)), go
+    return replace(rewind.plan(take.look, target), saves=(*safe.labels, take.label)), go
 
 
 def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:

@@ -24,7 +24,7 @@ from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.workspace import events, readings, runs, sources
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 
 @dataclass(frozen=True)

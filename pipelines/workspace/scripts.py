@@ -10,7 +10,7 @@ from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript
 from pipelines.workspace import forks, runs, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 
 
 @plans(RunScript)

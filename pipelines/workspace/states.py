@@ -23,7 +23,7 @@ from pipelines.savepoint import states as tables
 from pipelines.verbs.state import ListStates, QueryState, ReadState, ReadStatePlan
 from pipelines.workspace import progress, readings, savepoints, verifications
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, answers, plans
+from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.tickets import Ticket
 
 

@@ -19,7 +19,7 @@ from pipelines.verbs.take import Take
 from pipelines.verbs.verb import Works
 from pipelines.workspace import attachments, events, operations, runs, savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Recorded, plans
+from pipelines.workspace.doers import Recorded, plans
 
 NOTHING_TO_SAVE = {"savepoint.no_query", "savepoint.no_batch"}
 """A script without streaming queries, or a stop before the first batch: that is not a savepoint that failed."""

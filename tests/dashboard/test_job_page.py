@@ -25,7 +25,7 @@ from pipelines.verbs.take import Take
 from pipelines.verbs.verb import Question
 from tests import samples
 from tests.dashboard.opening import Opener, agreed, answered, answering, asked, clicked, refusing, said, selected, tables
-from tests.faces import NOW_MS, FakeFace
+from tests.faces import NOW_MS, FakeFace, judged
 
 TABS = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
 JOB = "post_engagement"
@@ -62,6 +62,31 @@ def labels(app: Any) -> set[str]:
 def test_every_tab_is_drawn_in_every_state(opened: Opener, job: str, tab: str) -> None:
     words = said(opened(FakeFace.sample(), "job", job=job, tab=tab))
     assert f"<h1>{job}</h1>" in words
+
+
+def in_health(face: FakeFace, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    """From now on the job's numbers are changed so, with the findings that follow from them."""
+    detail = face.ask(ShowJob(JOB))
+    changed = judged(replace(detail.summary, **changes))
+    answering(monkeypatch, face, ShowJob, lambda question: replace(detail, summary=changed))
+
+
+def test_a_job_without_progress_says_so_in_its_head_and_where_to_look(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    in_health(face, monkeypatch, last_progress_ms=NOW_MS - 600_000, lag_ms=600_000.0, gap_ms=10_000.0)
+    words = said(opened(face, "job", job=JOB))
+    assert "No progress" in words and ">Running<" not in words
+    assert "no batch has ended since; usually one every 10.0 s" in words
+    assert "tab=Logs" in words and "Read the log</a>" in words
+    assert "on time" not in words and "behind the clock" in words
+
+
+def test_an_idle_job_is_neither_stuck_nor_on_time(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    in_health(face, monkeypatch, last_progress_ms=NOW_MS - 600_000, idle_since_ms=NOW_MS - 600_000)
+    words = said(opened(face, "job", job=JOB))
+    assert "Idle" in words and "No progress" not in words
+    assert "idle; as its last batch left it" in words and "on time" not in words
 
 
 def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:

@@ -12,6 +12,7 @@ from dashboard.views.job import (
     batches,
     configuration,
     failure,
+    findings,
     header,
     logs,
     metrics,
@@ -24,7 +25,7 @@ from dashboard.views.job import (
     watched,
 )
 from dashboard.views.live import live
-from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
+from dashboard.widgets import command, empty_state, error_box, errors_shown, health, page_header
 from pipelines.domain.errors import NotFound
 from pipelines.domain.jobs import JobDetail
 from pipelines.verbs.jobs import ShowJob
@@ -68,6 +69,7 @@ def _live(name: str, span_ms: int, shape: object) -> None:
         header.line(detail, now)
         watched.draw(detail)
         failure.draw(name, detail)
+        findings.draw(detail, now)
         _tabs(name, detail, span_ms, now)
 
 
@@ -101,7 +103,8 @@ def _titles(detail: JobDetail) -> tuple[str, ...]:
 def _shape(detail: JobDetail) -> tuple[object, ...]:
     """The values that the page outside the live part depends on."""
     run = detail.summary.run
-    return (detail.summary.state, run.id if run else "", run.ui_url if run else "", header.streams(detail), len(detail.runs))
+    summary = detail.summary
+    return (health(summary), summary.state, run.id if run else "", run.ui_url if run else "", header.streams(detail), len(detail.runs))
 
 
 def _choose() -> None:

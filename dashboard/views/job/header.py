@@ -13,7 +13,7 @@ from dashboard.views import decisions, waiting
 from dashboard.views.commands import Shown, listed
 from dashboard.views.job import actions, resuming
 from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
-from dashboard.widgets import chip, entry, menu, page_header, state_chip, when
+from dashboard.widgets import chip, entry, health_chip, menu, page_header, when
 from pipelines.domain.decisions import Choice
 from pipelines.domain.experiments import decision_of
 from pipelines.domain.jobs import JobDetail
@@ -31,7 +31,7 @@ from pipelines.words import formats
 def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
     """Draws the head with its actions; whether the page is live, and the range in ms."""
     run = detail.summary.run
-    chips = [state_chip(detail.summary.state)]
+    chips = [health_chip(detail.summary)]
     if run and not detail.summary.job.attached:
         link = navigation.href("job", job=name, tab="Versions")
         chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self">{chip(run.version, mono=True, hint="Its code")}</a>')

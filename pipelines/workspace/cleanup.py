@@ -13,7 +13,7 @@ from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE
 from pipelines.savepoint import library, restore
-from pipelines.workspace import events, experiments, exports, operations, proving, readings, resumes
+from pipelines.workspace import events, experiments, exports, operations, proofs, readings, resumes
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
 
@@ -27,7 +27,7 @@ def clean(context: Context) -> None:
     """
     _savepoints(context)  # 1
     exports.clean(context)
-    proving.clean(context)
+    proofs.clean(context)
     readings.clean(context)
     experiments.complete(context)  # 2
     for folder in _leftover_jobs(context):  # 3
