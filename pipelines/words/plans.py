@@ -67,8 +67,8 @@ def warnings(plan: RestorePlan) -> list[str]:
 
 
 def refusal(plan: RestorePlan | None) -> str:
-    """The message of the first sink that refuses the plan; empty where none does."""
-    return next((sink.message for sink in plan.sinks if sink.action == "refuse"), "") if plan else ""
+    """Why the plan cannot be carried out; empty where it can."""
+    return f"{plan.refusal.message} {plan.refusal.hint}".strip() if plan and plan.refusal else ""
 
 
 def export(plan: ExportPlan) -> Facts:
