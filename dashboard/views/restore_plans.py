@@ -34,8 +34,3 @@ def warnings(plan: RestorePlan) -> None:
     """A box for each warning that no sink says already."""
     for warning in plans.warnings(plan):
         message_box(warning, tone="orange")
-
-
-def refusal(plan: RestorePlan | None) -> str:
-    """Why the plan cannot be carried out; empty where it can."""
-    return f"{plan.refusal.message} {plan.refusal.hint}".strip() if plan and plan.refusal else ""

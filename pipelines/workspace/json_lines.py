@@ -34,7 +34,7 @@ def _source(raw: dict[str, Any]) -> dict[str, Any]:
 
 def query(line: bytes) -> QueryStarted:
     raw: dict[str, Any] = json.loads(line)
-    return QueryStarted(**{**raw, "query": QueryName(raw["query"])})
+    return QueryStarted(**{**raw, "query": QueryName(raw["query"]), "sources": tuple(raw.get("sources", ()))})
 
 
 def idle(line: bytes, job: JobName, run: RunId) -> IdleMoment:

@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.domain.disposals import DisposeOutcome, Refusal, disposal
 from pipelines.domain.ids import JobName, QueryName, SavepointId
+from pipelines.domain.errors import Conflict, refusal
 from pipelines.domain.savepoints import DisposePlan, ExportPlan, SinkPlan, TakePlan
 from pipelines.words import plans
 from tests import samples
@@ -30,7 +31,9 @@ def test_a_sink_is_said_once_and_not_as_a_warning_again() -> None:
     assert plans.sink(SINK) == "counts (parquet): cut back. It is cut back to batch 7."
     assert plans.warnings(plan) == ["slow"]
     assert plans.refusal(plan) == "" and plans.refusal(None) == ""
-    assert plans.refusal(replace(plan, sinks=(SINK, replace(SINK, action="refuse", message="Not empty.")))) == "Not empty."
+    assert plans.refusal(replace(plan, refusal=refusal(Conflict("restore.sink_shared", "Not empty.", "Take another.")))) == (
+        "Not empty. Take another."
+    )
 
 
 @pytest.mark.parametrize(
