@@ -12,7 +12,7 @@ from pipelines.domain.annotations import Annotation, annotated, changed, first
 from pipelines.domain.decisions import Choice, Decision, Does, DropPlan, PromotePlan, Step, UndropPlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, differences
-from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal
+from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
 from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, place_of
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Lane, Mark, OutputOverTime, Parting, Series, Tree
@@ -24,7 +24,7 @@ from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.points import Point, PointKind
 from pipelines.domain.runs import Exit, RunState
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.savepoints import ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
 from pipelines.domain.states import MOST_ROWS, Reading, StateRows, StateTable, chosen, reading_id
 from pipelines.domain.trust import Trust, Verification

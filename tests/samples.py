@@ -255,7 +255,7 @@ def promote_plan(
     steps = (
         Step(Does.STOP, f"{parent} stops at its next batch boundary, with a savepoint."),
         Step(Does.RESUME, f"{parent} goes on: version {version}."),
-        Step(Does.RECORD, "It is kept."),
+        Step(Does.RECORD, "The variant keeps running."),
     )
     warnings = (f"Its arguments become those of {job}, too.",)
     return PromotePlan(JobName(job), JobName(parent), ExperimentId("ex-1"), version, replaces, 12, 3, True, state, steps, warnings, restore)

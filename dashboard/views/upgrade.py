@@ -90,9 +90,9 @@ def _form(name: str, detail: JobDetail, key: str, variant: Variant) -> tuple[str
     selected = session.selected("savepoint")
     options = ["", *known]
     with st.container(border=True, key="card_form"):
-        section("Begins from")
+        section("Start from")
         savepoint = st.selectbox(
-            "Begins from",
+            "Start from",
             options,
             index=options.index(selected) if selected in options else 0,
             format_func=lambda savepoint_id: savepoints.choice(known[savepoint_id], session.now_ms()) if savepoint_id else _own(detail),

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain.bounds import Batch, Count, Format, Long, Moment, Took
 from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.trust import Trust
@@ -47,9 +48,9 @@ class SourceOffset:
 class Operator:
     """A stateful operator of a query."""
 
-    id: int
+    id: Count
     name: str
-    partitions: int
+    partitions: Count
     stores: tuple[str, ...]
 
 
@@ -63,23 +64,23 @@ class QueryImage:
 
     query: QueryName
     query_id: str
-    batch: int
+    batch: Batch
     """`NOT_BEGUN` where it had committed none; such a query stands after those that had."""
-    batch_timestamp_ms: int
-    watermark_ms: int
+    batch_timestamp_ms: Long
+    watermark_ms: Long
     """Event time in epoch ms; 0 without a watermark."""
     offsets: tuple[SourceOffset, ...]
     provider: str
     """`hdfs`, `rocksdb` or `none` (no state)."""
-    state_format: int
+    state_format: Count
     """Spark's state checkpoint format version, 0 without state."""
     operators: tuple[Operator, ...]
     conf: Mapping[str, str]
     """Spark confs that the offset log pins."""
     sink: str
     sink_path: str
-    files: int
-    bytes: int
+    files: Count
+    bytes: Count
     sink_table: str = ""
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
     sources: tuple[str, ...] = ()
@@ -95,7 +96,7 @@ class StoredFile:
     """One file of a savepoint, path relative to the savepoint's root."""
 
     path: str
-    bytes: int
+    bytes: Count
 
 
 @dataclass(frozen=True)
@@ -142,20 +143,20 @@ class Savepoint:
 class Manifest:
     """All that is needed to restore, in the savepoint itself. Paths inside are relative."""
 
-    format: int
+    format: Format
     id: SavepointId
     job: JobName
     version: Version
     run: RunId | None
-    created_ms: int
+    created_ms: Moment
     reason: Reason
     label: str
     spark_version: str
     queries: tuple[QueryImage, ...]
     files: tuple[StoredFile, ...]
-    new_bytes: int
-    took_ms: float
-    how: Mapping[str, int]
+    new_bytes: Count
+    took_ms: Took
+    how: Mapping[str, Count]
     """Files by the way they were cloned (`link`, `copy`, …, `written`)."""
 
     @property
@@ -227,17 +228,6 @@ class RestorePlan:
     """Labels of the savepoints that are taken first, so that nothing is lost."""
     refusal: Refusal | None = None
     """What beginning it raises: a sink that could not go on with its rows."""
-
-
-@dataclass(frozen=True)
-class DisposePlan:
-    """What disposing of a savepoint will delete, and what that frees (bytes that no other hard link holds)."""
-
-    savepoint: SavepointId
-    files: int
-    bytes: int
-    frees_bytes: int
-    blockers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

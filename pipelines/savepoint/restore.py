@@ -39,16 +39,15 @@ class Restored:
     new_bytes: int
 
 
-def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: Open = open_storage) -> RestorePlan:
+def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open = open_storage) -> RestorePlan:
     """The plan of `restore`. Raises Corrupt as it does; a sink that it refuses has the action `refuse`, and is the plan's refusal."""
-    manifest = manifests.load(library, savepoint)
     begun, refused = _begun(library, manifest, target)
     files = targets.files(library, manifest, target, begun)
     storage = open_target(_split(target.checkpoints)[0])
     decided = tuple(sink.decision.plan for sink in begun)
     cloned, written = sum(file.bytes for file in files.clones.values()), sum(map(len, files.written.values()))
     return RestorePlan(
-        savepoint=savepoint,
+        savepoint=manifest.id,
         job=target.job,
         keeps_query_id=isinstance(target, Resume),
         checkpoints=target.checkpoints,

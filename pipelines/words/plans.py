@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pipelines.domain.decisions import PromotePlan
-from pipelines.domain.disposals import Disposal
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, RestorePlan, SinkPlan, TakePlan
+from pipelines.domain.disposals import Disposal, DisposePlan
+from pipelines.domain.savepoints import ExportPlan, RestorePlan, SinkPlan, TakePlan
 from pipelines.words import formats
 from pipelines.words.formats import Facts
 

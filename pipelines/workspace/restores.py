@@ -22,7 +22,7 @@ class Restoring:
     target: restore.Target
 
     def plan(self) -> RestorePlan:
-        return restore.plan(self.context.library, self.manifest.id, self.target)
+        return restore.plan(self.context.library, self.manifest, self.target)
 
     def apply(self, watch: Watch) -> dict[str, str]:
         """Makes the checkpoints; answers with the sink logs to carry (query -> directory)."""

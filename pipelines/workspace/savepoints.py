@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.catalog import savepoints as savepoint_rows
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
-from pipelines.domain.savepoints import DisposePlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.savepoints import Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
 from pipelines.savepoint import batch_choice, contents, library
 from pipelines.savepoint import dispose as disposing
@@ -147,8 +147,7 @@ def forget(context: Context, savepoint: Savepoint) -> None:
     events.say(context, "savepoint.disposed", JobName(savepoint.job), savepoint.id, f"savepoint {savepoint.id} was disposed of")
 
 
-def dispose(context: Context, savepoint: Savepoint) -> DisposePlan:
-    """Deletes it and answers with what that was; Conflict (`savepoint.in_use`) while something is made from it."""
-    disposed = disposing.dispose(context.library, savepoint.id, context.now_ms())
+def dispose(context: Context, savepoint: Savepoint) -> None:
+    """Deletes it; Conflict (`savepoint.in_use`) while something is made from it."""
+    disposing.dispose(context.library, savepoint.id, context.now_ms())
     forget(context, savepoint)
-    return disposed

@@ -11,7 +11,7 @@ from pipelines.checkpoint.closure import closure
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import dispose, restore, verify
+from pipelines.savepoint import dispose, manifests, restore, verify
 from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.savepoint.restore import Fork, Restored
 from pipelines.storage.local import LocalStorage
@@ -62,7 +62,8 @@ def test_the_sink_log_waits_beside_the_checkpoint_and_outlives_the_savepoint(ben
 
 def test_the_plan_says_what_the_restore_does(bench: Bench) -> None:
     bench.take()
-    planned = restore.plan(bench.library, SavepointId("sp-1"), bench.fork())
+    manifest = manifests.load(bench.library, SavepointId("sp-1"))
+    planned = restore.plan(bench.library, manifest, bench.fork())
     made = restored(bench)
     assert (planned.how, planned.new_bytes, planned.keeps_query_id) == ("link", made.new_bytes, False)
     assert planned.files == made.files == len(bench.files(Path(made.checkpoints)))
@@ -72,7 +73,8 @@ def test_the_plan_says_what_the_restore_does(bench: Bench) -> None:
 def test_a_fork_that_would_write_into_its_parents_output_is_refused(bench: Bench) -> None:
     bench.take()
     running = replace(VERSION, args=("--output", str(bench.output)))
-    planned = restore.plan(bench.library, SavepointId("sp-1"), bench.fork(running=running))
+    manifest = manifests.load(bench.library, SavepointId("sp-1"))
+    planned = restore.plan(bench.library, manifest, bench.fork(running=running))
     assert planned.sinks[0].action == "refuse" and planned.refusal is not None
     with pytest.raises(Conflict) as refused:
         restored(bench, bench.fork(running=running))

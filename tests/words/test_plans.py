@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.disposals import DisposeOutcome, Refusal, disposal
-from pipelines.domain.ids import JobName, QueryName, SavepointId
+from pipelines.domain.disposals import DisposeOutcome, DisposePlan, Refusal, disposal
 from pipelines.domain.errors import Conflict, refusal
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, SinkPlan, TakePlan
+from pipelines.domain.ids import JobName, QueryName, SavepointId
+from pipelines.domain.savepoints import ExportPlan, SinkPlan, TakePlan
 from pipelines.words import plans
 from tests import samples
 

@@ -37,12 +37,12 @@ def _taken(here: Here, change: Take, savepoint: Savepoint) -> None:
 @command("savepoints", "savepoints")
 def savepoints(
     here: Here,
-    job: Annotated[str, typer.Argument(metavar="[JOB]", help="Only those of this job.", show_default=False)] = "",
+    job: Annotated[str, typer.Argument(metavar="JOB", help="Only those of this job.", show_default=False)] = "",
     sizes: Annotated[
         bool, typer.Option("--sizes", help="What each takes in full, frees when disposed of, and shares; and all together.")
     ] = False,
 ) -> None:
-    """List savepoints, newest first. Each with the best level of trust that it reached."""
+    """List savepoints, newest first. Each has the best level of trust that it reached."""
     listed = here.face.ask(ListSavepoints(job))
     if sizes:
         with progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
