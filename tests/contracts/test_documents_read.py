@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pipelines.savepoint.exports import Target
 from pydantic import TypeAdapter
 
 from pipelines.catalog.sizes import CheckpointSize
@@ -26,6 +25,7 @@ from pipelines.domain.states import Reading
 from pipelines.domain.trust import Verification
 from pipelines.domain.versions import Version
 from pipelines.savepoint.checksums import Seal
+from pipelines.savepoint.exports import Target
 from pipelines.savepoint.import_records import ImportRecord
 from pipelines.savepoint.process_marks import ProcessMark
 from pipelines.savepoint.progress_file import Said
