@@ -16,7 +16,7 @@ from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, di
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
 from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, place_of
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Lane, Mark, OutputOverTime, Parting, Series, Tree
-from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId, job_name
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId, job_name
 from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Origin, QuerySeen, Run
 from pipelines.domain.operations import Operation, OperationState, sound
@@ -53,6 +53,7 @@ from pipelines.verbs.jobs import (
 )
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.rename_query import RenamePlan, RenameQuery
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.run import RunPlan, RunScript
@@ -272,6 +273,9 @@ class FakeFace:
         watched = replace(self.runs[request.name][-1], state=RunState.WATCHED, started_ms=None, pid=None, checkpoints="")
         self.runs[request.name] = [watched]
         return watched
+
+    def rename_query(self, change: RenameQuery) -> Run:
+        return self._runs(change.job)[-1]
 
     def forget(self, change: Forget) -> None:
         job = change.job
@@ -599,6 +603,10 @@ class FakeFace:
 
     def plan_attach(self, change: Attach) -> AttachPlan:
         return AttachPlan(JobName(change.name), VersionId("v-planned"), change.checkpoints)
+
+    def plan_rename_query(self, change: RenameQuery) -> RenamePlan:
+        known = len(self.savepoints(ListSavepoints(change.job)))
+        return RenamePlan(JobName(change.job), QueryName(change.query), QueryName(change.to), "/fake/checkpoint", known)
 
     def plan_forget(self, change: Forget) -> ForgetPlan:
         runs = tuple(run.id for run in self._runs(change.job))
