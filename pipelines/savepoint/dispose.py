@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.disposals import DisposePlan
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import DisposePlan
 from pipelines.savepoint import layout, leases, manifests, process_marks, space
 from pipelines.savepoint.discard import discard
 from pipelines.savepoint.space import Held
