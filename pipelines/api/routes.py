@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, field, is_dataclass, make_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass, make_dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from fastapi import Body, Depends, FastAPI, Path, Query, Request, Response
@@ -23,7 +23,7 @@ from pipelines.verbs.verb import Asked, Change, Http, spelling
 
 PREFER, ASYNC = "prefer", "respond-async"
 """RFC 7240: who sends it is answered 202 with the operation where the change takes its time."""
-DRY_RUN = Query(description="Answer the plan that would run, and change nothing.")
+DRY_RUN = "Answer the plan that would run, and change nothing."
 
 
 def add(api: FastAPI, kinds: Iterable[type[Asked[Any]]]) -> None:
@@ -86,11 +86,8 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
     answer = _change(kind, http) if issubclass(kind, Change) else _question(kind)
 
     def handle(face: Face, request: Request, response: Response, **arguments: Any) -> Any:
-        sent = arguments.pop("body", None)
-        dry_run = arguments.pop("dry_run", False)
-        values = {**arguments, **(_values(sent) if sent is not None else {})}
-        dry_run = values.pop("dry_run", dry_run)
-        return answer(face, request, response, values, dry_run)
+        body = arguments.pop("body", None)
+        return answer(face, request, response, {**arguments, **_values(body)})
 
     handle.__name__ = http.name or kind.call
     handle.__signature__ = inspect.Signature(_parameters(kind, http))  # type: ignore[attr-defined]
@@ -98,7 +95,7 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
 
 
 def _question(kind: type[Any]) -> Callable[..., Any]:
-    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any], dry_run: bool) -> Any:
+    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any]) -> Any:
         rows = face.ask(kind(**values))
         if kind.pages_by and rows and len(rows) == values["limit"]:
             older = request.url.include_query_params(**{kind.pages_by: rows[-1].cursor})
@@ -109,9 +106,9 @@ def _question(kind: type[Any]) -> Callable[..., Any]:
 
 
 def _change(kind: type[Any], http: Http) -> Callable[..., Any]:
-    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any], dry_run: bool) -> Any:
-        change = kind(**values)
-        if dry_run:
+    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any]) -> Any:
+        change = kind(**{name: value for name, value in values.items() if name != "dry_run"})
+        if values["dry_run"]:
             response.status_code = 200
             return face.plan(change)
         begun = face.begin(change)
@@ -128,8 +125,8 @@ def prefers_async(request: Request) -> bool:
 
 
 def _values(body: Any) -> dict[str, Any]:
-    """The body's fields by name; nested dataclasses stay as they are."""
-    return {part: getattr(body, part) for part in body.__dataclass_fields__}
+    """The body's fields by name, none of a call without a body; nested dataclasses stay as they are."""
+    return {part.name: getattr(body, part.name) for part in fields(body)} if body is not None else {}
 
 
 def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
@@ -150,7 +147,7 @@ def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
     if body or (issubclass(kind, Change) and http.method in ("POST", "PATCH")):
         shown.append(_body(kind, body, hints))
     elif issubclass(kind, Change):
-        shown.append(_parameter("dry_run", Annotated[bool, DRY_RUN], False))
+        shown.append(_parameter("dry_run", Annotated[bool, Query(description=DRY_RUN)], False))
     return shown
 
 
@@ -177,9 +174,7 @@ def _body(kind: type[Asked[Any]], body: Sequence[Field[Any]], hints: Mapping[str
     """The body as a dataclass of its own; a misspelt field is an error: `{"bacth": 7}` would take a savepoint of another batch."""
     rows = [_in_body(part, hints[part.name]) for part in body]
     if issubclass(kind, Change):
-        rows.append(
-            ("dry_run", Annotated[bool, Bounds(description="Answer the plan that would run, and change nothing.")], field(default=False))
-        )
+        rows.append(("dry_run", Annotated[bool, Bounds(description=DRY_RUN)], field(default=False)))
     shape = make_dataclass(f"{kind.__name__}Request", rows, frozen=True, kw_only=True)
     with_config(ConfigDict(extra="forbid"))(shape)
     optional = all(default_of(part) is not MISSING for part in body)

@@ -31,6 +31,8 @@ Moment = Annotated[int, Between(0, LATEST_MS)]
 """Epoch ms of a clock of ours."""
 Count = Annotated[int, Between(0, MOST)]
 """How many, how much, or which: bytes, rows, batches."""
+Batch = Annotated[int, Between(-1, MOST)]
+"""A batch of a query, or -1 for one that has committed none."""
 Long = Annotated[int, Between(-(2**63), 2**63 - 1)]
 """Whatever Spark may say: a `Long` of its own."""
 Pid = Annotated[int, Between(1, 2**31 - 1)]

@@ -2,8 +2,8 @@
 
 A run's folder holds `run.json` (a `RunSpec`, written by the workspace before the start), `process.json` (a `Process`, by the
 supervisor), and what the driver appends: `queries.jsonl` (a `QueryStarted` a line), `progress.jsonl` (Spark's own progress
-JSON, one event a line), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr)
-and, last, `exit.json` (an `Exit`).
+JSON, one event a line), `idle.jsonl` (`{at_ms, query_id}` a line: the query had no data left), `plans/` (a `QueryPlan` a query),
+`events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr) and, last, `exit.json` (an `Exit`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ SPEC_FILE = "run.json"
 PROCESS_FILE = "process.json"
 QUERIES_FILE = "queries.jsonl"
 PROGRESS_FILE = "progress.jsonl"
+IDLE_FILE = "idle.jsonl"
 EVENTS_FILE = "events.jsonl"
 LOG_FILE = "driver.log"
 EXIT_FILE = "exit.json"
@@ -141,6 +142,8 @@ class QueryStarted:
     at_ms: Moment
     sink_table: str = ""
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
+    sources: tuple[str, ...] = ()
+    """Spark's names of its sources."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

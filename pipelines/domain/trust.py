@@ -53,11 +53,19 @@ class StateCount:
     """Rows read over all partitions, as Spark counts the operator's rows: of a join the buffered rows, of a list its key once,
     no rows of Spark's own bookkeeping."""
     expected: Count | None
-    """`numRowsTotal` of the job's own progress at that batch; None where no progress of it is known, or Spark does not count."""
+    """The rows of one execution, as the job's own progress said at that batch; None where no progress of it is known, or Spark does
+    not count."""
+    executions: Count = 1
+    """How often the batch computed this state: `numRowsTotal` is the sum over all executions."""
 
     @property
     def differs(self) -> bool:
         return self.expected is not None and self.rows != self.expected
+
+    @property
+    def shows_damage(self) -> bool:
+        """Whether rows were lost or added since. Of a batch that was computed several times no count says that for certain."""
+        return self.differs and self.executions == 1
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,8 @@ class Verification:
     """Each level with the time (epoch ms) it was last reached at, those of earlier verifications too; empty once damage is found."""
     proof: Proof | None = None
     """The newest proof, of this verification or an earlier one."""
+    remarks: tuple[str, ...] = ()
+    """What a fork of it cannot do although nothing is damaged: sources that cannot give their rows again."""
 
 
 def added(before: Verification | None, verification: Verification) -> Verification:

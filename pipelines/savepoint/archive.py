@@ -17,7 +17,7 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.savepoint import checksums, layout, manifests
 from pipelines.savepoint.checksums import Seal
-from pipelines.savepoint.unpacking import Unpacked
+from pipelines.savepoint.unpack import Unpacked
 from pipelines.storage.protocol import Advance, unwatched
 
 ENDINGS = (".tar.zst", ".tzst")

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pipelines.domain.errors import AlreadyExists, TidemarkError
+from pipelines.domain import replay
+from pipelines.domain.errors import AlreadyExists, TidemarkError, refusal
 from pipelines.domain.ids import QueryName, SavepointId
-from pipelines.domain.savepoints import Manifest, RestorePlan, SinkPlan, StoredFile
+from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.savepoints import Manifest, StoredFile
 from pipelines.domain.trust import Damage
-from pipelines.savepoint import cloning, completeness, layout, leases, manifests, process_marks, sinks, targets
+from pipelines.savepoint import clone, completeness, layout, leases, manifests, process_marks, sinks, targets
 from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.savepoint.restored_sinks import RestoredSink
 from pipelines.savepoint.targets import Fork, Resume, Scratch, Target
@@ -38,25 +40,25 @@ class Restored:
     new_bytes: int
 
 
-def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: Open = open_storage) -> RestorePlan:
-    """The plan of `restore`. A sink that it refuses has the action `refuse`."""
-    manifest = manifests.load(library, savepoint)
-    begun = targets.sinks_of(library, manifest, target)
+def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open = open_storage) -> RestorePlan:
+    """The plan of `restore`. Raises Corrupt as it does; a sink that it refuses has the action `refuse`, and is the plan's refusal."""
+    begun, refused = _begun(library, manifest, target)
     files = targets.files(library, manifest, target, begun)
     storage = open_target(_split(target.checkpoints)[0])
     decided = tuple(sink.decision.plan for sink in begun)
     cloned, written = sum(file.bytes for file in files.clones.values()), sum(map(len, files.written.values()))
     return RestorePlan(
-        savepoint=savepoint,
+        savepoint=manifest.id,
         job=target.job,
         keeps_query_id=isinstance(target, Resume),
         checkpoints=target.checkpoints,
         files=len(files.clones) + len(files.written),
         bytes=cloned + written,
-        new_bytes=written + cloning.copied_bytes(library, storage, files.clones.values()),
+        new_bytes=written + clone.copied_bytes(library, storage, files.clones.values()),
         how=folders.expected_how(library, storage).value,
         sinks=decided,
-        warnings=warnings(decided),
+        warnings=(*warnings(decided), *replay.remarks(manifest.queries)),
+        refusal=refusal(refused) if refused else None,
     )
 
 
@@ -81,9 +83,9 @@ def restore(
         raise AlreadyExists("restore.exists", f"{target.checkpoints} holds files already", "Restore into a directory that does not exist.")
     with leases.lease(library, savepoint, target.checkpoints, now_ms, lives), gc_paused():
         manifest = manifests.load(library, savepoint)
-        completeness.refuse(savepoint, _damages(library, manifest, target))
-        begun = targets.sinks_of(library, manifest, target)
-        sinks.refuse(sink.decision for sink in begun)
+        begun, refused = _begun(library, manifest, target)
+        if refused is not None:
+            raise refused
         return _make(library, manifest, target, begun, storage, name, now_ms, watch)
 
 
@@ -148,7 +150,7 @@ def _make(
         folders.put(storage, {paths.join(aside, layout.MAKING): mark})  # 1
         copied = _clone(library, manifest, storage, aside, clones, watch)  # 2
         folders.put(storage, {paths.join(aside, path): data for path, data in written.items()})  # 3
-        watch.step(cloning.SETTLING)
+        watch.step(clone.SETTLING)
         _check(storage, aside, clones, written)  # 4
         folders.rename(storage, aside, name)  # 5
     with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
@@ -161,14 +163,21 @@ def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, c
     """Clones the files; answers with the bytes that were copied because they could not be linked."""
     files = list(clones.values())
     pairs = [Clone(layout.inside(manifest.id, file.path), paths.join(aside, path)) for path, file in clones.items()]
-    cloning.begin(watch, cloning.copied_bytes(library, storage, files))
-    return cloning.added_bytes(files, cloning.clone(library, storage, pairs, files, watch))
+    clone.begin(watch, clone.copied_bytes(library, storage, files))
+    return clone.added_bytes(files, clone.clone(library, storage, pairs, files, watch))
 
 
 def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], written: Mapping[str, bytes]) -> None:
     files = [StoredFile(path, file.bytes) for path, file in clones.items()]
     files += [StoredFile(path, len(data)) for path, data in written.items()]
     completeness.settle(storage, aside, files, written)
+
+
+def _begun(library: Storage, manifest: Manifest, target: Target) -> tuple[Sequence[RestoredSink], TidemarkError | None]:
+    """How the sinks begin, and why they cannot: the one judgement of the plan and of the restore. Raises Corrupt for damage."""
+    completeness.refuse(manifest.id, _damages(library, manifest, target))
+    begun = targets.sinks_of(library, manifest, target)
+    return begun, sinks.refusal(sink.decision for sink in begun)
 
 
 def _damages(library: Storage, manifest: Manifest, target: Target) -> Sequence[Damage]:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pipelines.checkpoint import damage
+from pipelines.domain import replay
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Reason, Savepoint, StoredFile, TakePlan
-from pipelines.savepoint import cloning, completeness, layout, manifests, process_marks
+from pipelines.savepoint import clone, completeness, layout, manifests, process_marks
 from pipelines.savepoint.batch_choice import BatchChoice, OfBatch
 from pipelines.savepoint.contents import Part, QueryContents, gather
-from pipelines.savepoint.discarding import discard
+from pipelines.savepoint.discard import discard
 from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.savepoint.source import JobSource
 from pipelines.storage import documents, folders
@@ -72,11 +73,13 @@ def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -
     files = _files(job, parts)
     return TakePlan(
         job=job.job,
-        batches={query.image.query: query.image.batch for query in gathered},
+        batches={query.image.query: query.image.batch for query in gathered if query.image.begun},
         files=len(files),
         bytes=sum(file.bytes for file in files),
         new_bytes=_copied_bytes(parts, library) + sum(len(data) for data in _written(job, parts).values()),
         how=", ".join(sorted(ways)),
+        warnings=replay.remarks(query.image for query in gathered),
+        not_begun=tuple(query.image.query for query in gathered if not query.image.begun),
     )
 
 
@@ -141,7 +144,7 @@ def _make(
         written = _written(job, parts)
         folders.put(library, {layout.inside(naming.id, path): data for path, data in written.items()})  # 3
         files = _files(job, parts)
-        watch.step(cloning.SETTLING)
+        watch.step(clone.SETTLING)
         completeness.settle(library, naming.id, files, written)  # 4
         manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms())
         library.write(layout.inside(naming.id, layout.MANIFEST), documents.encode(manifest))  # 5
@@ -163,16 +166,16 @@ class Done:
 
 def _clone(parts: Sequence[Part], library: Storage, savepoint: SavepointId, watch: Watch) -> Done:
     done = Done(Counter(), 0)
-    cloning.begin(watch, _copied_bytes(parts, library))
+    clone.begin(watch, _copied_bytes(parts, library))
     for part in parts:
         targets = [Clone(source, f"{savepoint}/{target}") for source, target in part.clone]
-        ways = cloning.clone(part.source, library, targets, part.cloned, watch)
-        done += Done(Counter(how.value for how in ways), cloning.added_bytes(part.cloned, ways))
+        ways = clone.clone(part.source, library, targets, part.cloned, watch)
+        done += Done(Counter(how.value for how in ways), clone.added_bytes(part.cloned, ways))
     return done
 
 
 def _copied_bytes(parts: Iterable[Part], library: Storage) -> int:
-    return sum(cloning.copied_bytes(part.source, library, part.cloned) for part in parts)
+    return sum(clone.copied_bytes(part.source, library, part.cloned) for part in parts)
 
 
 def _put(written: Mapping[str, bytes]) -> Done:

@@ -9,9 +9,9 @@ from pipelines.catalog import operations as operation_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
+from pipelines.supervisor.commands import SPARK, Driver
 from pipelines.supervisor.reconciler import Reconciler
 from pipelines.supervisor.sizes import Sampler
-from pipelines.supervisor.starting import SPARK, Driver
 from pipelines.supervisor.watching import Watcher
 from pipelines.workspace import events, ingestion
 from pipelines.workspace.workspace import Workspace

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import QueryName
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import PROGRESS_FILE, QueryStarted
+from pipelines.storage import parallel
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 
@@ -49,9 +49,8 @@ def look(started: QueryStarted, seen: int) -> Batches:
     committed = _committed_ms(storage)
     newest = max(committed, default=None)
     new = sorted(batch for batch in committed if batch > seen)
-    with ThreadPoolExecutor(READERS) as pool:
-        lines = pool.map(lambda batch: _line(storage, started, batch, committed[batch]), new)
-        return Batches(started.query, tuple(line for line in lines if line), newest)
+    lines = parallel.each(lambda batch: _line(storage, started, batch, committed[batch]), new, READERS)
+    return Batches(started.query, tuple(line for line in lines if line), newest)
 
 
 def last_batches(folder: Path, queries: Iterable[QueryName]) -> dict[QueryName, int]:

@@ -8,7 +8,7 @@ from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, PROCESS_FILE, Exit, Process, RunState
 from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Seen, Start, Terminate, decide, run_state
 from pipelines.supervisor import facts, processes
-from pipelines.supervisor.starting import Driver
+from pipelines.supervisor.commands import Driver
 from pipelines.workspace import events, ingestion, runs, stops, versions
 from pipelines.workspace.context import Context
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.jobs import Run
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING
 from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, NEW_QUERY, Revision
@@ -35,7 +35,7 @@ class RunPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RunScript(Change[Run, RunPlan], Revision):
-    """Run a PySpark script as a new job. On a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
+    """Run a PySpark script as a new job. With a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
     job's own output directory."""
 
     script: str = argument("A PySpark script.", reads=Reads.FILE, text=NAME)

@@ -27,8 +27,8 @@ class TableNamed:
 
 @dataclass(frozen=True)
 class ListStates(Question[Sequence[StateTable]]):
-    """List a savepoint's tables of state. Every state store, side of a join and state variable, with what was read of it so far. No Spark
-    is started."""
+    """List a savepoint's tables of state. There is one for every state store, side of a join and state variable, with what was read of it
+    so far. No Spark is started."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 
@@ -40,8 +40,8 @@ class ListStates(Question[Sequence[StateTable]]):
 
 @dataclass(frozen=True)
 class QueryState(Question[StateRows], TableNamed):
-    """Ask a table of state. A page of the rows that were read, those that hold `filter`, in the order of the column `sort`; or the answer
-    to one SELECT over the view `state`, whose columns are `key`, `value` (structs) and `partition_id`. Times are epoch ms."""
+    """Ask a table of state. The answer is a page of the rows that were read, those that hold `filter`, in the order of the column `sort`;
+    or that of one SELECT over the view `state`, whose columns are `key`, `value` (structs) and `partition_id`. Times are epoch ms."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
     sort: str = option("Order by this column (key.post).", "")
@@ -73,8 +73,8 @@ class ReadStatePlan:
 
 @dataclass(frozen=True)
 class ReadState(Change[Operation, ReadStatePlan], TableNamed):
-    """Read a table of state with Spark. At most `limit` rows of it, which are kept; what was read before is there at once. The operation's
-    result is the reading's id."""
+    """Read a table of state with Spark. At most `limit` rows of it are read and kept; what was read before is there at once. The
+    operation's result is the reading's id."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
     limit: int = option("How many rows Spark shall read and keep at most.", MOST_ROWS, flag="--read-rows")

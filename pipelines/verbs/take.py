@@ -13,9 +13,9 @@ from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
 @dataclass(frozen=True)
 class Take(Change[Savepoint, TakePlan]):
-    """Take a savepoint of a job. Of its newest committed batch, of `batch`, of the newest one committed at or before a time, or of the
-    newest one whose watermark was at or before an event time; into the workspace or `to` a URL. The job may run or not, and does not
-    notice."""
+    """Take a savepoint of a job. It is of the newest committed batch, of `batch`, of the newest one committed at or before a time, or of
+    the newest one whose watermark was at or before an event time. It goes into the workspace or `to` a URL. The job may run or not, and
+    does not notice."""
 
     job: str = named(JOB)
     batch: int | None = option("Take it of this batch, one that Spark still keeps.", None, least=0)

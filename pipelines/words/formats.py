@@ -10,6 +10,8 @@ from functools import lru_cache
 
 MISSING = "–"
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+Facts = list[tuple[str, str]]
+"""Names with their values, in lower case and without markup: the shell prints them below each other, a page lays them out."""
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -141,14 +143,29 @@ def source_name(description: str) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """An amount in its unit: `1.5 MB` of bytes, else `1,200 files`."""
-    return size(value) if unit == "bytes" else f"{value:,.0f} {unit}"
+    """An amount in its unit (a plural): `1.5 MB` of bytes, else `1,200 files`, `1 batch`."""
+    return size(value) if unit == "bytes" else f"{value:,.0f} {_one(unit) if round(value) == 1 else unit}"
+
+
+def pace(per_second: float, unit: str) -> str:
+    """A rate in its unit (a plural): `1.5 MB/s` of bytes, else `2.4 files/s`, `1 batch/s`."""
+    number = compact(per_second)
+    return f"{size(per_second)}/s" if unit == "bytes" else f"{number} {_one(unit) if number == '1' else unit}/s"
+
+
+def files(number: int, total_bytes: float) -> str:
+    """How many files, and their size: `12 files, 2.0 MB`."""
+    return f"{plural(number, 'file')}, {size(total_bytes)}"
 
 
 def short_id(text: str) -> str:
     """An id short enough for a chip, still unique in practice: `sp-1a2b3c4d`."""
     prefix, _, rest = text.partition("-")
     return f"{prefix}-{rest[:8]}" if rest else text[:12]
+
+
+def _one(unit: str) -> str:
+    return {"batches": "batch"}.get(unit, unit.removesuffix("s"))
 
 
 def _scaled(value: float, kilo: str) -> tuple[str, str]:

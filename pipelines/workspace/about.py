@@ -19,12 +19,12 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import LOG_FILE
 from pipelines.sandbox.java import java_home
-from pipelines.storage import probing
+from pipelines.storage import capabilities
 from pipelines.verbs.revision import DEFAULT_MASTER
 from pipelines.verbs.system import ShowAbout
 from pipelines.workspace import savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 ROOT = Path(__file__).resolve().parents[2]
 S3_SETTINGS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL")
@@ -83,8 +83,8 @@ def _storage(context: Context) -> Storage:
 
 
 def _disk(root: Path) -> Disk:
-    kind, total, free = probing.disk_of(root)
-    can = probing.abilities(root)
+    kind, total, free = capabilities.disk_of(root)
+    can = capabilities.abilities(root)
     return Disk(kind, total, free, can.hard_links, can.reflinks)
 
 

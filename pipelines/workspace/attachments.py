@@ -27,7 +27,7 @@ from pipelines.storage.opening import open_storage
 from pipelines.verbs.attach import Attach, AttachPlan
 from pipelines.workspace import events, ingestion, runs, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 
 UNKNOWN_SCRIPT = "unknown.py"
 """Name of a script that nobody gave us."""

@@ -18,7 +18,7 @@ from pipelines.storage.opening import open_storage
 from pipelines.verbs.experiments import Compare
 from pipelines.workspace import runs, savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 LAST_BATCHES = 50
 """How many batches are looked at for the last one that said its watermark."""

@@ -22,7 +22,7 @@ from pipelines.storage.protocol import Storage
 from pipelines.verbs.experiments import Diff
 from pipelines.workspace import progress, runs, savepoints, sources, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 RUN, VERSION = "r-", "v-"
 """How the ids of runs and versions begin."""
@@ -87,7 +87,7 @@ def _present(
 ) -> tuple[QueryPoint, ...]:
     """The queries of a live checkpoint at their newest committed batches."""
     queries = tuple(gathered)
-    events = progress.of_batches(context, source.job, source.run, [query.image for query in queries])
+    events = progress.of_batches(context, source.job, source.run, [query.image for query in queries if query.image.begun])
     where = {place.query: open_storage(place.checkpoint) for place in source.queries}
     return tuple(
         QueryPoint(

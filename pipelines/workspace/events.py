@@ -15,7 +15,7 @@ from pipelines.storage.errors import typed_errors
 from pipelines.verbs.system import ListEvents
 from pipelines.workspace import ingestion
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 
 def say(context: Context, kind: str, job: JobName | None, subject: str, message: str) -> None:

@@ -12,7 +12,7 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ExamplePlan, StartExample
 from pipelines.workspace import resumes, runs, scripts
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.tickets import Ticket
 
 GENERATOR = JobName("post_events")

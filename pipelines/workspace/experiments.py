@@ -20,7 +20,7 @@ from pipelines.verbs.experiment import ExperimentPlan, StartExperiment
 from pipelines.verbs.experiments import ListExperiments, ShowExperiment, ShowTree
 from pipelines.workspace import events, forks, runs, savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, answers, plans
+from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.files import readable
 from pipelines.workspace.forks import PlannedFork
 from pipelines.workspace.tickets import Ticket

@@ -15,10 +15,10 @@ from pipelines.domain.errors import Conflict, Corrupt, Invalid, TidemarkError
 from pipelines.domain.ids import JobName, OperationId, SavepointId
 from pipelines.domain.savepoints import ExportPlan, Savepoint, TakePlan
 from pipelines.domain.versions import version
-from pipelines.savepoint import archive, exporting, importing, library
+from pipelines.savepoint import archive, exports, imports, library
 from pipelines.savepoint.addresses import Address, address
 from pipelines.savepoint.archive import Head
-from pipelines.savepoint.exporting import Target
+from pipelines.savepoint.exports import Target
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.export import Export
@@ -26,7 +26,7 @@ from pipelines.verbs.import_ import Import, ImportPlan
 from pipelines.verbs.take import Take
 from pipelines.workspace import events, progress, savepoints, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Ticket
 
@@ -35,8 +35,8 @@ from pipelines.workspace.tickets import Ticket
 def plan_export(context: Context, change: Export) -> Planned[str, ExportPlan]:
     """Copies a savepoint out; raises at once what can be said at once (AlreadyExists, Invalid, Corrupt), the rest fails the operation."""
     savepoint = savepoints.get(context, change.savepoint)
-    to = exporting.target(_outside(context, change.url), change.archive, context.new_id("x"))
-    plan = exporting.plan(context.library, savepoint.id, to, change.then_dispose)
+    to = exports.target(_outside(context, change.url), change.archive, context.new_id("x"))
+    plan = exports.plan(context.library, savepoint.id, to, change.then_dispose)
 
     def work(ticket: Ticket) -> str:
         _export(context, context.library, savepoint.id, to, ticket, read_back=plan.disposes)
@@ -55,7 +55,7 @@ def plan_import(context: Context, change: Import) -> Planned[str, ImportPlan]:
 
     def work(ticket: Ticket) -> str:
         ticket.step("reading the manifest")
-        brought = importing.bring(at.url, context.library, context.now_ms(), ticket, claim=lambda head: _claimed(context, ticket, head))
+        brought = imports.bring(at.url, context.library, context.now_ms(), ticket, claim=lambda head: _claimed(context, ticket, head))
         savepoints.record(context, brought)
         message = f"savepoint {brought.id} of job {brought.job} was imported from {at.url}"
         events.say(context, "savepoint.imported", brought.job, brought.id, message)
@@ -91,7 +91,7 @@ def clean(context: Context) -> None:
 
 def _clean(context: Context, path: Path) -> None:
     try:
-        exporting.clean(context.files.read(Target, path))
+        exports.clean(context.files.read(Target, path))
     except Corrupt:
         path.unlink()
     except TidemarkError as error:
@@ -117,7 +117,7 @@ def _export(context: Context, shelf: Storage, savepoint: SavepointId, to: Target
         context.files.write(note, to)
         progress.keep(context, shelf, library.manifest(shelf, savepoint))
         try:
-            exporting.export(shelf, savepoint, to, context.now_ms(), ticket, read_back=read_back)
+            exports.export(shelf, savepoint, to, context.now_ms(), ticket, read_back=read_back)
         except BaseException as error:
             if not getattr(error, "__notes__", ()):  # else something is left, for the next start to remove
                 note.unlink()
@@ -137,7 +137,7 @@ def _take(context: Context, folder: Path, planned: PlannedTake, home: str, ticke
     try:
         ticket.step("taking")
         savepoint = savepoints.take_into(context, shelf, planned, ticket)
-        to = exporting.target(address(f"{home}/{savepoint.id}"), False, ticket.operation)
+        to = exports.target(address(f"{home}/{savepoint.id}"), False, ticket.operation)
         _export(context, shelf, savepoint.id, to, ticket, read_back=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)  # the next opening removes what stays

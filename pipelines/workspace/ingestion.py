@@ -11,16 +11,18 @@ from pathlib import Path
 
 from pipelines.catalog import events as event_rows
 from pipelines.catalog import file_positions as position_rows
+from pipelines.catalog import idle as idle_rows
 from pipelines.catalog import progress as progress_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.catalog import sizes as size_rows
 from pipelines.catalog.connection import Writer
+from pipelines.catalog.idle import IdleMoment
 from pipelines.catalog.sizes import CheckpointSize
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event, QuerySeen
 from pipelines.domain.progress import Progress
-from pipelines.domain.runs import EVENTS_FILE, PROGRESS_FILE, QUERIES_FILE, QueryStarted
+from pipelines.domain.runs import EVENTS_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, QueryStarted
 from pipelines.workspace import json_lines
 from pipelines.workspace.context import Context
 
@@ -46,6 +48,7 @@ class NewLines:
     queries: list[tuple[JobName, RunId, QueryStarted]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     sizes: list[CheckpointSize] = field(default_factory=list)
+    idle: list[IdleMoment] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
 
 
@@ -56,7 +59,7 @@ def workspace_events(context: Context) -> None:
 def of_run(context: Context, job: JobName, run: RunId) -> list[GrowingFile]:
     """A run's files, queries first: the catalog then knows them when their progress comes."""
     folder = context.layout.run(job, run)
-    return [GrowingFile(folder / name, job, run) for name in (QUERIES_FILE, EVENTS_FILE, PROGRESS_FILE, SIZES_FILE)]
+    return [GrowingFile(folder / name, job, run) for name in (QUERIES_FILE, EVENTS_FILE, PROGRESS_FILE, IDLE_FILE, SIZES_FILE)]
 
 
 def everything(context: Context) -> list[GrowingFile]:
@@ -109,6 +112,7 @@ def record(writer: Writer, lines: NewLines) -> None:
     progress_rows.append(writer, lines.progress)
     event_rows.append(writer, lines.events)
     size_rows.append(writer, lines.sizes)
+    idle_rows.append(writer, lines.idle)
     position_rows.advance(writer, lines.reached)
 
 
@@ -150,6 +154,8 @@ def _one(source: GrowingFile, line: bytes, lines: NewLines) -> None:
         lines.progress.append((source.job, source.run, *json_lines.progress(line)))
     elif source.path.name == QUERIES_FILE:
         lines.queries.append((source.job, source.run, json_lines.query(line)))
+    elif source.path.name == IDLE_FILE:
+        lines.idle.append(json_lines.idle(line, source.job, source.run))
     elif source.path.name == EVENTS_FILE:
         lines.events.append(json_lines.driver_event(line, source.job, source.run))
     else:

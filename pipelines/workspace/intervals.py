@@ -11,7 +11,7 @@ from pipelines.domain.intervals import CONFIDENCE, LEAST_BATCHES, Interval, Meas
 from pipelines.verbs.experiments import ShowIntervals
 from pipelines.workspace import runs
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,7 +23,7 @@ from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob
 from pipelines.verbs.system import ShowHealth
 from pipelines.workspace import events, ingestion, runs, savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, answers, plans
+from pipelines.workspace.doers import Planned, answers, plans
 
 
 @answers(ListJobs)

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipelines.catalog.idle import IdleMoment
 from pipelines.catalog.sizes import CheckpointSize
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.errors import Corrupt
@@ -35,6 +36,14 @@ class Size:
     source_bytes: Count
 
 
+@dataclass(frozen=True)
+class Idle:
+    """One line of `idle.jsonl`."""
+
+    at_ms: Moment
+    query_id: str
+
+
 def progress(line: bytes) -> tuple[Progress, str]:
     """A batch, under the name of its query's folder, and its sources as JSON text."""
     try:
@@ -56,6 +65,10 @@ def _source(raw: dict[str, Any]) -> dict[str, Any]:
 
 def query(line: bytes) -> QueryStarted:
     return documents.decode(QueryStarted, line, LINE)
+
+
+def idle(line: bytes, job: JobName, run: RunId) -> IdleMoment:
+    return IdleMoment(job, run, documents.decode(Idle, line, LINE).at_ms)
 
 
 def driver_event(line: bytes, job: JobName, run: RunId) -> Event:

@@ -9,7 +9,7 @@ from pipelines.domain.runs import LOG_FILE
 from pipelines.verbs.jobs import ReadLog
 from pipelines.workspace import runs
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 
 @answers(ReadLog)

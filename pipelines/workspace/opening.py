@@ -15,7 +15,7 @@ from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.ids import random_id
 from pipelines.storage.errors import translated
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
-from pipelines.workspace import cleaning, ingestion, rebuild
+from pipelines.workspace import cleanup, ingestion, rebuild
 from pipelines.workspace.context import ID_BYTES, Context
 from pipelines.workspace.files import Files
 from pipelines.workspace.workspace import Workspace
@@ -55,19 +55,23 @@ def open_workspace(
     if not rebuilding:
         return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy))  # 2
     try:
-        return _with(Context(layout, files, reopen(layout.catalog_file), clock, entropy), rebuild.rebuild)
+        return _with(Context(layout, files, reopen(layout.catalog_file), clock, entropy), _rebuild)
     except Corrupt as error:
         if error.code != "catalog.damaged":
             raise
     remove(layout.catalog_file)  # damage that only its use has shown
-    return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy), rebuild.rebuild)
+    return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy), _rebuild)
+
+
+def _rebuild(context: Context) -> None:
+    rebuild.rebuild(context, rebuild.read(context))
 
 
 def _with(context: Context, then: Callable[[Context], object] = lambda context: None) -> Workspace:
     """Steps 3 to 5 on an open catalog, which is closed again on an error."""
     try:
         ingestion.go_on(context)
-        cleaning.clean(context)  # 3
+        cleanup.clean(context)  # 3
         rebuild.register(context)  # 4
         then(context)
         ingestion.follow(context, ingestion.everything(context))  # 5

@@ -1,6 +1,6 @@
 """Operations: work in a thread of its own that says how far it is and can be cancelled; its end is kept in the catalog.
 
-What is under way is in memory alone: after a crash the opening finds the operation running and fails it (`cleaning`), and what the
+What is under way is in memory alone: after a crash the opening finds the operation running and fails it (`cleanup`), and what the
 work left half done is cleaned by the engine's own rules.
 """
 
@@ -22,7 +22,7 @@ from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnsw
 from pipelines.verbs.verb import Begun, Change, Works
 from pipelines.workspace import outcomes
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, answers, plans
+from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.notices import Notice
 from pipelines.workspace.outcomes import Answer
 from pipelines.workspace.tickets import Cancelled, Ticket

@@ -13,7 +13,7 @@ from pipelines.domain.plans import PLAN_FORMAT, PLANS_FOLDER, QueryPlan
 from pipelines.verbs.jobs import ListOperators, ListPlans
 from pipelines.workspace import runs
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 
 @answers(ListOperators)

@@ -31,7 +31,7 @@ def keep(context: Context, shelf: Storage, manifest: Manifest, patience_s: float
 
 def find(context: Context, manifest: Manifest, patience_s: float = 0) -> Mapping[QueryName, dict[str, Any]]:
     """Query -> Spark's progress event of the saved batch; a query without a known event is left out."""
-    return of_batches(context, manifest.job, manifest.run, manifest.queries, patience_s)
+    return of_batches(context, manifest.job, manifest.run, manifest.begun, patience_s)
 
 
 def of_batches(

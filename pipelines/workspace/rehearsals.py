@@ -49,12 +49,12 @@ def rehearse(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket
     home.mkdir()
     spec = _spec(manifest, folder, checkpoints)
     (home / SPEC_FILE).write_text(json.dumps(spec.as_json()))
-    ticket.step("running a batch", len(manifest.queries), "batches")
+    ticket.step("running a batch", len(manifest.begun), "batches")
     reported = 0
 
     def watch() -> None:
         nonlocal reported
-        done = sum((folder / REHEARSAL / batch_file(image.query)).exists() for image in manifest.queries)
+        done = sum((folder / REHEARSAL / batch_file(image.query)).exists() for image in manifest.begun)
         ticket.advance(done - reported)
         reported = done
 
@@ -80,7 +80,8 @@ def _spec(manifest: Manifest, folder: Path, checkpoints: Path) -> RunSpec:
         checkpoints=str(checkpoints),
         output=output,
         from_savepoint=manifest.id,
-        expected=tuple(image.query for image in manifest.queries),
+        expected=tuple(image.query for image in manifest.begun),
+        new_queries=tuple(image.query for image in manifest.queries if not image.begun),
         rehearsal=str(folder / REHEARSAL),
         rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
     )
@@ -89,12 +90,12 @@ def _spec(manifest: Manifest, folder: Path, checkpoints: Path) -> RunSpec:
 def _outcome(manifest: Manifest, folder: Path, checkpoints: Path) -> Rehearsed:
     home = folder / RUN
     progress = [read_progress(raw) for raw in _lines(home / PROGRESS_FILE)]
-    batches = tuple(batch for image in manifest.queries if (batch := _batch(image, folder / REHEARSAL, checkpoints, progress)))
+    batches = tuple(batch for image in manifest.begun if (batch := _batch(image, folder / REHEARSAL, checkpoints, progress)))
     exit_file = home / EXIT_FILE
     ending = Exit.from_json(read_json(exit_file.read_text())) if exit_file.is_file() else None
     if ending is not None and ending.reason == "failed" and _blames_state(ending.error_class):
         return Rehearsed(batches, (Damage(_place(manifest, ending.message), "state", f"{ending.error_class}: {ending.message}"),))
-    missing = [image.query for image in manifest.queries if image.query not in {batch.query for batch in batches}]
+    missing = [image.query for image in manifest.begun if image.query not in {batch.query for batch in batches}]
     return Rehearsed(batches, note=_note(home, ending, missing))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pipelines.domain.ids import JobName, RunId, job_name
 from pipelines.domain.jobs import Run
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.versions import Version, version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript
 from pipelines.workspace import forks, runs, versions
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 
 
 @plans(RunScript)

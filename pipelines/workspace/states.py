@@ -23,7 +23,7 @@ from pipelines.savepoint import states as tables
 from pipelines.verbs.state import ListStates, QueryState, ReadState, ReadStatePlan
 from pipelines.workspace import progress, readings, savepoints, verifications
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, answers, plans
+from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.tickets import Ticket
 
 
@@ -97,7 +97,7 @@ def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryN
 def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
     """Progress events of the batches: from the savepoint, else from the job's runs."""
     events = progress_file.read(context.library, manifest.id)
-    return events if len(events) == len(manifest.queries) else {**progress.find(context, manifest), **events}
+    return events if len(events) == len(manifest.begun) else {**progress.find(context, manifest), **events}
 
 
 def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, ticket: Ticket) -> Reading:

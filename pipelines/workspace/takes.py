@@ -6,7 +6,7 @@ from pipelines.domain.savepoints import Savepoint, TakePlan
 from pipelines.verbs.take import Take
 from pipelines.workspace import exports, runs, savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, plans
+from pipelines.workspace.doers import Planned, plans
 
 
 @plans(Take)

@@ -13,9 +13,9 @@ from pipelines.savepoint import verify as verifying
 from pipelines.storage.protocol import Advance, unwatched
 from pipelines.verbs.savepoints import ReadVerification
 from pipelines.verbs.verify import Verify, VerifyPlan
-from pipelines.workspace import events, progress, proving, savepoints
+from pipelines.workspace import events, progress, proofs, savepoints
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import Planned, answers, plans
+from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.tickets import Ticket
 
 TURN_S = 0.5
@@ -55,7 +55,7 @@ def _files(context: Context, savepoint: Savepoint, level: Trust, advance: Advanc
 def _prove(context: Context, savepoint: Savepoint, operation: OperationId, ticket: Ticket) -> Verification:
     _keep_progress(context, savepoint, Trust.PROVED)
     with turn(context, ticket):
-        answer = _recorded(context, savepoint, proving.prove(context, savepoint.id, operation, ticket))
+        answer = _recorded(context, savepoint, proofs.prove(context, savepoint.id, operation, ticket))
     if answer.reached is Trust.PROVED and answer.proof is not None:
         events.say(context, "savepoint.proved", savepoint.job, savepoint.id, _proved(savepoint, answer))
     return answer

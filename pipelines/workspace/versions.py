@@ -14,7 +14,7 @@ from pipelines.domain.versions import Version, version
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.revision import Revision
 from pipelines.workspace.context import Context
-from pipelines.workspace.doing import answers
+from pipelines.workspace.doers import answers
 
 
 def changed(old: Version, revision: Revision, now_ms: int) -> Version:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pipelines.storage.layout import Layout
 from pipelines.verbs.verb import Begun, Change, Question
-from pipelines.workspace import checksums, doing, operations
+from pipelines.workspace import checksums, doers, operations
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -58,17 +58,17 @@ class Workspace:
         return same
 
     def ask(self, question: Question[A]) -> A:
-        answer: A = doing.answerer(type(question))(self.context, question)
+        answer: A = doers.answerer(type(question))(self.context, question)
         return answer
 
     def plan(self, change: Change[A, P]) -> P:
-        plan: P = doing.planner(type(change))(self.context, change).plan
+        plan: P = doers.planner(type(change))(self.context, change).plan
         return plan
 
     def begin(self, change: Change[A, P]) -> Begun[A]:
         """Plans the change, then does it; long work becomes an operation, which is then the answer."""
-        planned = doing.planner(type(change))(self.context, change)
-        if isinstance(planned, doing.Recorded):
+        planned = doers.planner(type(change))(self.context, change)
+        if isinstance(planned, doers.Recorded):
             return Begun(change, planned.do())
         works = change.works_as(planned.plan)
         if works is None:

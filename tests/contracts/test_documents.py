@@ -24,7 +24,7 @@ from pipelines.client.remote import RemoteFace
 from pipelines.verbs.face import do
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.verb import Asked, Change
-from pipelines.workspace import doing
+from pipelines.workspace import doers
 from tests.api.serving import serving
 from tests.cli.doors import Door
 from tests.contracts import documents
@@ -133,8 +133,8 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
     modules = [str(path.with_suffix("")).replace("/", ".") for path in paths]
     _forget_lists()
     yield modules
-    for kind in [kind for kind in doing._planners if kind.__module__ in modules]:
-        del doing._planners[kind]
+    for kind in [kind for kind in doers._planners if kind.__module__ in modules]:
+        del doers._planners[kind]
     for module in modules:
         sys.modules.pop(module, None)
     monkeypatch.undo()
@@ -153,7 +153,7 @@ def _laid(example: Example, root: Path) -> Path:
 
 def _forget_lists() -> None:
     verbs.every.cache_clear()
-    doing._load.cache_clear()
+    doers._load.cache_clear()
 
 
 def test_the_example_verb_is_all_there_is_to_write(added: list[str], tmp_path: Path) -> None:

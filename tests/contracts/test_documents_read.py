@@ -25,13 +25,13 @@ from pipelines.domain.states import Reading
 from pipelines.domain.trust import Verification
 from pipelines.domain.versions import Version
 from pipelines.savepoint.checksums import Seal
-from pipelines.savepoint.exporting import Target
+from pipelines.savepoint.exports import Target
 from pipelines.savepoint.import_records import ImportRecord
 from pipelines.savepoint.process_marks import ProcessMark
 from pipelines.savepoint.progress_file import Said
 from pipelines.storage.documents import Numbered
 from pipelines.supervisor.facts import Terminated
-from pipelines.workspace.json_lines import Size
+from pipelines.workspace.json_lines import Idle, Size
 from pipelines.workspace.opening import Marker
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +42,7 @@ DECODED = [
     Event,
     Exit,
     Experiment,
+    Idle,
     ImportRecord,
     Job,
     Manifest,

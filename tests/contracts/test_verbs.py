@@ -12,7 +12,7 @@ import pytest
 from pipelines import verbs
 from pipelines.cli import commands
 from pipelines.verbs.verb import Asked, Change
-from pipelines.workspace import doing
+from pipelines.workspace import doers
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMES = ("pipelines/verbs/", "pipelines/workspace/", "pipelines/cli/nouns/", "dashboard/views/")
@@ -70,7 +70,7 @@ def test_no_exception_is_left_over() -> None:
 
 @pytest.mark.parametrize("kind", verbs.every(), ids=lambda kind: kind.__name__)
 def test_it_has_a_doer(kind: type[Asked[Any]]) -> None:
-    assert (doing.planner if issubclass(kind, Change) else doing.answerer)(kind)
+    assert (doers.planner if issubclass(kind, Change) else doers.answerer)(kind)
 
 
 @pytest.mark.parametrize("kind", verbs.every(), ids=lambda kind: kind.__name__)

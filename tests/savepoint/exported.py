@@ -12,9 +12,9 @@ import zstandard
 
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
-from pipelines.savepoint import exporting, importing
+from pipelines.savepoint import exports, imports
 from pipelines.savepoint.addresses import Open, address
-from pipelines.savepoint.exporting import Target
+from pipelines.savepoint.exports import Target
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
@@ -50,15 +50,15 @@ def shelf(folder: Path) -> LocalStorage:
 
 
 def target(url: str, as_archive: bool | None = None, open_at: Open = open_storage) -> Target:
-    return exporting.target(address(url, open_at), as_archive, "o-1")
+    return exports.target(address(url, open_at), as_archive, "o-1")
 
 
 def export(bench: Bench, url: str, *, library: Storage | None = None, read_back: bool = False, open_at: Open = open_storage) -> None:
-    exporting.export(library or bench.library, SP, target(url, None, open_at), NOW_MS, read_back=read_back, open_at=open_at)
+    exports.export(library or bench.library, SP, target(url, None, open_at), NOW_MS, read_back=read_back, open_at=open_at)
 
 
 def bring(url: str, into: Storage, open_at: Open = open_storage) -> Savepoint:
-    return importing.bring(url, into, LATER_MS, open_at=open_at)
+    return imports.bring(url, into, LATER_MS, open_at=open_at)
 
 
 def members(archive: Path) -> list[tuple[tarfile.TarInfo, bytes]]:

@@ -12,7 +12,7 @@ import pytest
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import cloning, library, restore, take, verify
+from pipelines.savepoint import clone, library, restore, take, verify
 from pipelines.savepoint.batch_choice import Newest
 from pipelines.storage import copying
 from pipelines.storage.watching import Watch
@@ -97,7 +97,7 @@ def test_every_byte_that_is_copied_is_told_once(verb: Verb, two_disks: None, tmp
     manifest = library.manifest(bench.library, SP)
     clones = [file for file in manifest.files if file.path.startswith("queries/")]
     steps, (_, total) = [step for step, _ in watch.steps], watch.steps[0]
-    assert steps == [cloning.COPYING, cloning.SETTLING]
+    assert steps == [clone.COPYING, clone.SETTLING]
     assert sum(watch.told) == total > 0
     assert max(watch.told) <= 512 < total <= sum(file.bytes for file in clones)
 
@@ -136,7 +136,7 @@ def _is_of_spark(path: str) -> bool:
 def test_where_all_is_linked_a_watch_is_told_of_steps_alone(verb: Verb, tmp_path: Path) -> None:
     watch = Listening()
     verb(prepared(tmp_path, verb), watch)
-    assert (watch.steps, watch.told) == ([(cloning.LINKING, 0), (cloning.SETTLING, 0)], [])
+    assert (watch.steps, watch.told) == ([(clone.LINKING, 0), (clone.SETTLING, 0)], [])
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -145,7 +145,7 @@ def test_links_that_turn_out_impossible_are_copies(verb: Verb, tmp_path: Path, m
     unlinked(monkeypatch)
     verb(bench, watch)
     steps = [step for step, _ in watch.steps]
-    assert set(steps[:-1]) == {cloning.LINKING, cloning.COPYING} and steps[-1] == cloning.SETTLING
+    assert set(steps[:-1]) == {clone.LINKING, clone.COPYING} and steps[-1] == clone.SETTLING
     assert sum(watch.told) == sum(total for _, total in watch.steps) > 0
     assert library.shelf(bench.library).unreadable == ()
 
@@ -161,4 +161,4 @@ def test_each_try_is_told_from_its_beginning(two_disks: None, tmp_path: Path) ->
 
     shelf = FaultyStorage(bench.library, Vanishing(4))
     assert take.take(bench.source(), Newest(), shelf, take.Naming(SP, NOW_MS), watch).id == SP
-    assert [step for step, _ in watch.steps] == [cloning.COPYING, cloning.COPYING, cloning.SETTLING]
+    assert [step for step, _ in watch.steps] == [clone.COPYING, clone.COPYING, clone.SETTLING]

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.trust import Proof, Trust, Verification
-from pipelines.savepoint import checksums, dispose, exporting, importing, layout, library, progress_file, restore, verify
+from pipelines.savepoint import checksums, dispose, exports, imports, layout, library, progress_file, restore, verify
 from pipelines.savepoint.addresses import address
 from pipelines.storage import documents, folders
 from pipelines.storage.local import LocalStorage
@@ -88,7 +88,7 @@ def test_an_archive_is_plain_files_manifest_and_checksums_first(bench: Bench, tm
 def test_any_name_can_be_an_archive(bench: Bench, tmp_path: Path) -> None:
     bench.take()
     to = target(str(tmp_path / "bundle"), as_archive=True)
-    exporting.export(bench.library, SP, to, NOW_MS)
+    exports.export(bench.library, SP, to, NOW_MS)
     assert (tmp_path / "bundle").is_file()
     assert bring(str(tmp_path / "bundle"), shelf(tmp_path)).id == SP
 
@@ -96,18 +96,18 @@ def test_any_name_can_be_an_archive(bench: Bench, tmp_path: Path) -> None:
 def test_progress_adds_up(bench: Bench, url: str) -> None:
     size = bench.take().bytes
     seen = Seen()
-    exporting.export(bench.library, SP, target(url), NOW_MS, seen, read_back=True)
+    exports.export(bench.library, SP, target(url), NOW_MS, seen, read_back=True)
     assert len(seen.steps) == 3 and all(total == size for _, total in seen.steps)
     assert seen.done == [size, size, size]
     seen = Seen()
-    importing.bring(url, shelf(bench.folder), NOW_MS, seen)
+    imports.bring(url, shelf(bench.folder), NOW_MS, seen)
     assert [total for _, total in seen.steps] == seen.done == [size] * len(seen.steps)
 
 
 def test_the_plan_says_what_will_be_done_and_changes_nothing(bench: Bench, url: str) -> None:
     taken = bench.take()
     before = bench.files(bench.folder)
-    planned = exporting.plan(bench.library, SP, target(url), True)
+    planned = exports.plan(bench.library, SP, target(url), True)
     assert (planned.url, planned.files, planned.bytes, planned.disposes) == (url, taken.files, taken.bytes, True)
     assert (planned.archive, planned.how) == ((True, "archive") if url.endswith("zst") else (False, "link"))
     assert bench.files(bench.folder) == before
@@ -117,7 +117,7 @@ def test_what_is_there_is_not_written_over(bench: Bench, url: str) -> None:
     bench.take()
     export(bench, url)
     before = contents(bench.folder)
-    for call in (lambda: export(bench, url), lambda: exporting.plan(bench.library, SP, target(url), False)):
+    for call in (lambda: export(bench, url), lambda: exports.plan(bench.library, SP, target(url), False)):
         with pytest.raises(AlreadyExists) as refused:
             call()
         assert refused.value.code == "export.exists" and refused.value.hint
@@ -188,7 +188,7 @@ def test_it_is_not_disposed_of_meanwhile(bench: Bench, url: str) -> None:
             dispose.dispose(bench.library, SP, NOW_MS)
         met.append(refused.value)
 
-    exporting.export(bench.library, SP, target(url), NOW_MS, Seen(disposing))
+    exports.export(bench.library, SP, target(url), NOW_MS, Seen(disposing))
     assert met and met[0].code == "savepoint.in_use" and url in met[0].message
     dispose.dispose(bench.library, SP, NOW_MS)
     assert bring(url, bench.library).id == SP
@@ -220,21 +220,21 @@ def test_a_cancel_at_any_piece_leaves_nothing(form: str, place: str, tmp_path: P
     home = f"memory://{uuid4().hex}" if place == "memory" else str(tmp_path / "out")
     export(bench, f"{home}/whole{'.tar.zst' if form == 'archive' else ''}")
     counting = Seen()
-    exporting.export(bench.library, SP, target(f"{home}/counted", form == "archive"), NOW_MS, counting, read_back=True)
+    exports.export(bench.library, SP, target(f"{home}/counted", form == "archive"), NOW_MS, counting, read_back=True)
     before = {entry.path for entry in open_storage(home).list()}
     for piece in sampled(counting.pieces):
         with pytest.raises(Stop):
             to = target(f"{home}/copy", form == "archive")
-            exporting.export(bench.library, SP, to, NOW_MS, Seen(stop_at(piece)), read_back=True)
+            exports.export(bench.library, SP, to, NOW_MS, Seen(stop_at(piece)), read_back=True)
         assert {entry.path for entry in open_storage(home).list()} == before
     assert place == "memory" or {path.name for path in (tmp_path / "out").iterdir()} == {path.partition("/")[0] for path in before}
     whole = f"{home}/whole{'.tar.zst' if form == 'archive' else ''}"
     counting = Seen()
-    importing.bring(whole, shelf(tmp_path), NOW_MS, counting)
+    imports.bring(whole, shelf(tmp_path), NOW_MS, counting)
     dispose.dispose(shelf(tmp_path), SP, NOW_MS)
     for piece in sampled(counting.pieces):
         with pytest.raises(Stop):
-            importing.bring(whole, shelf(tmp_path), NOW_MS, Seen(stop_at(piece)))
+            imports.bring(whole, shelf(tmp_path), NOW_MS, Seen(stop_at(piece)))
         assert list(shelf(tmp_path).list()) == [] and folders.children(shelf(tmp_path)) == []
 
 

@@ -14,7 +14,7 @@ import zstandard
 
 from pipelines.domain.errors import Corrupt, TidemarkError, Unsupported
 from pipelines.savepoint import layout
-from pipelines.savepoint.unpacking import Unpacked
+from pipelines.savepoint.unpack import Unpacked
 from pipelines.storage import folders
 from tests.savepoint import golden
 from tests.savepoint.exported import SP, bring, export, members, packed, shelf

@@ -17,7 +17,8 @@ import pytest
 
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import checksums, exporting, library, verify
+from pipelines.savepoint import checksums, library, verify
+from pipelines.savepoint.exports import clean as clean_exports
 from pipelines.storage import folders
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.opening import open_storage
@@ -96,7 +97,7 @@ def assert_importable_or_nothing(bench: Bench, url: str) -> None:
 def clean(bench: Bench, url: str) -> None:
     for shelved in (bench.library, shelf(bench.folder)):
         library.clean(shelved, NOW_MS, lives=lambda *_: False)
-    exporting.clean(target(url))
+    clean_exports(target(url))
 
 
 def everything(url: str) -> set[str]:

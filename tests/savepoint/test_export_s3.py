@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import checksums, exporting, importing, library, verify
+from pipelines.savepoint import checksums, exports, imports, library, verify
 from pipelines.storage import folders
 from pipelines.storage.opening import open_storage
 from tests.savepoint.exported import FORMS, LATER_MS, SP, Seen, bring, export, shelf, target
@@ -28,7 +28,7 @@ def objects(url: str) -> set[str]:
 def test_there_and_back_again(bench: Bench, url: str) -> None:
     taken = bench.take()
     seen = Seen()
-    exporting.export(bench.library, SP, target(url), NOW_MS, seen, read_back=True)
+    exports.export(bench.library, SP, target(url), NOW_MS, seen, read_back=True)
     assert seen.done == [taken.bytes] * 3
     assert objects(url) == (
         {"copy.tar.zst"} if url.endswith("zst") else {f"copy/{path}" for path in bench.files(bench.folder / "savepoints" / SP)}
@@ -42,7 +42,7 @@ def test_there_and_back_again(bench: Bench, url: str) -> None:
 
 def test_the_plan(bench: Bench, url: str) -> None:
     bench.take()
-    planned = exporting.plan(bench.library, SP, target(url), False)
+    planned = exports.plan(bench.library, SP, target(url), False)
     assert (planned.url, planned.how) == (url, "archive" if url.endswith("zst") else "copy")
     assert objects(url) == set()
 
@@ -79,7 +79,7 @@ def test_a_cancel_leaves_nothing(step: str, bench: Bench, url: str) -> None:
     seen = Seen()
     seen.at = stopping("compressing" if step == "copying" and url.endswith("zst") else step, seen)
     with pytest.raises(Stop):
-        exporting.export(bench.library, SP, target(url), NOW_MS, seen, read_back=True)
+        exports.export(bench.library, SP, target(url), NOW_MS, seen, read_back=True)
     assert objects(url) == set()
 
 
@@ -91,7 +91,7 @@ def test_what_a_dead_export_left_is_no_savepoint_and_is_cleaned(bench: Bench, s3
     there.delete(["manifest.json"])
     with pytest.raises(NotFound):
         bring(url, shelf(bench.folder))
-    exporting.clean(target(url))
+    exports.clean(target(url))
     assert objects(url) == set()
 
 
@@ -99,7 +99,7 @@ def test_a_finished_export_is_not_cleaned_away(bench: Bench, url: str) -> None:
     bench.take()
     export(bench, url)
     before = objects(url)
-    exporting.clean(target(url))
+    exports.clean(target(url))
     assert objects(url) == before
 
 
@@ -111,6 +111,6 @@ def test_an_object_that_was_changed(bench: Bench, s3_url: str) -> None:
     there = open_storage(url)
     there.write(path, there.read(path)[:-1] + b"?")
     with pytest.raises(Corrupt) as refused:
-        importing.bring(url, shelf(bench.folder), NOW_MS)
+        imports.bring(url, shelf(bench.folder), NOW_MS)
     assert path in refused.value.message
     assert library.shelf(shelf(bench.folder)).savepoints == () and folders.children(shelf(bench.folder)) == []

@@ -22,11 +22,11 @@ from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import checksums, dispose, exporting, importing, library, process_marks, restore, take, verify
+from pipelines.savepoint import checksums, dispose, exports, imports, library, process_marks, restore, take, verify
 from pipelines.savepoint.addresses import address
 from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatch
 from pipelines.savepoint.contents import retained_batches
-from pipelines.savepoint.exporting import Target
+from pipelines.savepoint.exports import Target
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Storage
 from pipelines.storage.watching import Unwatched
@@ -199,7 +199,7 @@ class Machine(RuleBasedStateMachine):
 
         def work(wrap: Wrap) -> None:
             opened: Callable[[str], Storage] = lambda at: wrap(LocalStorage(at))  # noqa: E731
-            exporting.export(wrap(self.library), savepoint, to, self._now(), read_back=True, open_at=opened, lives=self._lives)
+            exports.export(wrap(self.library), savepoint, to, self._now(), read_back=True, open_at=opened, lives=self._lives)
 
         crashed = self._do(work, die)
         self._see_seal(savepoint, crashed)
@@ -217,7 +217,7 @@ class Machine(RuleBasedStateMachine):
         url = list(self.exports)[pick % len(self.exports)]
         manifest = self.exports[url].manifest
         there = (self.folder / "savepoints" / manifest.id).exists()
-        work: Callable[[Wrap], object] = lambda wrap: importing.bring(url, wrap(self.library), self._now())  # noqa: E731
+        work: Callable[[Wrap], object] = lambda wrap: imports.bring(url, wrap(self.library), self._now())  # noqa: E731
         if there:
             with pytest.raises((AlreadyExists, Killed)):
                 self._faulted(work, die)
@@ -253,7 +253,7 @@ class Machine(RuleBasedStateMachine):
         cleaned = library.clean(self.library, now, self._lives)
         restore.clean(str(self.folder / "made"), now, self._lives)
         for target in self.interrupted:
-            exporting.clean(target)
+            exports.clean(target)
         assert self.doomed <= set(cleaned.disposed)
         for savepoint in self.doomed:
             del self.listed[savepoint]
@@ -347,11 +347,11 @@ class Machine(RuleBasedStateMachine):
 
     def _check(self, url: str) -> None:
         exported = self.exports[url]
-        exporting.check(address(url).parent, self._target(url), exported.manifest, exported.seal, Unwatched())
+        exports.check(address(url).parent, self._target(url), exported.manifest, exported.seal, Unwatched())
 
     @staticmethod
     def _target(url: str) -> Target:
-        return exporting.target(address(url), None, "o-1")
+        return exports.target(address(url), None, "o-1")
 
     def _nothing_else(self) -> None:
         """On disk is what the model has, to the last file and folder."""

@@ -16,8 +16,8 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
 from pipelines.sandbox.processes import MARK
 from pipelines.supervisor import processes
+from pipelines.supervisor.commands import Driver
 from pipelines.supervisor.loop import Supervisor
-from pipelines.supervisor.starting import Driver
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.run import RunScript

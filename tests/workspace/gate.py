@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from pipelines.domain.operations import Operation
-from pipelines.savepoint.cloning import COPYING
+from pipelines.savepoint.clone import COPYING
 from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.verb import Works
 from pipelines.workspace import operations

@@ -20,7 +20,7 @@ from pipelines.domain.runs import PROGRESS_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import version
-from pipelines.savepoint import exporting, progress_file
+from pipelines.savepoint import exports, progress_file
 from pipelines.verbs.experiments import ShowTree, ShowVersion
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import do
@@ -174,16 +174,16 @@ def test_the_archive_tier(house: House, url: str) -> None:
 
 def test_a_copy_that_is_not_intact_is_no_reason_to_dispose(house: House, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = taken(house)
-    check = exporting.check
+    check = exports.check
 
-    def harmed(parent: object, to: exporting.Target, *rest: object) -> None:
+    def harmed(parent: object, to: exports.Target, *rest: object) -> None:
         victim = Path(url) / "queries/counts/checkpoint/offsets/13" if not to.archive else Path(url)
         data = victim.read_bytes()
         victim.unlink()
         victim.write_bytes(data[:-1])
         check(parent, to, *rest)
 
-    monkeypatch.setattr(exporting, "check", harmed)
+    monkeypatch.setattr(exports, "check", harmed)
     assert failed(house.face, Export(saved.id, url, then_dispose=True)) == ("corrupt", "export.damaged")
     assert not Path(url).exists()
     assert house.face.ask(ShowSavepoint(saved.id)).damaged_files == 0 and house.face.layout.savepoint(saved.id).exists()
@@ -308,10 +308,10 @@ def test_a_target_that_is_away_is_cleaned_later(house: House, tmp_path: Path) ->
     staging = tmp_path / "away" / ".sp.exporting-o-1"
     staging.mkdir(parents=True)
     (staging / "half").write_text("x")
-    house.face.context.files.write(note, exporting.Target("nope://bucket/sp", "sp", False, ""))
+    house.face.context.files.write(note, exports.Target("nope://bucket/sp", "sp", False, ""))
     house.reopen()
     assert note.exists() and "export.left" in {event.kind for event in house.face.ask(ListEvents())}
-    house.face.context.files.write(note, exporting.Target(str(tmp_path / "away" / "sp"), "sp", False, staging.name))
+    house.face.context.files.write(note, exports.Target(str(tmp_path / "away" / "sp"), "sp", False, staging.name))
     house.reopen()
     assert not note.exists() and files(tmp_path / "away") == set()
 

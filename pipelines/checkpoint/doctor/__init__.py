@@ -7,7 +7,6 @@ meanwhile is no damage, and what is wrong both times is.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from pipelines.checkpoint import commits, logs, offsets
@@ -18,6 +17,7 @@ from pipelines.checkpoint.doctor.parts import part
 from pipelines.checkpoint.listing import Listing, listed
 from pipelines.domain.diagnosis import Finding
 from pipelines.domain.trust import Damage
+from pipelines.storage import parallel
 from pipelines.storage.protocol import Entry, Storage
 from pipelines.storage.watching import UNWATCHED, Watch
 
@@ -101,8 +101,7 @@ def _batches(subject: Subject, listing: Listing, newest: int | None) -> list[int
 def _needs(subject: Subject, listing: Listing, sink: Listing, batches: Sequence[int]) -> tuple[list[Needs], frozenset[str]]:
     """What each batch needs, and the folders that turned out to be logs of file sources."""
     walker = Walker(subject.checkpoint, listing)
-    with ThreadPoolExecutor(READERS) as pool:
-        every = list(pool.map(walker.needs, batches))
+    every = parallel.each(walker.needs, batches, READERS)
     if subject.sink_log is not None:
         for needs in every:
             doctor_sink.add_needs(needs, sink)
@@ -135,9 +134,8 @@ def _contents(
             sound.add((storage.url, entry))
         return file_damage
 
-    with ThreadPoolExecutor(READERS) as pool:
-        damages = pool.map(check, entries)
-        return {entry.path: wrong for entry, wrong in zip(entries, damages, strict=True) if wrong is not None}
+    damages = parallel.each(check, entries, READERS)
+    return {entry.path: wrong for entry, wrong in zip(entries, damages, strict=True) if wrong is not None}
 
 
 def _findings(every: Iterable[Needs], wrong: Mapping[str, Damage]) -> tuple[Finding, ...]:

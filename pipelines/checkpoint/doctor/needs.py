@@ -43,7 +43,7 @@ class Needs:
 
 
 class Walker:
-    """Finds the needs of each batch of one checkpoint, as one listing shows it; reads each snapshot once.
+    """Finds the needs of each batch of one checkpoint, as one listing shows it; reads each snapshot and each folder's names once.
 
     A file with broken content counts as there: files that it would name are left out, and the check of its content reports it.
     """
@@ -53,6 +53,7 @@ class Walker:
         self._listing = listing
         self._committed = logs.batch_ids(listing.files(commits.FOLDER))
         self._named: dict[str, tuple[Immutable, ...]] = {}
+        self._state_files: dict[str, tuple[StateFile, ...]] = {}
         self.source_logs: set[str] = set()
         """Folders that turned out to be logs of file sources."""
 
@@ -151,7 +152,7 @@ class Walker:
         return operators.at(operator, self._listing, entry, commit)
 
     def _store(self, needs: Needs, folder: str, version: int, ids: frozenset[str]) -> None:
-        files = parse_all(self._listing.files(folder).values())
+        files = self._files(folder)
         store_version = StoreVersion(
             folder, version, next(iter(sorted(ids & {file.unique_id for file in files if file.version == version})), "")
         )
@@ -169,6 +170,11 @@ class Walker:
             self._require(needs, file.entry.path, "the state builds on it")
             if file.kind is Kind.ZIP:
                 self._snapshot(needs, file.entry.path)
+
+    def _files(self, folder: str) -> tuple[StateFile, ...]:
+        if folder not in self._state_files:
+            self._state_files[folder] = parse_all(self._listing.files(folder).values())
+        return self._state_files[folder]
 
     def _chain(self, needs: Needs, store_version: StoreVersion, files: Sequence[StateFile]) -> Sequence[StateFile]:
         if not store_version.unique_id:

@@ -11,7 +11,7 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint, StoredFile
 from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import (
-    annotating,
+    annotation,
     archive,
     checksums,
     completeness,
@@ -24,7 +24,7 @@ from pipelines.savepoint import (
 )
 from pipelines.savepoint.addresses import Address, Open, address
 from pipelines.savepoint.archive import Head
-from pipelines.savepoint.discarding import discard
+from pipelines.savepoint.discard import discard
 from pipelines.storage import copying, documents, folders, paths
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Storage
@@ -183,7 +183,7 @@ def _put_document(shelf: Storage, head: Head, name: str, data: bytes) -> None:
         if name not in head.seal.files:
             raise archive.damaged(name, "has no checksum")
     elif name == layout.ANNOTATION:
-        annotating.decode(data, savepoint)
+        annotation.decode(data, savepoint)
     elif documents.decode(Verification, data, f"{name} of savepoint {savepoint}").savepoint != savepoint:
         raise archive.damaged(name, "is that of another savepoint")
     folders.put(shelf, {layout.inside(savepoint, name): data})

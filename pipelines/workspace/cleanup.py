@@ -12,7 +12,7 @@ from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.savepoint import library, restore
 from pipelines.storage import paths
-from pipelines.workspace import events, experiments, exports, life, operations, proving, readings, trash
+from pipelines.workspace import events, experiments, exports, life, operations, proofs, readings, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
 
@@ -28,7 +28,7 @@ def clean(context: Context) -> None:
     _unfinished_writes(context)  # 0
     _savepoints(context)  # 1
     exports.clean(context)
-    proving.clean(context)
+    proofs.clean(context)
     readings.clean(context)
     trash.clean(context)
     _repair(context)  # 2

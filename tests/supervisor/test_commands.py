@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.domain.versions import version
 from pipelines.sandbox.environment import ROOT
-from pipelines.supervisor.starting import spark_command, spark_environ
+from pipelines.supervisor.commands import spark_command, spark_environ
 
 
 def test_a_local_master_listens_on_this_machine_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import annotating, dispose, layout, library, verify
+from pipelines.savepoint import annotation, dispose, layout, library, verify
 from tests.savepoint.exported import FORMS, LATER_MS, SP, bring, export, members, shelf
 from tests.savepoint.golden import NOW_MS, Bench
 
@@ -29,7 +29,7 @@ def said(savepoint: Savepoint) -> tuple[str, str, int | None]:
 def annotate(
     bench: Bench, label: str | None = None, note: str | None = None, best_before_ms: int | None = None
 ) -> tuple[str, str, int | None]:
-    annotating.write(bench.library, annotating.annotation(bench.library, SP, label, note, best_before_ms, LATER_MS))
+    annotation.write(bench.library, annotation.annotation(bench.library, SP, label, note, best_before_ms, LATER_MS))
     return said(library.load(bench.library, SP))
 
 
@@ -75,13 +75,13 @@ def test_the_longest_is_allowed(bench: Bench) -> None:
 def test_it_goes_with_its_savepoint(bench: Bench) -> None:
     bench.take()
     annotate(bench, *WHOLE)
-    late = annotating.annotation(bench.library, SP, *WHOLE, NOW_MS)
+    late = annotation.annotation(bench.library, SP, *WHOLE, NOW_MS)
     dispose.dispose(bench.library, SP, NOW_MS)
     assert bench.files() == set()
     with pytest.raises(NotFound):
         annotate(bench, *WHOLE)
     with pytest.raises(NotFound):
-        annotating.write(bench.library, late)
+        annotation.write(bench.library, late)
     assert bench.files() == set()
 
 
