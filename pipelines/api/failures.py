@@ -63,6 +63,8 @@ async def _no_such_route(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     docs = f"{request.scope.get('root_path', '')}/docs lists all calls."
     call = f"{request.method} {request.url.path}"
+    if error.status_code == 400:  # what FastAPI says of a body that is no JSON
+        return _answer(Invalid("request.invalid", f"{call}: {error.detail}", docs))
     if error.status_code == 404:
         return _answer(NotFound("request.no_such_path", f"there is no {call}", docs))
     return _answer(Invalid("request.refused", f"{call}: {error.detail}", docs), error.status_code, error.headers)

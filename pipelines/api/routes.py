@@ -19,6 +19,7 @@ from pipelines.domain.texts import MOST_ITEMS
 from pipelines.storage.documents import encode
 from pipelines.verbs.declaration import answer_type, default_of, parts, plan_type, summary
 from pipelines.verbs.face import Face
+from pipelines.verbs.limits import MOST_NUMBER
 from pipelines.verbs.verb import Asked, Change, Http, spelling
 
 PREFER, ASYNC = "prefer", "respond-async"
@@ -167,6 +168,8 @@ def _limits(part: Field[Any], hint: Any) -> dict[str, Any]:
         return {"min_length": spelt.least, "max_length": spelt.text.most}
     if get_origin(hint) is tuple:
         return {"max_length": MOST_ITEMS}
+    if hint in (int, int | None):
+        return {"ge": -MOST_NUMBER if spelt.least is None else spelt.least, "le": MOST_NUMBER if spelt.most is None else spelt.most}
     return {name: limit for name, limit in (("ge", spelt.least), ("le", spelt.most)) if limit is not None}
 
 
@@ -174,11 +177,16 @@ def _body(kind: type[Asked[Any]], body: Sequence[Field[Any]], hints: Mapping[str
     """The body as a dataclass of its own; a misspelt field is an error: `{"bacth": 7}` would take a savepoint of another batch."""
     rows = [_in_body(part, hints[part.name]) for part in body]
     if issubclass(kind, Change):
-        rows.append(("dry_run", Annotated[bool, Bounds(description=DRY_RUN)], field(default=False)))
+        rows.append(("dry_run", Annotated[bool, Bounds(description=DRY_RUN, strict=True)], field(default=False)))
     shape = make_dataclass(f"{kind.__name__}Request", rows, frozen=True, kw_only=True)
     with_config(ConfigDict(extra="forbid"))(shape)
     optional = all(default_of(part) is not MISSING for part in body)
     return _parameter("body", Annotated[shape, Body()], shape() if optional else MISSING)
+
+
+def _is_strict(hint: Any) -> bool | None:
+    """Whether JSON's own type is the only one that counts: `true` is no number, and 0 is no truth."""
+    return True if hint in (int, int | None, bool, bool | None) else None
 
 
 def _in_body(part: Field[Any], hint: Any) -> tuple[str, Any, Any]:
@@ -186,7 +194,7 @@ def _in_body(part: Field[Any], hint: Any) -> tuple[str, Any, Any]:
     for inner in (hint, *get_args(hint)):
         if isinstance(inner, type) and is_dataclass(inner):
             with_config(ConfigDict(extra="forbid"))(inner)
-    annotated = Annotated[hint, Bounds(description=spelt.help, **_limits(part, hint))]
+    annotated = Annotated[hint, Bounds(description=spelt.help, strict=_is_strict(hint), **_limits(part, hint))]
     if part.default_factory is not MISSING:
         return part.name, annotated, field(default_factory=part.default_factory)
     return part.name, annotated, field() if part.default is MISSING else field(default=part.default)

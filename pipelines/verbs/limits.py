@@ -9,6 +9,9 @@ from typing import Any
 from pipelines.domain.errors import Invalid
 from pipelines.domain.texts import MOST_ITEMS, NAME, Text
 
+MOST_NUMBER = 2**63 - 1
+"""What the catalog can compare with."""
+
 
 def check(asked: Any) -> None:
     """Raises Invalid for a text of `asked` (a declaration, or a dataclass inside of one) that is too long or has control characters."""
@@ -19,6 +22,8 @@ def check(asked: Any) -> None:
 
 
 def _check(value: Any, text: Text, name: str) -> None:
+    if isinstance(value, int) and abs(value) > MOST_NUMBER:
+        raise Invalid("request.number", f"{name!r} is a number of {value.bit_length()} bits; it may have 63", "Give a smaller one.")
     if isinstance(value, str):
         text.checked(value, f"{name!r}")
     elif is_dataclass(value):

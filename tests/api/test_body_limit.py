@@ -14,6 +14,7 @@ from starlette.types import Message
 from pipelines.api.body_limit import MOST_BYTES, LimitBody
 from pipelines.domain import texts
 
+JSON = {"content-type": "application/json"}
 PIECE = b"x" * 65_536
 
 
@@ -77,3 +78,19 @@ def test_what_is_too_long_or_no_text_is_refused(client: httpx.Client, body: dict
     refused = client.post("/v1/jobs", json=body)
     assert refused.status_code == status and len(refused.content) < 2_000
     assert "\0" not in json.loads(refused.content)["error"]["message"]
+
+
+@pytest.mark.parametrize("batch", [True, "1", 1.5, 2**70])
+def test_a_number_is_a_number(client: httpx.Client, batch: object) -> None:
+    refused = client.post("/v1/jobs/post_engagement/savepoints", content=json.dumps({"batch": batch}), headers=JSON)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "request.invalid")
+
+
+@pytest.mark.parametrize("body", [b"\xff", b"[" * 100_000, b"{", b'{"label": "\\ud800"}', b'{"batch": 1e999}'])
+def test_what_is_no_json_is_refused_as_described(client: httpx.Client, body: bytes) -> None:
+    assert client.post("/v1/jobs/post_engagement/savepoints", content=body, headers=JSON).status_code == 422
+
+
+def test_a_name_without_end_is_refused(client: httpx.Client) -> None:
+    assert client.get("/v1/jobs/" + "x" * 10_000).status_code == 422
+    assert client.get("/v1/jobs/a%00b").status_code == 422

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from dashboard import downloads
 from dashboard.components.table import Cell, Column, Row, clock, moment, number, shortened, table_data
@@ -71,6 +72,25 @@ def test_a_frame_keeps_its_types() -> None:
 def test_what_the_server_answers(kind: str, body: object, status: int) -> None:
     answer = answered(Starlette(routes=downloads.routes()), f"/download/{kind}", method="POST", body=body)
     assert answer.status_code == status, answer.text
+
+
+HOSTILE = {
+    "deep": b'{"columns": ' + b"[" * 100_000,
+    "half a pair": b'{"columns": [{"name": "a\\ud800"}], "rows": [["\\ud800"]]}',
+    "a huge number": b'{"columns": [{"name": "a"}], "rows": [[1' + b"0" * 400 + b"]]}",
+    "a far time": b'{"columns": [{"name": "a", "unit": "time"}], "rows": [[1e300]]}',
+    "a time that is none": b'{"columns": [{"name": "a", "unit": "time"}], "rows": [["x"]]}',
+    "no table": b"[1, 2]",
+    "no text": b"\xff\xfe",
+}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_what_is_no_table_is_said_to_be_none(kind: str, hostile: str) -> None:
+    with TestClient(Starlette(routes=downloads.routes())) as client:
+        status = client.post(f"/download/{kind}", content=HOSTILE[hostile]).status_code
+    assert status == 400 or (status, kind, hostile) == (200, "csv", "a huge number")
 
 
 def test_cells_say_what_their_numbers_are_in() -> None:
