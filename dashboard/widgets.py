@@ -13,8 +13,6 @@ import streamlit as st
 
 from dashboard.dialogs import dialog
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.findings import Urgency
-from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
 
@@ -32,8 +30,6 @@ STATES: dict[RunState | None, tuple[str, Tone]] = {
     RunState.FAILED: ("Failed", "red"),
 }
 
-URGENCY_TONES: dict[Urgency, Tone] = {Urgency.FAILED: "red", Urgency.WARNING: "orange", Urgency.NOTICE: "blue"}
-
 
 def chip(text: str, tone: Tone = "gray", *, dot: bool = False, live: bool = False, mono: bool = False, hint: str = "") -> str:
     """A small tinted label, as HTML."""
@@ -47,21 +43,6 @@ def state_chip(state: RunState | None) -> str:
     """The state of a run in its colour and in words, as HTML."""
     text, tone = STATES[state]
     return chip(text, tone, dot=True, live=state in (RunState.RUNNING, RunState.STARTING, RunState.STOPPING))
-
-
-def health(job: JobSummary) -> tuple[str, Tone]:
-    """How a job does, in a word or two: its state, unless a warning or an idle driver says more than that."""
-    warning = next((finding for finding in job.findings if finding.urgency is Urgency.WARNING), None)
-    if warning:
-        return warning.title.capitalize(), URGENCY_TONES[warning.urgency]
-    return ("Idle", "blue") if job.idle_since_ms is not None else STATES[job.state]
-
-
-def health_chip(job: JobSummary) -> str:
-    """How a job does, in its colour, as HTML; what it means on hover."""
-    text, tone = health(job)
-    hint = job.findings[0].words if job.findings else "All its data is worked off; it waits for more" if job.idle_since_ms else ""
-    return chip(text, tone, dot=True, live=job.state is not None and job.state.live, hint=hint)
 
 
 def when(at_ms: float | None, now_ms: float) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines.domain.operations import Operation, sound
+from pipelines.verbs.declaration import answer_type
 from pipelines.verbs.operations import ReadAnswer, ShowOperation
-from pipelines.verbs.verb import Asked, Begun, Change, Question, answer_type
+from pipelines.verbs.verb import Asked, Begun, Change, Question
 
 Which = type[Asked[Any]] | Asked[Any]
 """Every question or change of a kind, or one."""

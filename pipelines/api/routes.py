@@ -5,18 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass, make_dataclass
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from fastapi import Body, Depends, FastAPI, Path, Query, Request, Response
 from pydantic import ConfigDict, with_config
 from pydantic import Field as Bounds
 
 from pipelines import verbs
-from pipelines.api.bodies import face_of, refusals
+from pipelines.api.bodies import ErrorBody, face_of, refusals
+from pipelines.api.body_limit import MOST_BYTES
 from pipelines.domain.operations import Operation
+from pipelines.domain.texts import MOST_ITEMS
 from pipelines.storage.documents import encode
+from pipelines.verbs.declaration import answer_type, default_of, parts, plan_type, summary
 from pipelines.verbs.face import Face
-from pipelines.verbs.verb import Asked, Change, Http, answer_type, default_of, parts, plan_type, spelling, summary
+from pipelines.verbs.verb import Asked, Change, Http, spelling
 
 PREFER, ASYNC = "prefer", "respond-async"
 """RFC 7240: who sends it is answered 202 with the operation where the change takes its time."""
@@ -65,6 +68,8 @@ def _answers(kind: type[Asked[Any]], http: Http) -> Any:
 
 def _responses(kind: type[Asked[Any]], http: Http) -> dict[int | str, dict[str, Any]]:
     responses = refusals(*kind.refuses)
+    if http.method in ("POST", "PATCH"):
+        responses[413] = {"model": ErrorBody, "description": f"Refused: a body of more than {MOST_BYTES:,} bytes"}
     if issubclass(kind, Change):
         if http.status != 200:
             responses[200] = {"model": plan_type(kind), "description": "The plan that a dry run asked for"}
@@ -132,7 +137,10 @@ def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
         _parameter("response", Response),
     ]
     path = [part for part in parts(kind) if f"{{{part.name}}}" in http.path]
-    shown += [_parameter(part.name, Annotated[hints[part.name], Path(description=spelling(part).help)]) for part in path]
+    shown += [
+        _parameter(part.name, Annotated[hints[part.name], Path(description=spelling(part).help, **_limits(part, hints[part.name]))])
+        for part in path
+    ]
     query = [part for part in parts(kind, "query") if part not in path]
     shown += [_in_query(part, hints[part.name]) for part in query]
     body = [part for part in parts(kind, "body") if part not in path]
@@ -149,9 +157,17 @@ def _parameter(name: str, annotation: Any, default: Any = MISSING) -> inspect.Pa
 
 
 def _in_query(part: Field[Any], hint: Any) -> inspect.Parameter:
+    return _parameter(part.name, Annotated[hint, Query(description=spelling(part).help, **_limits(part, hint))], default_of(part))
+
+
+def _limits(part: Field[Any], hint: Any) -> dict[str, Any]:
+    """The limits that a field declares, as FastAPI and OpenAPI call them."""
     spelt = spelling(part)
-    limits: dict[str, Any] = {"min_length": spelt.least} if hint is str else {"ge": spelt.least, "le": spelt.most}
-    return _parameter(part.name, Annotated[hint, Query(description=spelt.help, **limits)], default_of(part))
+    if hint in (str, str | None):
+        return {"min_length": spelt.least, "max_length": spelt.text.most}
+    if get_origin(hint) is tuple:
+        return {"max_length": MOST_ITEMS}
+    return {name: limit for name, limit in (("ge", spelt.least), ("le", spelt.most)) if limit is not None}
 
 
 def _body(kind: type[Asked[Any]], body: Sequence[Field[Any]], hints: Mapping[str, Any]) -> inspect.Parameter:
@@ -170,8 +186,7 @@ def _in_body(part: Field[Any], hint: Any) -> tuple[str, Any, Any]:
     for inner in (hint, *get_args(hint)):
         if isinstance(inner, type) and is_dataclass(inner):
             with_config(ConfigDict(extra="forbid"))(inner)
-    limits = {name: limit for name, limit in (("ge", spelt.least), ("le", spelt.most)) if limit is not None}
-    annotated = Annotated[hint, Bounds(description=spelt.help, **limits)]
+    annotated = Annotated[hint, Bounds(description=spelt.help, **_limits(part, hint))]
     if part.default_factory is not MISSING:
         return part.name, annotated, field(default_factory=part.default_factory)
     return part.name, annotated, field() if part.default is MISSING else field(default=part.default)

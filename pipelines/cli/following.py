@@ -14,9 +14,10 @@ from pipelines.cli import output, progress
 from pipelines.cli.session import Here
 from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.verbs.declaration import answer_type
 from pipelines.verbs.face import follow
 from pipelines.verbs.operations import CancelOperation, ListOperations
-from pipelines.verbs.verb import Begun, Change, answer_type
+from pipelines.verbs.verb import Begun, Change
 
 A = TypeVar("A")
 Handler = Callable[[int, FrameType | None], object] | signal.Handlers

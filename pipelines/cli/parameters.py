@@ -14,7 +14,8 @@ import typer
 
 from pipelines.cli import words
 from pipelines.cli.additions import Addition, Parameter
-from pipelines.verbs.verb import Asked, Change, Reads, Shell, Spelling, default_of, parts, spelling
+from pipelines.verbs.declaration import default_of, parts
+from pipelines.verbs.verb import Asked, Change, Reads, Shell, Spelling, spelling
 
 LISTED = (Reads.PAIRS, Reads.SINKS)
 READ_FROM_TEXT = (Reads.MOMENT, Reads.LAST_DAY)

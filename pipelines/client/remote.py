@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 from pipelines.client.wire import Wire, path_of
 from pipelines.domain.operations import Operation, sound
 from pipelines.storage.documents import plain
+from pipelines.verbs.declaration import answer_type, default_of, parts, plan_type
 from pipelines.verbs.face import follow
 from pipelines.verbs.operations import ReadAnswer
-from pipelines.verbs.verb import Asked, Begun, Change, Question, answer_type, default_of, parts, plan_type
+from pipelines.verbs.verb import Asked, Begun, Change, Question
 
 A = TypeVar("A")
 P = TypeVar("P")

@@ -72,11 +72,12 @@ def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -
     files = _files(job, parts)
     return TakePlan(
         job=job.job,
-        batches={query.image.query: query.image.batch for query in gathered},
+        batches={query.image.query: query.image.batch for query in gathered if query.image.begun},
         files=len(files),
         bytes=sum(file.bytes for file in files),
         new_bytes=_copied_bytes(parts, library) + sum(len(data) for data in _written(job, parts).values()),
         how=", ".join(sorted(ways)),
+        not_begun=tuple(query.image.query for query in gathered if not query.image.begun),
     )
 
 

@@ -9,6 +9,7 @@ from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Un
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.operations import Operation
 from pipelines.domain.states import MOST_ROWS, StateRows, StateTable
+from pipelines.domain.texts import QUERY
 from pipelines.verbs.fork import SAVEPOINT
 from pipelines.verbs.shell import words_of_fields
 from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Shell, Works, named, option
@@ -46,7 +47,7 @@ class QueryState(Question[StateRows], TableNamed):
     sort: str = option("Order by this column (key.post).", "")
     descending: bool = option("The greatest first.", False, shell=Shell.ABSENT)
     filter: str = option("Only rows that hold this text.", "")
-    sql: str = option("One SELECT over the view 'state': key and value (structs), partition_id.", "")
+    sql: str = option("One SELECT over the view 'state': key and value (structs), partition_id.", "", text=QUERY)
     offset: int = option("How many rows to pass over.", 0, shell=Shell.ABSENT)
     limit: int = option("At most this many rows.", 100, shell=Shell.ABSENT)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.savepoints import Savepoint, TakePlan
+from pipelines.domain.texts import LABEL
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
@@ -32,7 +33,7 @@ class Take(Change[Savepoint, TakePlan]):
         metavar="TIME",
         reads=Reads.MOMENT,
     )
-    label: str = option("A note to find the savepoint by.", "")
+    label: str = option("A note to find the savepoint by.", "", text=LABEL)
     to: str = option("Export it to this path or URL instead of keeping it in the workspace.", "", metavar="URL", reads=Reads.PLACE)
 
     call, topic = "take", "jobs"

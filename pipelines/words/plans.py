@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, RestorePlan, SinkPlan, TakePlan
+from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.savepoints import DisposePlan, ExportPlan, TakePlan
 from pipelines.words import formats
 from pipelines.words.formats import Facts
 

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from pipelines import verbs
 from pipelines.cli.app import app
 from pipelines.domain.errors import Conflict, refusal
-from pipelines.verbs.verb import Asked, Change, Shell, parts, spelling, summary
+from pipelines.verbs.declaration import parts, summary
+from pipelines.verbs.verb import Asked, Change, Shell, spelling
 from tests.cli.doors import Door
 from tests.cli.test_help import COMMANDS
 from tests.faces import FakeFace

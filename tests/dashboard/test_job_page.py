@@ -89,6 +89,22 @@ def test_an_idle_job_is_neither_stuck_nor_on_time(opened: Opener) -> None:
     assert "idle; as its last batch left it" in words and "on time" not in words
 
 
+def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opened: Opener) -> None:
+    face, failed = FakeFace.sample(), "post_engagement_split"
+    detail = face.ask(ShowJob(failed))
+    assert "Resume" in labels(opened(face, "job", job=failed)), "there is no code before its only version"
+    earlier = face.ask(ShowJob(JOB)).runs[-1]
+    runs = (*detail.runs, replace(earlier, job=detail.runs[0].job))
+    face.answers(ShowJob, lambda question: replace(detail, runs=runs))
+    app = opened(face, "job", job=failed)
+    assert f"Resume with {earlier.version[:10]}" in labels(app)
+    app.button(key="resume").click().run()
+    assert app.radio(key="resume_way").value == resuming.PREVIOUS
+    app.button(key="resume").click()
+    clicked(app, "resume_yes")
+    assert face.begun == [Resume(failed, version=earlier.version)]
+
+
 def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "job", job=JOB, tab="Operators")
     assert tables(app) == {"sources_counts": ["0", "1"], "operators_counts": ["0", "1"], "sink_counts": ["sink"]}
@@ -99,7 +115,7 @@ def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
 
 
 def test_where_no_plan_is_known_the_page_says_why(opened: Opener) -> None:
-    assert "No batch is known" in said(opened(FakeFace.sample(), "job", job="post_events", tab="Operators"))
+    assert "No batch yet" in said(opened(FakeFace.sample(), "job", job="post_events", tab="Operators"))
     watched = said(opened(FakeFace.busy(), "job", job="clicks", tab="Operators"))
     assert "This job runs elsewhere" in watched and "No stateful operator" not in watched
 

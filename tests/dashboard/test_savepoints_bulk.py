@@ -41,7 +41,7 @@ def test_several_are_previewed_together_and_asked_once(opened: Opener) -> None:
     words = said(app)
     for part in ("2 savepoints", "24 files, 4.0 MB", "<strong>8.2 kB</strong>", "post_engagement has no savepoint left then."):
         assert part in words
-    preview = next(one.value for one in app.dataframe if "Frees alone" in one.value)
+    preview = next(one.value for one in app.dataframe if "Frees if deleted" in one.value)
     assert sorted(preview["Savepoint"]) == [FIRST, SECOND]
     app = answered(app, "bulk_dispose", "dispose_yes")
     assert not face.savepoints_by_id

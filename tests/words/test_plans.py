@@ -9,7 +9,8 @@ import pytest
 from pipelines.domain.disposals import DisposeOutcome, disposal
 from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, SavepointId
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, SinkPlan, TakePlan
+from pipelines.domain.restores import SinkPlan
+from pipelines.domain.savepoints import DisposePlan, ExportPlan, TakePlan
 from pipelines.words import plans
 from tests import samples
 

@@ -122,7 +122,7 @@ ACTIONS = {
     "inspect": "Inspect",
     "logs": "Read the log",
     "take": "Take a savepoint",
-    "savepoint": "Look at it",
+    "savepoint": "Open savepoint",
     "settings": "See the storage",
 }
 MOST = 5

@@ -43,6 +43,7 @@ def _facts(savepoint: Savepoint, now_ms: float) -> list[tuple[str, str]]:
         ("Job", job),
         ("Version", f'<span class="tm-mono">{savepoint.version}</span>'),
         ("Batch", f"{savepoint.batch:,} · committed {when(first.batch_timestamp_ms, now_ms)}"),
+        *([("Not begun", escape(", ".join(waiting)))] if (waiting := [q.query for q in savepoint.queries if not q.begun]) else []),
         ("Watermark", _watermark(first.watermark_ms)),
         ("Taken", f"{when(savepoint.created_ms, now_ms)} in {formats.duration(savepoint.took_ms)}"),
         ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),

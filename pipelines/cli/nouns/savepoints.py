@@ -76,7 +76,7 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
     rows = [
         (
             query.query,
-            formats.count(query.batch),
+            formats.count(query.batch) if query.begun else "not begun",
             formats.exact(query.watermark_ms or None, None),
             query.provider,
             query.sink,
