@@ -12,11 +12,11 @@ from pipelines.domain.annotations import Annotation, annotated, changed, first
 from pipelines.domain.decisions import Choice, Decision, Does, DropPlan, PromotePlan, Step, UndropPlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, differences
-from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal
+from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
 from pipelines.domain.events import COMMAND, PAGE
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Lane, Mark, OutputOverTime, Parting, Series, Tree
-from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId, job_name
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId, job_name
 from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Origin, QuerySeen, Run
 from pipelines.domain.operations import Operation, OperationState, sound
@@ -25,7 +25,7 @@ from pipelines.domain.plans import QueryPlan
 from pipelines.domain.points import Point, PointKind
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runs import Exit, RunState
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.savepoints import ExportPlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
 from pipelines.domain.states import MOST_ROWS, Reading, StateRows, StateTable, chosen, reading_id
 from pipelines.domain.trust import Trust, Verification
@@ -54,6 +54,7 @@ from pipelines.verbs.jobs import (
 )
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.rename_query import RenamePlan, RenameQuery
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.run import RunPlan, RunScript
@@ -266,6 +267,9 @@ class FakeFace(CannedFace):
         watched = replace(self.runs[request.name][-1], state=RunState.WATCHED, started_ms=None, pid=None, checkpoints="")
         self.runs[request.name] = [watched]
         return watched
+
+    def rename_query(self, change: RenameQuery) -> Run:
+        return self._runs(change.job)[-1]
 
     def forget(self, change: Forget) -> None:
         job = change.job
@@ -590,6 +594,10 @@ class FakeFace(CannedFace):
 
     def plan_attach(self, change: Attach) -> AttachPlan:
         return AttachPlan(JobName(change.name), VersionId("v-planned"), change.checkpoints)
+
+    def plan_rename_query(self, change: RenameQuery) -> RenamePlan:
+        known = len(self.savepoints(ListSavepoints(change.job)))
+        return RenamePlan(JobName(change.job), QueryName(change.query), QueryName(change.to), "/fake/checkpoint", known)
 
     def plan_forget(self, change: Forget) -> ForgetPlan:
         runs = tuple(run.id for run in self._runs(change.job))

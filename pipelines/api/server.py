@@ -9,10 +9,9 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 
 from pipelines import __version__
 from pipelines.api.bodies import face_of, refusals
-from pipelines.domain.disposals import Disposal
+from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.json_text import read_json
-from pipelines.domain.savepoints import DisposePlan
 from pipelines.storage.layout import Layout
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import Face, do

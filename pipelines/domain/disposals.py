@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.domain.errors import Refusal
-from pipelines.domain.savepoints import DisposePlan
+from pipelines.domain.ids import SavepointId
+
+
+@dataclass(frozen=True)
+class DisposePlan:
+    """What disposing of a savepoint will delete, and what that frees (bytes that no other hard link holds)."""
+
+    savepoint: SavepointId
+    files: int
+    bytes: int
+    frees_bytes: int
+    blockers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

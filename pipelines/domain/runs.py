@@ -142,6 +142,8 @@ class QueryStarted:
     at_ms: Moment
     sink_table: str = ""
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
+    sources: tuple[str, ...] = ()
+    """Spark's names of its sources."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -82,6 +82,8 @@ class QueryImage:
     bytes: Count
     sink_table: str = ""
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
+    sources: tuple[str, ...] = ()
+    """Spark's names of its sources (`kafka`, `rate`, `json`), in the order of its plan; none where no driver of ours started it."""
 
     @property
     def begun(self) -> bool:
@@ -187,17 +189,8 @@ class TakePlan:
     """The URL that it goes to; empty for the workspace."""
     not_begun: tuple[QueryName, ...] = ()
     """Queries that have committed no batch yet: a fork begins them at their start."""
-
-
-@dataclass(frozen=True)
-class DisposePlan:
-    """What disposing of a savepoint will delete, and what that frees (bytes that no other hard link holds)."""
-
-    savepoint: SavepointId
-    files: int
-    bytes: int
-    frees_bytes: int
-    blockers: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What a fork of it could not do: sources that cannot give their rows again."""
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,8 @@ class Verification:
     """Each level with the time (epoch ms) it was last reached at, those of earlier verifications too; empty once damage is found."""
     proof: Proof | None = None
     """The newest proof, of this verification or an earlier one."""
+    remarks: tuple[str, ...] = ()
+    """What a fork of it cannot do although nothing is damaged: sources that cannot give their rows again."""
 
 
 def added(before: Verification | None, verification: Verification) -> Verification:

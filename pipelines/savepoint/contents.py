@@ -94,6 +94,7 @@ def _not_begun(storage: Storage, place: QueryLocation) -> QueryContents:
         files=len(part.files),
         bytes=sum(file.bytes for file in part.files),
         sink_table=place.sink_table,
+        sources=place.sources,
     )
     return QueryContents(image, (part,))
 
@@ -164,4 +165,5 @@ def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> Que
         files=len(files),
         bytes=sum(file.bytes for file in files),
         sink_table=place.sink_table,
+        sources=place.sources,
     )

@@ -28,8 +28,8 @@ def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
     manifest = layout.trusted(documents.decode(Manifest, data, name, MANIFEST_FORMAT), name)
     if savepoint is not None and manifest.id != savepoint:
         raise Corrupt("savepoint.id", f"{name} belongs to savepoint {manifest.id}", "Give the folder its own name back.")
-    if not manifest.queries:
-        raise Corrupt("savepoint.empty", f"{name} has no query", "Use another savepoint.")
+    if not manifest.begun:
+        raise Corrupt("savepoint.empty", f"{name} has no query that had committed a batch", "Use another savepoint.")
     if sum(file.bytes for file in manifest.files) > MOST:
         raise Corrupt("document.malformed", f"{name} is damaged: its files have more than {MOST:,} bytes", "Use another savepoint.")
     return manifest

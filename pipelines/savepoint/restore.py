@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from pipelines.domain import replay
 from pipelines.domain.errors import AlreadyExists, TidemarkError, refusal
 from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.restores import RestorePlan, SinkPlan
@@ -56,7 +57,7 @@ def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open
         new_bytes=written + clone.copied_bytes(library, storage, files.clones.values()),
         how=folders.expected_how(library, storage).value,
         sinks=decided,
-        warnings=warnings(decided),
+        warnings=(*warnings(decided), *replay.remarks(manifest.queries)),
         refusal=refusal(refused) if refused else None,
     )
 

@@ -22,5 +22,5 @@ def plan(look: Look, target: Resume) -> RestorePlan:
         new_bytes=look.plan.new_bytes,
         how=look.plan.how,
         sinks=decided,
-        warnings=restore.warnings(decided),
+        warnings=(*restore.warnings(decided), *look.plan.warnings),
     )

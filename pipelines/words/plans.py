@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pipelines.domain.decisions import PromotePlan
-from pipelines.domain.disposals import Disposal
+from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.restores import RestorePlan, SinkPlan
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, TakePlan
+from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.words import formats
 from pipelines.words.formats import Facts
 
@@ -41,8 +41,10 @@ def take(plan: TakePlan) -> Facts:
     """Batches, files, new bytes, and where it goes."""
     return [
         *(("batch", f"{batch:,} of {query}") for query, batch in plan.batches.items()),
+        *(("not begun", query) for query in plan.not_begun),
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         *([("to", plan.to)] if plan.to else []),
+        *(("warning", warning) for warning in plan.warnings),
     ]
 
 

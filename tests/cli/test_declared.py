@@ -29,6 +29,7 @@ CHANGES = {
     "cancel": [JOB],
     "resume": ["post_events", "--from", FIRST, "--conf", "k=v"],
     "attach": ["far", "s3://lake/far"],
+    "rename-query": [JOB, "query-0", "counts"],
     "forget": ["post_events"],
     "savepoint": [JOB, "--batch", "8"],
     "annotate": [FIRST, "--label", "kept"],

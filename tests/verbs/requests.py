@@ -30,6 +30,7 @@ from pipelines.verbs.jobs import (
 )
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
@@ -131,6 +132,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "drop": (Drop(SPLIT, savepoint=False), f"drop {SPLIT} --no-savepoint"),
     "drop at once": (Drop(SPLIT, at_once=True), f"drop {SPLIT} --at-once"),
     "undrop": (Undrop(SPLIT), f"undrop {SPLIT}"),
+    "rename-query": (RenameQuery(JOB, "query-0", "counts"), f"rename-query {JOB} query-0 counts"),
     "differences": (Diff(FIRST, JOB), f"diff {FIRST} {JOB}"),
     "space": (ShowSpace(), "savepoints --sizes"),
     "space of a job": (ShowSpace("clicks"), "savepoints clicks --sizes"),

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.disposals import DisposeOutcome, disposal
+from pipelines.domain.disposals import DisposeOutcome, DisposePlan, disposal
 from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, SavepointId
 from pipelines.domain.restores import SinkPlan
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, TakePlan
+from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.words import plans
 from tests import samples
 

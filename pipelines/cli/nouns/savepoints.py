@@ -12,6 +12,7 @@ from pipelines.cli.additions import command, excludes, shows
 from pipelines.cli.nouns import trust
 from pipelines.cli.nouns.annotations import annotation
 from pipelines.cli.session import Here
+from pipelines.domain import replay
 from pipelines.domain.operations import Amount
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
@@ -29,6 +30,8 @@ excludes(Take, "batch", "at_ms", "event_ms")
 @shows(Take)
 def _taken(here: Here, change: Take, savepoint: Savepoint) -> None:
     output.tell(f"{savepoint.id}: {words.taken(savepoint)}")
+    for remark in replay.remarks(savepoint.queries):
+        output.tell(remark)
 
 
 @command("savepoints", "savepoints")
@@ -72,6 +75,7 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
         ("added when taken", formats.size(savepoint.new_bytes)),
         ("Spark", savepoint.spark_version),
+        *(("warning", remark) for remark in replay.remarks(savepoint.queries)),
     ]
     rows = [
         (
