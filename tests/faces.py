@@ -23,8 +23,9 @@ from pipelines.domain.operations import Operation, OperationState, sound
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.points import Point, PointKind
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runs import Exit, RunState
-from pipelines.domain.savepoints import ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.savepoints import ExportPlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
 from pipelines.domain.states import MOST_ROWS, Reading, StateRows, StateTable, chosen, reading_id
 from pipelines.domain.trust import Trust, Verification

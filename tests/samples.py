@@ -16,16 +16,15 @@ from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore
+from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.savepoints import (
     ExportPlan,
     Manifest,
     Operator,
     QueryImage,
     Reason,
-    RestorePlan,
     RetainedBatch,
     Savepoint,
-    SinkPlan,
     SourceOffset,
     StoredFile,
 )

@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from dashboard.widgets import Tone, chip, message_box, plain_facts
-from pipelines.domain.savepoints import RestorePlan, SinkPlan
+from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.words import plans
 
 TONES: dict[str, Tone] = {"continue": "green", "fresh": "blue", "cut": "orange", "none": "gray", "refuse": "red"}

@@ -8,15 +8,16 @@ import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.components.code_editor import syntax_diagnostics
+from dashboard.health import health_chip
 from dashboard.views import restore_plans, waiting
 from dashboard.views.commands import commands
 from dashboard.views.fork import drafts, form
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resuming
-from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, health_chip, page_header, section
+from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.jobs import JobDetail
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.versions import Version
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.client.wire import has_certificate
 from pipelines.domain.bounds import Pid, Took
 from pipelines.domain.errors import Corrupt
 from pipelines.storage import documents
@@ -54,7 +55,7 @@ def _serves(url: str, workspace: Path) -> bool:
     import httpx
 
     try:
-        answer = httpx.get(f"{url}/api/v1/ping", timeout=PING_SECONDS, trust_env=False)
+        answer = httpx.get(f"{url}/api/v1/ping", timeout=PING_SECONDS, trust_env=False, verify=has_certificate(url))
         body = answer.json()
     except (httpx.HTTPError, ValueError):
         return False

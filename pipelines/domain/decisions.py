@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId, VersionId
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 
 
 class Choice(enum.StrEnum):

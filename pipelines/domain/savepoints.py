@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Batch, Count, Format, Long, Moment, Took
-from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import Version
@@ -192,42 +191,6 @@ class TakePlan:
     """Queries that have committed no batch yet: a fork begins them at their start."""
     warnings: tuple[str, ...] = ()
     """What a fork of it could not do: sources that cannot give their rows again."""
-
-
-@dataclass(frozen=True)
-class SinkPlan:
-    """What happens with a query's sink in a fork or resume: `action` is continue, fresh, cut, none or refuse."""
-
-    query: QueryName
-    sink: str
-    path: str
-    action: str
-    message: str
-
-
-@dataclass(frozen=True)
-class RestorePlan:
-    """What restoring a savepoint into a new checkpoint will do."""
-
-    savepoint: SavepointId
-    """Empty for going back to a retained batch: its savepoint is taken when that is done."""
-    job: JobName
-    keeps_query_id: bool
-    checkpoints: str
-    files: int
-    bytes: int
-    new_bytes: int
-    how: str
-    sinks: tuple[SinkPlan, ...] = ()
-    warnings: tuple[str, ...] = ()
-    run: RunId | None = None
-    """The run that begins on it."""
-    version: VersionId | None = None
-    """What that run executes."""
-    saves: tuple[str, ...] = ()
-    """Labels of the savepoints that are taken first, so that nothing is lost."""
-    refusal: Refusal | None = None
-    """What beginning it raises: a sink that could not go on with its rows."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pipelines.domain import replay
 from pipelines.domain.errors import AlreadyExists, TidemarkError, refusal
 from pipelines.domain.ids import QueryName, SavepointId
-from pipelines.domain.savepoints import Manifest, RestorePlan, SinkPlan, StoredFile
+from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.savepoints import Manifest, StoredFile
 from pipelines.domain.trust import Damage
 from pipelines.savepoint import clone, completeness, layout, leases, manifests, process_marks, sinks, targets
 from pipelines.savepoint.gc_pause import gc_paused

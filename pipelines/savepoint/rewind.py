@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.savepoint import restore, sinks
 from pipelines.savepoint.take import Look
 from pipelines.savepoint.targets import Resume

@@ -10,7 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
 from pipelines.domain.ids import QueryName
-from pipelines.domain.savepoints import QueryImage, SinkPlan
+from pipelines.domain.restores import SinkPlan
+from pipelines.domain.savepoints import QueryImage
 from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RESUME, UNKNOWN_TO_FORK, UNKNOWN_TO_RESUME
 
 FILE_SINKS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})

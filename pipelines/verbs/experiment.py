@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.texts import LABEL
 from pipelines.verbs.fork import FORKING, SAVEPOINT, Variant
 from pipelines.verbs.shell import NO_NAME, words_of_fields

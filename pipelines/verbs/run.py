@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.jobs import Run
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING
 from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, NEW_QUERY, Revision

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
-from pipelines.domain.savepoints import ExportPlan, RestorePlan, SinkPlan, TakePlan
+from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.words import formats
 from pipelines.words.formats import Facts
 

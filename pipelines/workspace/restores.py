@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.ids import JobName, RunId
-from pipelines.domain.savepoints import Manifest, RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint import restore
 from pipelines.storage.watching import Watch

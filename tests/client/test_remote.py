@@ -71,7 +71,7 @@ class Recording(httpx.HTTPTransport):
     """A transport that keeps (method, path below /api) of what went over it."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(verify=False)
         self.calls: set[tuple[str, str]] = set()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:

@@ -31,7 +31,7 @@ from pipelines.savepoint.process_marks import ProcessMark
 from pipelines.savepoint.progress_file import Said
 from pipelines.storage.documents import Numbered
 from pipelines.supervisor.facts import Terminated
-from pipelines.workspace.json_lines import Size
+from pipelines.workspace.json_lines import Idle, Size
 from pipelines.workspace.opening import Marker
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +42,7 @@ DECODED = [
     Event,
     Exit,
     Experiment,
+    Idle,
     ImportRecord,
     Job,
     Manifest,

@@ -9,9 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.components.table import Cell
+from dashboard.health import health
 from dashboard.views.overview import ACTIONS, table
 from dashboard.views.overview.attention import NEXT_STEPS, alerts
-from dashboard.widgets import health
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.findings import Problem
 from pipelines.domain.jobs import JobSummary

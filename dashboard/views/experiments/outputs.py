@@ -14,8 +14,9 @@ from dashboard import session
 from dashboard.components.frames import save_buttons
 from dashboard.components.panel import panel
 from dashboard.drawing.comparisons import outputs_over_time
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.experiments.reading import PARTS, Pair, bar, examples_frame, parting_frame, parting_table, share, tinted, whole
-from dashboard.widgets import KeyFigure, chip, error_box, key_figures, section, when
+from dashboard.widgets import chip, error_box, section, when
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
 from pipelines.verbs.experiments import Compare

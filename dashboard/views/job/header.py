@@ -9,11 +9,12 @@ from typing import Literal
 import streamlit as st
 
 from dashboard import navigation, session
+from dashboard.health import health_chip
 from dashboard.views import decisions, waiting
 from dashboard.views.commands import Shown, listed
 from dashboard.views.job import actions, failure, resuming
 from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
-from dashboard.widgets import chip, entry, health_chip, menu, page_header, when
+from dashboard.widgets import chip, entry, menu, page_header, when
 from pipelines.domain.decisions import Choice
 from pipelines.domain.experiments import decision_of
 from pipelines.domain.jobs import JobDetail

@@ -11,8 +11,9 @@ from dashboard.components.panel import panel
 from dashboard.drawing import jobs
 from dashboard.drawing.figures import TimeMark
 from dashboard.drawing.operators import operator_charts
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.job import logs
-from dashboard.widgets import KeyFigure, Tone, empty_state, key_figures, section
+from dashboard.widgets import Tone, empty_state, section
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint

@@ -8,13 +8,14 @@ import streamlit as st
 
 from dashboard import navigation, progress, session
 from dashboard.dialogs import redraw
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import operations
 from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints import bulk, exports, filters
 from dashboard.views.savepoints.detail import detail
 from dashboard.views.savepoints.table import savepoint_table
-from dashboard.widgets import KeyFigure, Tone, command, empty_state, errors_shown, key_figures, page_header
+from dashboard.widgets import Tone, command, empty_state, errors_shown, page_header
 from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
