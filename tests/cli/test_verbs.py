@@ -273,7 +273,8 @@ def test_resume_goes_to_one_point(tidemark: Door) -> None:
 
 
 ATTACHED = [
-    (["/lake/counts"], {"query-0": "/lake/counts"}),
+    (["/lake/counts"], {"counts": "/lake/counts"}),
+    (["s3://lake/my clicks/"], {"my_clicks": "s3://lake/my clicks/"}),
     (["s3://lake/counts", "--query", "counts"], {"counts": "s3://lake/counts"}),
     (["--checkpoint", "a=s3://lake/a", "--checkpoint", "b=/b=c"], {"a": "s3://lake/a", "b": "/b=c"}),
 ]
@@ -293,7 +294,7 @@ def test_attach_with_all_that_a_checkpoint_does_not_say(
     monkeypatch.chdir(tmp_path)
     words = ["--sink", "parquet", "--sink-path", "out", "--code", script, "--arg", "1", "--conf", "k=v", "--master", "yarn"]
     assert tidemark("attach", "far", "live/counts", *words, "--spark-version", "4.1.0").exit_code == 0
-    here = {"query-0": str(tmp_path / "live" / "counts")}
+    here = {"counts": str(tmp_path / "live" / "counts")}
     code = "print('counts')\n"
     asked = Attach(
         name="far",
