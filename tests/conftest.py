@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests import java
+from tests import java, local_files
 from tests.running import budgets
 from tests.storage import s3_server as s3_server_
 
@@ -53,8 +53,9 @@ def _is_asked_for(config: pytest.Config, mark: str) -> bool:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Gives what starts Spark its Java, as the supervisor does; skips what needs a browser where there is none, saying how to get one."""
+    """Gives what starts Spark its Java, as the supervisor does, and its files; skips what needs a browser where there is none."""
     if item.get_closest_marker("spark"):
+        local_files.prepare()
         java.prepare()
     if item.get_closest_marker("browser") and browser() is None:
         pytest.skip(NO_BROWSER)
@@ -107,6 +108,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One small, quiet, real Spark for all tests of the run; its JVM is gone when they are done."""
     from pyspark.sql import SparkSession
 
+    local_files.prepare()
     java.prepare()
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("tests")

@@ -12,19 +12,20 @@ from pipelines.domain.annotations import Annotation, annotated, changed, first
 from pipelines.domain.decisions import Choice, Decision, Does, DropPlan, PromotePlan, Step, UndropPlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, differences
-from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
-from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
+from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
+from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
 from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, place_of
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Lane, Mark, OutputOverTime, Parting, Series, Tree
-from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId, job_name
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId, job_name
 from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Origin, QuerySeen, Run
 from pipelines.domain.operations import Operation, OperationState, sound
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.points import Point, PointKind
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runs import Exit, RunState
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.savepoints import ExportPlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
 from pipelines.domain.states import MOST_ROWS, Reading, StateRows, StateTable, chosen, reading_id
 from pipelines.domain.trust import Trust, Verification
@@ -53,6 +54,7 @@ from pipelines.verbs.jobs import (
 )
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.rename_query import RenamePlan, RenameQuery
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.run import RunPlan, RunScript
@@ -72,6 +74,7 @@ from pipelines.verbs.system import (
 from pipelines.verbs.take import Take
 from pipelines.verbs.verb import Begun, Change, Question
 from pipelines.verbs.verify import Verify, VerifyPlan
+from pipelines.words.findings import of_job
 from tests import samples
 from tests.memory import Memory
 from tests.samples import NOW_MS, QUERY, RETAINED, ROOT
@@ -197,7 +200,7 @@ class FakeFace:
 
     # jobs
     def jobs(self, question: ListJobs) -> Sequence[JobSummary]:
-        return tuple(self._summary(name) for name in self.runs)
+        return tuple(map(judged, map(self._summary, self.runs)))
 
     def health(self, question: ShowHealth) -> Health:
         states = [runs[-1].state for runs in self.runs.values()]
@@ -222,7 +225,7 @@ class FakeFace:
 
     def job(self, question: ShowJob) -> JobDetail:
         runs = self._runs(question.job)
-        return JobDetail(self._summary(question.job), self._queries(question.job), tuple(reversed(runs)))
+        return JobDetail(judged(self._summary(question.job)), self._queries(question.job), tuple(reversed(runs)))
 
     def run(self, request: RunScript) -> Run:
         if job_name(request.name) in self.runs:
@@ -271,6 +274,9 @@ class FakeFace:
         watched = replace(self.runs[request.name][-1], state=RunState.WATCHED, started_ms=None, pid=None, checkpoints="")
         self.runs[request.name] = [watched]
         return watched
+
+    def rename_query(self, change: RenameQuery) -> Run:
+        return self._runs(change.job)[-1]
 
     def forget(self, change: Forget) -> None:
         job = change.job
@@ -599,6 +605,10 @@ class FakeFace:
     def plan_attach(self, change: Attach) -> AttachPlan:
         return AttachPlan(JobName(change.name), VersionId("v-planned"), change.checkpoints)
 
+    def plan_rename_query(self, change: RenameQuery) -> RenamePlan:
+        known = len(self.savepoints(ListSavepoints(change.job)))
+        return RenamePlan(JobName(change.job), QueryName(change.query), QueryName(change.to), "/fake/checkpoint", known)
+
     def plan_forget(self, change: Forget) -> ForgetPlan:
         runs = tuple(run.id for run in self._runs(change.job))
         return ForgetPlan(JobName(change.job), runs, f"/fake/jobs/{change.job}", len(self.savepoints(ListSavepoints(change.job))))
@@ -803,6 +813,11 @@ class FakeFace:
             last_savepoint_ms=own[-1].created_ms if own else None,
             restarts=len(runs) - 1,
         )
+
+
+def judged(job: JobSummary) -> JobSummary:
+    """The job with its findings, as the catalog lists it."""
+    return replace(job, findings=tuple(of_job(job, NOW_MS)))
 
 
 def _found(known: dict[str, T], name: str, what: str) -> T:

@@ -40,11 +40,19 @@ class Session:
         """Polls `look` until it returns a value, ticking; Unavailable after `seconds`."""
         end_ms = self.now_ms + seconds * 1000
         while (answer := look()) is None:
-            if self.now_ms >= end_ms:
-                raise Unavailable("wait.timeout", f"{what} took more than {seconds:.0f} s", "It goes on; see 'show' and 'events'.")
-            self.sleep(POLL_SECONDS)
-            self.tick()
+            self.refuse_late(end_ms, seconds, what)
+            self.pause(POLL_SECONDS)
         return answer
+
+    def pause(self, seconds: float) -> None:
+        """Lets time pass; the supervisor acts after it."""
+        self.sleep(seconds)
+        self.tick()
+
+    def refuse_late(self, end_ms: float, seconds: float, what: str) -> None:
+        """Unavailable where a wait of so many seconds, until `end_ms`, is over."""
+        if self.now_ms >= end_ms:
+            raise Unavailable("wait.timeout", f"{what} took more than {seconds:.0f} s", "It goes on; see 'show' and 'events'.")
 
 
 class Opener(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.domain.annotations import annotated
-from pipelines.domain.errors import NotFound, TidemarkError
+from pipelines.domain.errors import Corrupt, NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest, Savepoint
 from pipelines.savepoint import annotation, import_records, layout, leases, manifests, process_marks
@@ -32,10 +32,11 @@ class Shelf:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What a cleaning removed: unfinished savepoints, and savepoints whose disposal had begun."""
+    """What a cleaning removed: unfinished savepoints, and savepoints whose disposal had begun; and what it could not clean."""
 
-    unfinished: tuple[SavepointId, ...]
-    disposed: tuple[SavepointId, ...]
+    unfinished: tuple[SavepointId, ...] = ()
+    disposed: tuple[SavepointId, ...] = ()
+    failed: tuple[Unreadable, ...] = ()
 
 
 def shelf(library: Storage) -> Shelf:
@@ -66,25 +67,36 @@ def manifest(library: Storage, savepoint: SavepointId) -> Manifest:
 def clean(library: Storage, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> Cleaned:
     """Removes what died halfway: savepoints never published, the rest of disposals, and unfinished writes in the others.
 
-    What a living process works on stays. Only for a library that nobody writes to through another opening.
+    What a living process works on stays, and so does what cannot be cleaned: the others are all the same.
+    Only for a library that nobody writes to through another opening.
     """
     unfinished: list[SavepointId] = []
     disposed: list[SavepointId] = []
+    failed: list[Unreadable] = []
     for savepoint in _folders(library):
-        making, disposing = (process_marks.read(library, layout.inside(savepoint, name)) for name in (layout.MAKING, layout.DISPOSING))
-        if any(mark is not None and lives(mark, now_ms) for mark in (making, disposing)):
+        try:
+            removed = _clean(library, savepoint, now_ms, lives)
+        except TidemarkError as error:
+            failed.append(Unreadable(savepoint, error))
             continue
-        if not _published(library, savepoint):
-            discard(library, savepoint)
-            (unfinished if disposing is None else disposed).append(savepoint)
-        elif disposing is not None and not leases.held(library, savepoint, now_ms, lives):
-            discard(library, savepoint)
-            disposed.append(savepoint)
-        else:
-            library.delete([layout.inside(savepoint, layout.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
-            if not leases.held(library, savepoint, now_ms, lives):
-                folders.sweep(library, savepoint)
-    return Cleaned(tuple(unfinished), tuple(disposed))
+        if removed is not None:
+            (disposed if removed == layout.DISPOSING else unfinished).append(savepoint)
+    return Cleaned(tuple(unfinished), tuple(disposed), tuple(failed))
+
+
+def _clean(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives) -> str | None:
+    """Cleans one savepoint; the mark of the work that it is removed for, None where it stays."""
+    making, disposing = (process_marks.read(library, layout.inside(savepoint, name)) for name in (layout.MAKING, layout.DISPOSING))
+    if any(mark is not None and lives(mark, now_ms) for mark in (making, disposing)):
+        return None
+    published, held = _published(library, savepoint), leases.held(library, savepoint, now_ms, lives)
+    if not published or (disposing is not None and not held):
+        discard(library, savepoint)
+        return layout.MAKING if disposing is None else layout.DISPOSING
+    library.delete([layout.inside(savepoint, layout.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
+    if not held:
+        folders.sweep(library, savepoint)
+    return None
 
 
 def _folders(library: Storage) -> list[SavepointId]:
@@ -92,9 +104,14 @@ def _folders(library: Storage) -> list[SavepointId]:
 
 
 def _published(library: Storage, savepoint: SavepointId) -> bool:
-    """Whether a manifest is there. Call it after the process mark was read: publishing writes the manifest before it removes the mark."""
+    """Whether a manifest is there, readable or not.
+
+    Call it after the process mark was read: publishing writes the manifest before it removes the mark.
+    """
     try:
         library.read(layout.inside(savepoint, layout.MANIFEST))
     except NotFound:
         return False
+    except Corrupt:
+        return True
     return True

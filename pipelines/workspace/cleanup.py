@@ -45,6 +45,8 @@ def _savepoints(context: Context) -> None:
         events.say(context, "savepoint.cleaned", None, savepoint, f"savepoint {savepoint} was never finished; what was there is removed")
     for savepoint in cleaned.disposed:
         events.say(context, "savepoint.disposed", None, savepoint, f"the disposal of savepoint {savepoint} was completed")
+    for left in cleaned.failed:
+        events.say(context, left.error.code, None, left.id, f"savepoint {left.id} could not be cleaned up: {left.error.message}")
 
 
 def _leftover_jobs(context: Context) -> list[Path]:

@@ -139,7 +139,7 @@ def _image(
 ) -> Diagnosis:
     home, sink = (f"{context.library.url}/{manifest.id}/{folder(image.query)}" for folder in (layout.checkpoint, layout.sink_log))
     has_log = bool(layout.below([file.path for file in manifest.files], layout.sink_log(image.query)))
-    examined = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, (image.batch,)), watch)
+    examined = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, _of(image)), watch)
     findings = _merged(manifest, image, damages, examined)
     if any(finding.batches for finding in findings):
         examined = Examined(examined.files, examined.bytes, examined.findings, examined.newest_committed, ())
@@ -153,8 +153,13 @@ def _merged(manifest: Manifest, image: QueryImage, damages: Iterable[Damage], ex
     for damage in damages:
         if damage.path not in findings and _concerns(manifest, image, damage.path):
             inner = damage.path.removeprefix(layout.checkpoint(image.query) + "/")
-            findings[damage.path] = Finding(damage, (image.batch,), _part(image.query, inner))
+            findings[damage.path] = Finding(damage, _of(image), _part(image.query, inner))
     return tuple(findings[path] for path in sorted(findings))
+
+
+def _of(image: QueryImage) -> tuple[int, ...]:
+    """The batch that the image is of, none where the query had not begun."""
+    return (image.batch,) if image.begun else ()
 
 
 def _part(query: QueryName, path: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from pipelines.domain.errors import Corrupt, NotFound, TidemarkError
+from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, RunId, VersionId
 from pipelines.domain.jobs import Job, Wanted
@@ -88,12 +88,12 @@ class Files:
 
 
 def readable(find: Callable[[K], T | None], keys: Iterable[K], wrong: list[TidemarkError]) -> tuple[T, ...]:
-    """The documents that `find` returns for `keys`; errors of damaged ones go to `wrong`, and the others are still read."""
+    """The documents that `find` returns for `keys`; errors of those that cannot be read go to `wrong`, and the others are still read."""
     documents: list[T] = []
     for key in keys:
         try:
             document = find(key)
-        except Corrupt as error:
+        except TidemarkError as error:
             wrong.append(error)
             continue
         if document is not None:

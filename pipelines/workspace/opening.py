@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.catalog.file_positions import positions
 from pipelines.catalog.opening import open_catalog
 from pipelines.catalog.rebuild import reopen
+from pipelines.domain.bounds import Format, Moment
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import random_id
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
@@ -27,9 +27,9 @@ Clock = Callable[[], int]
 class Marker:
     """`workspace.json`: what makes a directory a workspace."""
 
-    format: int
+    format: Format
     id: str
-    created_ms: int
+    created_ms: Moment
 
 
 def wall_clock_ms() -> int:
@@ -54,12 +54,11 @@ def open_workspace(
     catalog = (reopen if rebuilding else open_catalog)(layout.catalog_file)  # 2
     try:
         context = Context(layout, files, catalog, clock, entropy)
-        with catalog.reading() as reader:
-            context.file_positions.update(positions(reader))
+        ingestion.go_on(context)
         cleanup.clean(context)  # 3
         rebuild.register(context)  # 4
         if rebuilding:
-            rebuild.rebuild(context)
+            rebuild.rebuild(context, rebuild.read(context))
         ingestion.follow(context, ingestion.everything(context))  # 5
     except BaseException:
         catalog.close()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.catalog import savepoints as savepoint_rows
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
-from pipelines.domain.savepoints import DisposePlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.savepoints import Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
 from pipelines.savepoint import batch_choice, contents, library
 from pipelines.savepoint import dispose as disposing
@@ -22,6 +22,7 @@ from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
+from pipelines.words import savepoints as words
 from pipelines.workspace import events, readings, runs, sources
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
@@ -60,7 +61,7 @@ def publish(context: Context, planned: PlannedTake, watch: Watch) -> Savepoint:
     record(context, savepoint)
     context.unsealed.put(savepoint.id)
     label = f" ({savepoint.label})" if savepoint.label else ""
-    message = f"savepoint {savepoint.id}{label} of batch {savepoint.batch} in {savepoint.took_ms:.0f} ms"
+    message = f"savepoint {savepoint.id}{label} of {words.points(savepoint)} in {savepoint.took_ms:.0f} ms"
     events.say(context, "savepoint.taken", savepoint.job, savepoint.id, message)
     return savepoint
 
@@ -146,8 +147,7 @@ def forget(context: Context, savepoint: Savepoint) -> None:
     events.say(context, "savepoint.disposed", JobName(savepoint.job), savepoint.id, f"savepoint {savepoint.id} was disposed of")
 
 
-def dispose(context: Context, savepoint: Savepoint) -> DisposePlan:
-    """Deletes it and answers with what that was; Conflict (`savepoint.in_use`) while something is made from it."""
-    disposed = disposing.dispose(context.library, savepoint.id, context.now_ms())
+def dispose(context: Context, savepoint: Savepoint) -> None:
+    """Deletes it; Conflict (`savepoint.in_use`) while something is made from it."""
+    disposing.dispose(context.library, savepoint.id, context.now_ms())
     forget(context, savepoint)
-    return disposed

@@ -51,7 +51,9 @@ def test_export_to_a_path_from_here(tidemark: Door, tmp_path: Path, monkeypatch:
 def test_export_dry_run_prints_the_plan(tidemark: Door) -> None:
     lines = [line.split("  ", 1) for line in tidemark("export", FIRST, "s3://lake/one.tar.zst", "--dry-run").stdout.splitlines()]
     said = {name: value.strip() for name, value in lines}
-    assert (said["as"], said["size"], said["then disposes of it here"]) == ("one .tar.zst file", "2.0 MB", "no")
+    assert (said["becomes"], said["copies"]) == ("one compressed file", "12 files, 2.0 MB read; the file is usually smaller")
+    leaves = tidemark("export", FIRST, "s3://lake/a", "--then-dispose", "--dry-run").stdout
+    assert "then" not in said and "It is deleted here once the copy was read back" in leaves
     assert tidemark.json("export", FIRST, "s3://lake/one", "--directory", "--dry-run")["archive"] is False
     assert len(tidemark.face.exported) == 1
 
@@ -60,7 +62,7 @@ def test_import_prints_the_id(tidemark: Door) -> None:
     done = tidemark("import", ARCHIVE)
     assert (done.exit_code, done.stdout) == (0, f"{ARCHIVED}\n")
     assert tidemark.face.begun == [Import(ARCHIVE)]
-    assert "2.0 MB in 12 files" in done.stderr
+    assert "12 files, 2.0 MB" in done.stderr
 
 
 def test_an_import_that_fails_on_its_way_ends_with_the_code_of_its_error(tidemark: Door) -> None:

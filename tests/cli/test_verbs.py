@@ -327,7 +327,7 @@ def test_savepoint_prints_its_path_and_nothing_else(tidemark: Door) -> None:
     done = tidemark("savepoint", JOB, "--batch", "8", "--label", "before ads")
     assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.ask(ListSavepoints(JOB))[0].path}\n")
     assert tidemark.face.begun == [Take(JOB, 8, label="before ads")]
-    assert "batch 8, 2.0 MB in 12 files, 4.1 kB new, in 42 ms" in done.stderr
+    assert "batch 8, 12 files, 2.0 MB, 4.1 kB new on disk, in 42 ms" in done.stderr
 
 
 def test_savepoint_at_a_time(tidemark: Door) -> None:
@@ -356,7 +356,7 @@ def test_savepoint_at_no_time(tidemark: Door, option: str) -> None:
 
 def test_savepoint_dry_run_prints_the_plan(tidemark: Door) -> None:
     before = dict(tidemark.face.savepoints_by_id)
-    assert "batches    counts: 9" in tidemark("savepoint", JOB, "--dry-run").stdout
+    assert "batch      9 of counts" in tidemark("savepoint", JOB, "--dry-run").stdout
     assert tidemark.json("savepoint", JOB, "--dry-run")["new_bytes"] == 4096
     assert tidemark.face.savepoints_by_id == before
 
@@ -385,7 +385,7 @@ def test_fork(tidemark: Door, script: Path) -> None:
 
 def test_fork_dry_run_prints_the_plan(tidemark: Door) -> None:
     text = tidemark("fork", FIRST, "--name", "c", "--dry-run").stdout
-    assert "query id     new" in text and "warning      a warning" in text and "continue" in text
+    assert "query id     a new one" in text and "warning      a warning" in text and "continued" in text
     assert "c" not in tidemark.face.runs
 
 

@@ -73,7 +73,14 @@ def test_a_and_b_side_by_side(opened: Opener) -> None:
     words = said(app)
     for part in ("ads", "post_engagement_split", "Agreement", "80.0 %", "Only in A", "Metrics over event time", "Code, A → B", "compared"):
         assert part in words
-    for part in ("They part at", "equal up to", "What differs for sure", "B is 12 % slower, between 5 and 19 %", "rows", "as it is now"):
+    for part in (
+        "First difference at",
+        "equal up to",
+        "Metric differences (95 %)",
+        "B is 12 % slower, between 5 and 19 %",
+        "rows",
+        "as it is now",
+    ):
         assert part in words
     assert any("a.views" in one.value.columns for one in app.dataframe)
 
@@ -137,7 +144,7 @@ def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
     face = FakeFace.sample()
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
     words = said(app)
-    for part in ("goes on: version", "It is kept.", "Its arguments become those of", "+12"):
+    for part in ("goes on: version", "The variant keeps running.", "Its arguments become those of", "+12"):
         assert part in words
     assert face.begun == []
     answered(app, "decide_promote", "decide_yes")

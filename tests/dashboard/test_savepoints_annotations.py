@@ -11,6 +11,7 @@ from pandas.io.formats.style import Styler
 
 from dashboard.views.savepoints.filters import matches
 from dashboard.views.savepoints.table import MOST_TONED, frame, toned
+from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
@@ -45,6 +46,13 @@ def test_the_table_says_origin_date_and_that_there_is_a_note(opened: Opener) -> 
     assert list(rows["origin"]) == ["stop", "by hand", "by hand"]
     assert list(rows["note"]) == ["", "", "≡"]
     assert rows["until"].isna().tolist() == [True, True, False]
+
+
+def test_the_latest_date_of_all_is_shown(opened: Opener) -> None:
+    face = annotated(best_before_ms=LATEST_MS)
+    rows = opened(face, "savepoints").dataframe[0].value.set_index("id")
+    assert str(rows["until"][FIRST])[:10] == "9999-12-30"
+    assert "9999" in said(opened(face, "savepoints", savepoint=FIRST))
 
 
 def test_one_is_annotated_in_place(opened: Opener) -> None:

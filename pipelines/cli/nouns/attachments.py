@@ -16,7 +16,7 @@ from pipelines.verbs.attach import Attach
 FIRST_QUERY = "query-0"
 """What a driver calls a job's first query without a name."""
 CHECKPOINT = Parameter(
-    str, typer.Argument(metavar="[CHECKPOINT]", help="Checkpoint location of its query: a path or URL.", show_default=False), None
+    str, typer.Argument(metavar="CHECKPOINT", help="Checkpoint location of its query: a path or URL.", show_default=False), None
 )
 QUERY = Parameter(str, typer.Option("--query", help=f"Name of the query of CHECKPOINT; {FIRST_QUERY} if not given."), None)
 
