@@ -17,10 +17,13 @@ from pipelines.domain.events import COMMAND, SUPERVISOR
 
 if TYPE_CHECKING:
     from pipelines.verbs.face import Face
+    from pipelines.workspace.workspace import Workspace
 
 T = TypeVar("T")
 DEFAULT_WORKSPACE = Path(__file__).resolve().parents[2] / "data" / "workspace"
 POLL_SECONDS = 0.25
+FULL = {"storage.full", "catalog.disk_full"}
+"""Errors of a disk that takes nothing any more."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,23 @@ def _remote(url: str) -> Iterator[Session]:
 @contextmanager
 def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
     """Opens the workspace in this process. The supervisor acts once first: no server has looked at the drivers."""
+    from pipelines.workspace.opening import open_on_a_full_disk
+
+    try:
+        workspace, tick = _supervised(path, rebuilding)
+    except Unavailable as error:
+        if error.code not in FULL:
+            raise
+        output.tell("the disk is full: what reads works, and what makes room (dispose)")
+        workspace, tick = open_on_a_full_disk(path), lambda: None
+    try:
+        yield Session(workspace.acting(COMMAND), tick, _now, _sleep)
+    finally:
+        workspace.close()
+
+
+def _supervised(path: Path, rebuilding: bool) -> tuple[Workspace, Callable[[], None]]:
+    """The workspace, and what lets its supervisor act."""
     from pipelines.supervisor.loop import Supervisor
     from pipelines.workspace.opening import open_workspace
 
@@ -127,9 +147,10 @@ def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
     try:
         supervisor = Supervisor(workspace.acting(SUPERVISOR))
         supervisor.tick()
-        yield Session(workspace.acting(COMMAND), supervisor.tick, _now, _sleep)
-    finally:
+    except BaseException:
         workspace.close()
+        raise
+    return workspace, supervisor.tick
 
 
 def _now() -> datetime:

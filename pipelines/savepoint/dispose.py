@@ -24,7 +24,7 @@ class Look:
 
 
 def look(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> Look:
-    """Plans `dispose`: what it deletes and frees. A damaged savepoint can be disposed of too; NotFound where there is none."""
+    """Plans `dispose`: what it deletes and frees. A damaged savepoint can be disposed of too."""
     entries, held = _entries(library, savepoint), space.held(library, savepoint)
     plan = DisposePlan(
         savepoint=savepoint,
@@ -54,9 +54,10 @@ def dispose(library: Storage, savepoint: SavepointId, now_ms: int, lives: proces
 
 
 def _entries(library: Storage, savepoint: SavepointId) -> Sequence[Entry]:
-    """All files of the savepoint; NotFound where it has no manifest."""
+    """All files of the savepoint, also of one that has lost its manifest; NotFound where there is none, or one that is not finished yet."""
     entries = list(library.list(savepoint))
-    if not any(entry.path == layout.inside(savepoint, layout.MANIFEST) for entry in entries):
+    names = {entry.path for entry in entries}
+    if not names or (layout.inside(savepoint, layout.MAKING) in names and layout.inside(savepoint, layout.MANIFEST) not in names):
         manifests.load(library, savepoint)
     return entries
 

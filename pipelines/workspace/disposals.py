@@ -10,6 +10,7 @@ from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space
 from pipelines.savepoint.space import Held
+from pipelines.storage import folders
 from pipelines.verbs.dispose import Dispose
 from pipelines.workspace import savepoints
 from pipelines.workspace.context import Context
@@ -40,13 +41,20 @@ def _outcomes(context: Context, names: Sequence[str], holdings: dict[str, Held])
     planned: set[SavepointId] = set()
     for name in names:
         try:
-            savepoint = savepoints.get(context, name)
+            savepoint = _named(context, name)
         except TidemarkError as error:
             yield DisposeOutcome(name, None, refusal(error))
             continue
-        if savepoint.id not in planned:
-            planned.add(savepoint.id)
-            yield _planned(context, savepoint.id, holdings)
+        if savepoint not in planned:
+            planned.add(savepoint)
+            yield _planned(context, savepoint, holdings)
+
+
+def _named(context: Context, name: str) -> SavepointId:
+    """The savepoint of a name; of one that no list shows, because its manifest is damaged or lost, its whole id."""
+    if name in folders.children(context.library):
+        return SavepointId(name)
+    return savepoints.get(context, name).id
 
 
 def _planned(context: Context, savepoint: SavepointId, holdings: dict[str, Held]) -> DisposeOutcome:
@@ -65,7 +73,7 @@ def _disposed(context: Context, planned: DisposeOutcome) -> DisposeOutcome:
     if planned.plan is None:
         return planned
     try:
-        savepoints.dispose(context, savepoints.get(context, planned.savepoint))
+        savepoints.dispose(context, SavepointId(planned.savepoint))
     except TidemarkError as error:
         return DisposeOutcome(planned.savepoint, None, refusal(error))
     return planned

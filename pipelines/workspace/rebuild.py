@@ -62,6 +62,13 @@ def rebuild(context: Context, documents: Known) -> dict[str, int]:
         return catalog_rebuild.counts(reader)
 
 
+def fill(context: Context) -> None:
+    """Everything that the files say into a catalog that is empty; what cannot be read is left out."""
+    with context.ingesting, context.catalog.writing() as writer:
+        _save(writer, read(context))
+        _replay(context, writer, context.file_positions)
+
+
 def register(context: Context) -> None:
     """Brings the catalog up to what the files have: adds what it lacks, removes what is gone. Runs that it knows stay as they are."""
     documents = read(context)

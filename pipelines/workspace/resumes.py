@@ -107,7 +107,7 @@ def _taken_back(context: Context, job: JobName) -> Iterator[None]:
         for savepoint in savepoints.newest_first(context, job):
             if savepoint.id not in before and savepoint.reason in ON_THE_WAY:
                 with suppress(Conflict):  # a fork of it is in the making
-                    savepoints.dispose(context, savepoint)
+                    savepoints.dispose(context, savepoint.id)
         raise
 
 
@@ -231,7 +231,7 @@ def _begin(
 
 
 def discard(context: Context, job: JobName, run: RunId) -> None:
-    """Removes a run that was never wanted, with the checkpoint that it was to begin."""
+    """Removes a run that was begun here and is not wanted, with the checkpoint that it was to begin."""
     for folder in (context.layout.checkpoints(job, run), context.layout.run(job, run)):
         if folder.exists():
             shutil.rmtree(folder)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.catalog import savepoints as savepoint_rows
+from pipelines.catalog.connection import Reader
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.savepoints import Manifest, Reason, RetainedBatch, Savepoint, TakePlan
@@ -139,15 +140,24 @@ def space(context: Context, job: str) -> Space:
     return measuring.space(context.library, [savepoint.id for savepoint in newest_first(context, job)])
 
 
-def forget(context: Context, savepoint: Savepoint) -> None:
+def forget(context: Context, savepoint: SavepointId) -> None:
     """Removes a savepoint whose files are gone from the catalog, and its readings."""
     with context.catalog.writing() as writer:
-        savepoint_rows.forget(writer, savepoint.id)
-    readings.forget(context, savepoint.id)
-    events.say(context, "savepoint.disposed", JobName(savepoint.job), savepoint.id, f"savepoint {savepoint.id} was disposed of")
+        job = _job(writer, savepoint)
+        savepoint_rows.forget(writer, savepoint)
+    readings.forget(context, savepoint)
+    events.say(context, "savepoint.disposed", job, savepoint, f"savepoint {savepoint} was disposed of")
 
 
-def dispose(context: Context, savepoint: Savepoint) -> None:
+def _job(reader: Reader, savepoint: SavepointId) -> JobName | None:
+    """The job of a savepoint; None for one that no list shows, because it is damaged."""
+    try:
+        return savepoint_rows.get(reader, savepoint).job
+    except NotFound:
+        return None
+
+
+def dispose(context: Context, savepoint: SavepointId) -> None:
     """Deletes it; Conflict (`savepoint.in_use`) while something is made from it."""
-    disposing.dispose(context.library, savepoint.id, context.now_ms())
+    disposing.dispose(context.library, savepoint, context.now_ms())
     forget(context, savepoint)

@@ -10,7 +10,7 @@ import pytest
 from pipelines.checkpoint.closure import closure
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import dispose, manifests, restore, verify
 from pipelines.savepoint.batch_choice import OfBatch
