@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from pipelines.domain.ids import JobName
+from pipelines.domain.versions import Version
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
 from pipelines.sandbox.processes import MARK
@@ -27,7 +28,9 @@ from pipelines.workspace.workspace import Workspace
 from tests import waiting
 
 TINY = str(Path(__file__).with_name("tiny_driver.py"))
-DRIVER = Driver(lambda version: [version.python or sys.executable, TINY], lambda version: dict(os.environ))
+STARTED: list[Version] = []
+"""Versions of the drivers that were started."""
+DRIVER = Driver(lambda version: [version.python or sys.executable, TINY], lambda version: dict(os.environ), STARTED.append)
 
 
 until = partial(waiting.until, seconds=8.0, every=0.01)
