@@ -64,7 +64,7 @@ def _head(notice: Notice, taken: Savepoint) -> str:
 
 
 def _put_away() -> None:
-    st.button("", icon=":material/close:", type="tertiary", key="notice_close", help="Put away", on_click=put_away)
+    st.button("", icon=":material/close:", type="tertiary", key="notice_close", help="Dismiss", on_click=put_away)
 
 
 def put_away() -> None:

@@ -1,22 +1,18 @@
-"""Pieces that every page is made of: header, key figures, empty state, error box, command, question."""
+"""Pieces that every page is made of: header, facts, empty state, error box, command, question."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from html import escape
 from types import TracebackType
 from typing import Any, Literal
-from urllib.parse import quote
 
 import streamlit as st
 
 from dashboard.dialogs import dialog
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.findings import Urgency
-from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
 
@@ -34,8 +30,6 @@ STATES: dict[RunState | None, tuple[str, Tone]] = {
     RunState.FAILED: ("Failed", "red"),
 }
 
-URGENCY_TONES: dict[Urgency, Tone] = {Urgency.FAILED: "red", Urgency.WARNING: "orange", Urgency.NOTICE: "blue"}
-
 
 def chip(text: str, tone: Tone = "gray", *, dot: bool = False, live: bool = False, mono: bool = False, hint: str = "") -> str:
     """A small tinted label, as HTML."""
@@ -49,21 +43,6 @@ def state_chip(state: RunState | None) -> str:
     """The state of a run in its colour and in words, as HTML."""
     text, tone = STATES[state]
     return chip(text, tone, dot=True, live=state in (RunState.RUNNING, RunState.STARTING, RunState.STOPPING))
-
-
-def health(job: JobSummary) -> tuple[str, Tone]:
-    """How a job does, in a word or two: its state, unless a warning or an idle driver says more than that."""
-    warning = next((finding for finding in job.findings if finding.urgency is Urgency.WARNING), None)
-    if warning:
-        return warning.title.capitalize(), URGENCY_TONES[warning.urgency]
-    return ("Idle", "blue") if job.idle_since_ms is not None else STATES[job.state]
-
-
-def health_chip(job: JobSummary) -> str:
-    """How a job does, in its colour, as HTML; what it means on hover."""
-    text, tone = health(job)
-    hint = job.findings[0].words if job.findings else "All its data is worked off; it waits for more" if job.idle_since_ms else ""
-    return chip(text, tone, dot=True, live=job.state is not None and job.state.live, hint=hint)
 
 
 def when(at_ms: float | None, now_ms: float) -> str:
@@ -91,59 +70,6 @@ def section(title: str, caption: str = "") -> None:
     """A heading inside a page."""
     note = f'<span class="tm-caption">{caption}</span>' if caption else ""
     st.html(f'<div class="tm-section"><h2>{escape(title)}</h2>{note}</div>')
-
-
-@dataclass(frozen=True)
-class KeyFigure:
-    """One number that matters: `unit` small beside it, `note` below (with `tone`, as a chip), `line` as a small line of the past."""
-
-    label: str
-    value: str
-    unit: str = ""
-    note: str = ""
-    tone: Tone | None = None
-    line: Sequence[float | None] = ()
-    hint: str = ""
-
-
-def key_figures(figures: Sequence[KeyFigure], *, min_width: int = 170) -> None:
-    """A grid of key figures that wraps with the page's width. One element of HTML: a refresh costs next to nothing."""
-    lined = any(len(figure.line) > 1 for figure in figures)
-    cards = "".join(_card(figure, lined) for figure in figures)
-    st.html(f'<div class="tm-figures" style="--tm-figure-width:{min_width}px" data-testid="key-figures">{cards}</div>')
-
-
-def _card(figure: KeyFigure, lined: bool) -> str:
-    unit = f"<small>{escape(figure.unit)}</small>" if figure.unit else ""
-    note = chip(figure.note, figure.tone) if figure.note and figure.tone else f"<span>{escape(figure.note)}</span>"
-    hint = f' title="{escape(figure.hint)}" data-hint=""' if figure.hint else ""
-    return (
-        f'<div class="tm-figure {figure.tone or "blue"}{" lined" if lined else ""}" role="group" aria-label="{escape(figure.label)}"{hint}>'
-        f'<div class="tm-label">{escape(figure.label)}</div><div class="tm-value">{escape(figure.value)}{unit}</div>'
-        f'<div class="tm-note">{note}</div>{spark(figure.line)}</div>'
-    )
-
-
-def spark(values: Sequence[float | None]) -> str:
-    """A small line with its area, from zero to the greatest value; nothing for fewer than two numbers.
-
-    The line is a mask over the card's colour, because Streamlit's HTML takes no inline SVG.
-    """
-    points = [(i, v) for i, v in enumerate(values) if v is not None]
-    if len(points) < 2:
-        return ""
-    width, top = len(values) - 1, max(max(v for _, v in points), 1e-9)
-    path = " L".join(f"{100 * i / width:.2f} {35 - 32 * v / top:.2f}" for i, v in points)
-    first, final = 100 * points[0][0] / width, 100 * points[-1][0] / width
-    drawn = quote(_SPARK.format(path=path, first=f"{first:.2f}", final=f"{final:.2f}"))
-    return f'<div class="tm-spark" style="mask-image:url(&quot;data:image/svg+xml,{drawn}&quot;)"></div>'
-
-
-_SPARK = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 38" preserveAspectRatio="none">'
-    '<path fill-opacity=".13" d="M{first} 38 L{path} L{final} 38 Z"/>'
-    '<path fill="none" stroke="black" stroke-width="1.6" stroke-linejoin="round" vector-effect="non-scaling-stroke" d="M{path}"/></svg>'
-)
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> None:

@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from dashboard.widgets import Tone, chip, message_box, plain_facts
-from pipelines.domain.savepoints import RestorePlan, SinkPlan
+from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.words import plans
 
 TONES: dict[str, Tone] = {"continue": "green", "fresh": "blue", "cut": "orange", "none": "gray", "refuse": "red"}
@@ -34,8 +34,3 @@ def warnings(plan: RestorePlan) -> None:
     """A box for each warning that no sink says already."""
     for warning in plans.warnings(plan):
         message_box(warning, tone="orange")
-
-
-def refusal(plan: RestorePlan | None) -> str:
-    """Why the plan cannot be carried out; empty where it can."""
-    return f"{plan.refusal.message} {plan.refusal.hint}".strip() if plan and plan.refusal else ""

@@ -8,15 +8,16 @@ import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.components.code_editor import syntax_diagnostics
+from dashboard.health import health_chip
 from dashboard.views import restore_plans, waiting
 from dashboard.views.commands import commands
 from dashboard.views.fork import drafts, form
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resuming
-from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, health_chip, page_header, section
+from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.jobs import JobDetail
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.versions import Version
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
@@ -90,9 +91,9 @@ def _form(name: str, detail: JobDetail, key: str, variant: Variant) -> tuple[str
     selected = session.selected("savepoint")
     options = ["", *known]
     with st.container(border=True, key="card_form"):
-        section("Begins from")
+        section("Start from")
         savepoint = st.selectbox(
-            "Begins from",
+            "Start from",
             options,
             index=options.index(selected) if selected in options else 0,
             format_func=lambda savepoint_id: savepoints.choice(known[savepoint_id], session.now_ms()) if savepoint_id else _own(detail),

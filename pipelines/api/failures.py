@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pipelines.api.body_limit import LimitBody
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError
 
 log = logging.getLogger(__name__)
@@ -20,6 +21,7 @@ def answer_failures(api: FastAPI) -> None:
     api.add_exception_handler(TidemarkError, _refused)
     api.add_exception_handler(RequestValidationError, _malformed)
     api.add_exception_handler(HTTPException, _no_such_route)
+    api.add_middleware(LimitBody)
     api.add_middleware(AnswerUnexpected)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from operator import attrgetter
+from typing import Any, get_type_hints
 
 from pipelines.catalog import operators
 from pipelines.catalog.connection import Writer
@@ -12,9 +12,9 @@ from pipelines.catalog.tables import REAL, TEXT, WHOLE, incoming
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.progress import Progress
 
-_TYPES = {"str": TEXT, "int": WHOLE, "int | None": WHOLE, "float": REAL, "float | None": REAL}
+_TYPES: dict[Any, str] = {str: TEXT, int: WHOLE, int | None: WHOLE, float: REAL, float | None: REAL}
 _LISTS = (operators.OPERATORS, operators.BACKLOG)
-_PLAIN = {field.name: _TYPES[str(field.type)] for field in fields(Progress) if field.name not in _LISTS}
+_PLAIN = {name: _TYPES[kind] for name, kind in get_type_hints(Progress).items() if name not in _LISTS}
 _COLUMNS = {"job": TEXT, "run": TEXT, **_PLAIN, "sources": TEXT}
 _values = attrgetter(*_PLAIN)
 

@@ -48,7 +48,8 @@ def retained(storage: Storage) -> tuple[RetainedBatch, ...]:
     return tuple(
         RetainedBatch(entry.batch, entry.batch_timestamp_ms, entry.batch_watermark_ms)
         for entry, commit in filter(None, entries)
-        if all(_has_state(stores, operator, listing, entry, commit) for operator in stateful_operators)
+        if next(operators.lost(listing, commit), None) is None
+        and all(_has_state(stores, operator, listing, entry, commit) for operator in stateful_operators)
     )
 
 

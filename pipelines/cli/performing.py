@@ -10,7 +10,7 @@ from pipelines.cli.describing import described
 from pipelines.cli.following import done
 from pipelines.cli.output import Table
 from pipelines.cli.session import Here
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.experiment import ExperimentPlan
 from pipelines.verbs.verb import Asked, Change, Question
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.domain.errors import Refusal
-from pipelines.domain.savepoints import DisposePlan
+from pipelines.domain.ids import SavepointId
+
+
+@dataclass(frozen=True)
+class DisposePlan:
+    """What disposing of a savepoint will delete, and what that frees (bytes that no other hard link holds)."""
+
+    savepoint: SavepointId
+    files: int
+    bytes: int
+    frees_bytes: int
+    blockers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -15,8 +26,7 @@ class DisposeOutcome:
     savepoint: str
     """Its id; what it was named by where it was not found."""
     plan: DisposePlan | None
-    """What is deleted; None where it is refused. `frees_bytes` is its own part: what would be freed if it alone went, or, when
-    it was done, what was freed as it went, after those before it."""
+    """What is deleted; None where it is refused. `frees_bytes` is what is freed if it alone goes."""
     refusal: Refusal | None = None
     """The error that disposing of that savepoint alone raises."""
 

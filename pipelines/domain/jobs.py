@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from pipelines.domain.bounds import Moment
 from pipelines.domain.findings import Finding
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
 from pipelines.domain.runs import Exit, RunState
@@ -24,7 +25,7 @@ class Job:
     """A named streaming application that lives through many versions (`jobs/<name>/job.json`)."""
 
     name: JobName
-    created_ms: int
+    created_ms: Moment
     origin: Origin | None = None
     attached: bool = False
     """Whether it runs elsewhere, under somebody else's care: we watch its checkpoint, and take savepoints and forks of it."""
@@ -132,7 +133,7 @@ class JobDetail:
 class Event:
     """Something that happened, newest ones first in lists: `kind` is dotted (`run.failed`, `savepoint.taken`, `sink.mended`)."""
 
-    at_ms: int
+    at_ms: Moment
     kind: str
     job: JobName | None
     subject: str

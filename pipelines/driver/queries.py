@@ -92,7 +92,7 @@ class Queries:
         else:
             self._plans.watch(name, query)
         destination = destinations.of(spark, request, _default_fs(spark)) if request.table and self._rehearsal is None else writes_to
-        self._record(query, spark, name, checkpoint, destination)
+        self._record(query, spark, name, checkpoint, destination, inputs.names(writer._df))
         return query
 
     def _refuse_when_closed(self) -> None:
@@ -140,10 +140,12 @@ class Queries:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, default_fs)
         return destination
 
-    def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination) -> None:
+    def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, reads: tuple[str, ...]) -> None:
         ui_url = spark.sparkContext.uiWebUrl or ""
         at_ms = self._records.now_ms()
-        start = QueryStarted(name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table)
+        start = QueryStarted(
+            name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table, reads
+        )
         self._records.query(start)
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from pipelines.domain import replay
 from pipelines.domain.errors import AlreadyExists, TidemarkError, refusal
 from pipelines.domain.ids import QueryName, SavepointId
-from pipelines.domain.savepoints import Manifest, RestorePlan, SinkPlan, StoredFile
+from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.savepoints import Manifest, StoredFile
 from pipelines.domain.trust import Damage
 from pipelines.savepoint import clone, completeness, layout, leases, manifests, process_marks, sinks, targets
 from pipelines.savepoint.gc_pause import gc_paused
@@ -38,16 +40,15 @@ class Restored:
     new_bytes: int
 
 
-def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: Open = open_storage) -> RestorePlan:
+def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open = open_storage) -> RestorePlan:
     """The plan of `restore`. Raises Corrupt as it does; a sink that it refuses has the action `refuse`, and is the plan's refusal."""
-    manifest = manifests.load(library, savepoint)
     begun, refused = _begun(library, manifest, target)
     files = targets.files(library, manifest, target, begun)
     storage = open_target(_split(target.checkpoints)[0])
     decided = tuple(sink.decision.plan for sink in begun)
     cloned, written = sum(file.bytes for file in files.clones.values()), sum(map(len, files.written.values()))
     return RestorePlan(
-        savepoint=savepoint,
+        savepoint=manifest.id,
         job=target.job,
         keeps_query_id=isinstance(target, Resume),
         checkpoints=target.checkpoints,
@@ -56,7 +57,7 @@ def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: 
         new_bytes=written + clone.copied_bytes(library, storage, files.clones.values()),
         how=folders.expected_how(library, storage).value,
         sinks=decided,
-        warnings=warnings(decided),
+        warnings=(*warnings(decided), *replay.remarks(manifest.queries)),
         refusal=refusal(refused) if refused else None,
     )
 

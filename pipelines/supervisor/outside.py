@@ -17,6 +17,7 @@ from pipelines.checkpoint import commits, logs, metadata, offsets
 from pipelines.checkpoint.offsets import Offsets
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import QueryName
+from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import PROGRESS_FILE, QueryStarted
 from pipelines.storage import parallel
 from pipelines.storage.opening import open_storage
@@ -165,7 +166,7 @@ def _is_kafka(offset: Any) -> bool:
 def _json(text: str | None) -> Any:
     """An offset as JSON; text that is no JSON stays as it is."""
     try:
-        return None if text is None else json.loads(text)
+        return None if text is None else read_json(text)
     except ValueError:
         return text
 
@@ -177,7 +178,7 @@ def _iso(at_ms: int) -> str:
 def _query_and_batch(line: bytes) -> tuple[QueryName, int] | None:
     """(query, batch) of a progress line, None for one that is torn."""
     try:
-        raw = json.loads(line)
+        raw = read_json(line)
         return QueryName(raw["name"]), int(raw["batchId"])
     except (ValueError, KeyError, TypeError):
         return None

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.texts import LABEL
 from pipelines.verbs.fork import FORKING, SAVEPOINT, Variant
 from pipelines.verbs.shell import NO_NAME, words_of_fields
 from pipelines.verbs.verb import Change, Http, Reads, Shell, Works, argument, option
@@ -33,9 +34,9 @@ class ExperimentPlan:
 
 @dataclass(frozen=True)
 class StartExperiment(Change[Experiment, ExperimentPlan]):
-    """Fork one savepoint several times. All at once or not at all; `with_parent` compares the savepoint's own job too."""
+    """Fork one savepoint several times. All forks begin, or none does; `with_parent` compares the savepoint's own job with them."""
 
-    name: str = option("Name of the experiment.")
+    name: str = option("Name of the experiment.", text=LABEL)
     savepoint: str = argument(SAVEPOINT, reads=Reads.SAVEPOINT)
     variants: tuple[Variant, ...] = option("The new jobs, each with its changes.", shell=Shell.ABSENT)
     with_parent: bool = option("Compare the savepoint's own job too.", False)

@@ -85,8 +85,14 @@ def exact(at_ms: float | None, zone: tzinfo | None = UTC) -> str:
 
 @lru_cache(maxsize=16_384)
 def _exact(at_s: int, zone: tzinfo | None) -> str:
-    """The text of a moment, cached because tables format the same ones every two seconds."""
-    return datetime.fromtimestamp(at_s, UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %Z")
+    """The text of a moment, cached because tables format the same ones every two seconds.
+
+    A job's event times may be in years that no calendar here has: those are told in seconds.
+    """
+    try:
+        return datetime.fromtimestamp(at_s, UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %Z")
+    except (ValueError, OverflowError, OSError):
+        return f"{at_s:,} s after 1970"
 
 
 def when(at_ms: float | None, now_ms: float, zone: tzinfo | None) -> str:
@@ -101,7 +107,14 @@ def last_day(at_ms: float | None, now_ms: float, zone: tzinfo | None) -> str:
 
 def clock(at_ms: float | None, zone: tzinfo = UTC) -> str:
     """The time of day alone: `14:03:12`."""
-    return MISSING if at_ms is None or missing(at_ms) else datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%H:%M:%S")
+    return MISSING if at_ms is None or missing(at_ms) else _clock(at_ms, zone)
+
+
+def _clock(at_ms: float, zone: tzinfo) -> str:
+    try:
+        return datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return MISSING
 
 
 def plural(number: int, noun: str, many: str = "") -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pipelines.domain.decisions import PromotePlan
-from pipelines.domain.disposals import Disposal
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, RestorePlan, SinkPlan, TakePlan
+from pipelines.domain.disposals import Disposal, DisposePlan
+from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.words import formats
 from pipelines.words.formats import Facts
 
@@ -40,8 +41,10 @@ def take(plan: TakePlan) -> Facts:
     """Batches, files, new bytes, and where it goes."""
     return [
         *(("batch", f"{batch:,} of {query}") for query, batch in plan.batches.items()),
+        *(("not begun", query) for query in plan.not_begun),
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         *([("to", plan.to)] if plan.to else []),
+        *(("warning", warning) for warning in plan.warnings),
     ]
 
 
@@ -66,8 +69,8 @@ def warnings(plan: RestorePlan) -> list[str]:
 
 
 def refusal(plan: RestorePlan | None) -> str:
-    """The message of the first sink that refuses the plan; empty where none does."""
-    return next((sink.message for sink in plan.sinks if sink.action == "refuse"), "") if plan else ""
+    """Why the plan cannot be carried out; empty where it can."""
+    return f"{plan.refusal.message} {plan.refusal.hint}".strip() if plan and plan.refusal else ""
 
 
 def export(plan: ExportPlan) -> Facts:

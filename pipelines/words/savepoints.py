@@ -39,7 +39,7 @@ def taken(savepoint: Savepoint, took_ms: float = 0) -> str:
     """`batch 9, 12 files, 2.0 MB, 4.1 kB new on disk, in 34 ms`; `took_ms` where the caller waited longer."""
     return ", ".join(
         [
-            f"batch {savepoint.batch:,}",
+            points(savepoint),
             formats.files(savepoint.files, savepoint.bytes),
             f"{formats.size(savepoint.new_bytes)} new on disk",
             f"in {formats.duration(took_ms or savepoint.took_ms)}",
@@ -47,11 +47,20 @@ def taken(savepoint: Savepoint, took_ms: float = 0) -> str:
     )
 
 
+def points(savepoint: Savepoint) -> str:
+    """`batch 9`; of several queries each by its name: `batch 9 of counts, batch 4 of clicks, waiting not begun`."""
+    if len(savepoint.queries) == 1:
+        return f"batch {savepoint.batch:,}"
+    return ", ".join(
+        f"batch {image.batch:,} of {image.query}" if image.begun else f"{image.query} not begun" for image in savepoint.queries
+    )
+
+
 def choice(savepoint: Savepoint, now_ms: float) -> str:
     """A savepoint in one line, to choose it by."""
     parts = [
         formats.short_id(savepoint.id),
-        f"batch {savepoint.batch:,}",
+        points(savepoint),
         formats.ago(savepoint.created_ms, now_ms),
         trust.best(savepoint),
         savepoint.label,

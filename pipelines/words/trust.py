@@ -72,6 +72,7 @@ def answer(verification: Verification) -> Facts:
         ("asked for", verification.asked.value),
         ("reached", verification.reached.value if verification.reached else "no level"),
         ("read", formats.files(verification.files, verification.bytes)),
+        *(("remark", remark) for remark in verification.remarks),
     ]
 
 
@@ -91,4 +92,6 @@ def batches(proof: Proof) -> list[tuple[str, int, int, int, float]]:
 
 
 def _agrees(count: StateCount) -> str:
-    return "not known" if count.expected is None else "no" if count.differs else "yes"
+    """A batch that was computed several times has counted its rows several times."""
+    agrees = "not known" if count.expected is None else "no" if count.differs else "yes"
+    return agrees if count.executions == 1 else f"{agrees}, by one of {count.executions} executions"

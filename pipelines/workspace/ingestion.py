@@ -18,6 +18,7 @@ from pipelines.catalog import sizes as size_rows
 from pipelines.catalog.connection import Writer
 from pipelines.catalog.idle import IdleMoment
 from pipelines.catalog.sizes import CheckpointSize
+from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event, QuerySeen
 from pipelines.domain.progress import Progress
@@ -65,6 +66,15 @@ def everything(context: Context) -> list[GrowingFile]:
     """All growing files of the workspace."""
     ran = [(job, run) for job in context.files.job_names() for run in context.files.run_ids(job)]
     return [GrowingFile(context.layout.events_file), *(source for job, run in ran for source in of_run(context, job, run))]
+
+
+def go_on(context: Context) -> None:
+    """Takes the positions of the catalog. A file that is shorter than its position is another one by now, and begins anew."""
+    with context.catalog.reading() as reader:
+        for name, at in position_rows.positions(reader).items():
+            path = context.layout.root / name
+            if not path.is_file() or path.stat().st_size >= at:
+                context.file_positions[name] = at
 
 
 def follow(context: Context, sources: Sequence[GrowingFile]) -> None:
@@ -117,14 +127,12 @@ def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted)
 def _whole_lines(path: Path, at: int) -> bytes:
     """The bytes from `at` up to the last end of a line in the next chunk; more than a chunk where one line is longer."""
     try:
-        if path.stat().st_size <= at:
-            return b""
         with path.open("rb") as file:
             file.seek(at)
             data = file.read(CHUNK_BYTES)
             while b"\n" not in data and (more := file.read(CHUNK_BYTES)):
                 data += more
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return b""
     return data[: data.rfind(b"\n") + 1]
 
@@ -133,8 +141,8 @@ def _interpret(context: Context, source: GrowingFile, chunk: bytes, at: int, lin
     for line in chunk.splitlines(keepends=True):
         try:
             _one(source, line, lines)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            message = f"{source.path.name}, byte {at}: not a line that Tidemark writes ({type(error).__name__}: {error}); skipped"
+        except Corrupt as error:
+            message = f"{source.path.name}, byte {at}: not a line that Tidemark writes ({error.message}); skipped"
             lines.events.append(Event(context.now_ms(), "file.malformed", source.job, source.run or "", message))
         at += len(line)
 

@@ -12,7 +12,7 @@ from pipelines.domain.differences import code_difference
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import RunId, SavepointId
 from pipelines.domain.jobs import Run
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.versions import Version
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume

@@ -62,7 +62,7 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
     note = " ".join(filter(None, (*map(_unreadable, unread), *remarks, ran.note)))
     took_ms = (time.monotonic() - began) * 1000
     proof = Proof(counted.spark_version, counts, ran.batches, took_ms, note)
-    return _concluded(intact, proof, (*damages, *ran.damages), len(manifest.queries), bool(unread or remarks))
+    return _concluded(intact, proof, (*damages, *ran.damages), len(manifest.begun), bool(unread or remarks))
 
 
 def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], queries: int, open_questions: bool) -> Verification:

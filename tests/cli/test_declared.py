@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from pipelines import verbs
 from pipelines.cli.app import app
 from pipelines.domain.errors import Conflict, refusal
-from pipelines.verbs.verb import Asked, Change, Shell, parts, spelling, summary
+from pipelines.verbs.declaration import parts, summary
+from pipelines.verbs.verb import Asked, Change, Shell, spelling
 from tests.cli.doors import Door
 from tests.cli.test_help import COMMANDS
 from tests.faces import FakeFace
@@ -28,6 +29,7 @@ CHANGES = {
     "cancel": [JOB],
     "resume": ["post_events", "--from", FIRST, "--conf", "k=v"],
     "attach": ["far", "s3://lake/far"],
+    "rename-query": [JOB, "query-0", "counts"],
     "forget": ["post_events"],
     "savepoint": [JOB, "--batch", "8"],
     "annotate": [FIRST, "--label", "kept"],

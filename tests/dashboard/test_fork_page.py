@@ -11,7 +11,7 @@ import pytest
 from dashboard import gallery, typed
 from dashboard.views.fork import drafts, form
 from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError, refusal
-from pipelines.domain.savepoints import SinkPlan
+from pipelines.domain.restores import SinkPlan
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.fork import Fork, Variant

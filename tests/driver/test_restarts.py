@@ -90,6 +90,7 @@ def test_loops_give_the_rows_of_plain_spark(drivers: Drivers, tmp_path: Path) ->
         "same-1": [0, 1],
     }
     assert driver.exit["reason"] == "finished"
+    assert {tuple(query["sources"]) for query in driver.queries} == {("json",)}
 
 
 class Names:

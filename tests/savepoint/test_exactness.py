@@ -15,15 +15,34 @@ import pytest
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import verify
-from pipelines.savepoint.batch_choice import OfBatch
+from pipelines.savepoint.batch_choice import AtTime, OfBatch
 from tests.driver.process import Driver, Drivers
-from tests.savepoint.streaming import BRISK, ENGAGEMENT, STORES, Lab, differences, rows, write_events
+from tests.savepoint.streaming import BRISK, ENGAGEMENT, JOBS, STORES, Lab, differences, rows, write_events
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
 FILES = 12
 """One a batch: both logs are compacted three times, after batches 3, 7 and 11."""
 COMPACTED = {"spark.sql.streaming.fileSource.log.compactInterval": "4", "spark.sql.streaming.fileSink.log.compactInterval": "4"}
+ARGUMENTS = ("--output", "{output}", "--available-now", "--window", "5 seconds", "--delay", "15 seconds")
+KEPT_IN = ("hdfs", "rocksdb_changelog", "rocksdb_format2")
+"""The stores of the queries in one job, each called as its store."""
+SEVERAL = f"""
+import sys
+sys.path.insert(0, {str(JOBS)!r})
+import post_engagement as job
+
+args, spark = job.arguments(), job.session()
+queries = []
+for store, conf in {[(store, STORES[store]) for store in KEPT_IN]!r}:
+    for key, value in conf.items():
+        spark.conf.set(key, value)
+    events = spark.readStream.schema(job.EVENTS).option("maxFilesPerTrigger", args.max_files).json(args.events)
+    writer = job.engagement(events, args).writeStream.queryName(store).outputMode("append").format("parquet")
+    queries.append(writer.trigger(availableNow=True).start(f"{{args.output}}/{{store}}"))
+for query in queries:
+    query.awaitTermination()
+"""
 
 
 @dataclass(frozen=True)
@@ -34,9 +53,8 @@ class Reference:
     output: list[str]
 
 
-def lab(drivers: Drivers, events: Path, store: str) -> Lab:
-    args = ("--events", str(events), "--output", "{output}", "--available-now", "--window", "5 seconds", "--delay", "15 seconds")
-    return Lab(drivers, ENGAGEMENT, {**BRISK, **COMPACTED, **STORES[store]}, args)
+def lab(drivers: Drivers, events: Path, script: str | Path = ENGAGEMENT) -> Lab:
+    return Lab(drivers, script, {**BRISK, **COMPACTED, **STORES["rocksdb_format2"]}, ("--events", str(events), *ARGUMENTS))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +62,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
     folder = tmp_path_factory.mktemp("reference")
     drivers = Drivers(folder)
     try:
-        uninterrupted = lab(drivers, write_events(folder / "events", FILES), "rocksdb_format2")
+        uninterrupted = lab(drivers, write_events(folder / "events", FILES))
         uninterrupted.finish(uninterrupted.start("reference"))
         assert uninterrupted.committed("reference") >= FILES - 1, "as many batches as files"
         output = uninterrupted.output("reference")
@@ -54,35 +72,53 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
         drivers.end()
 
 
+def await_batch(lab: Lab, driver: Driver, batch: int) -> None:
+    """Until every query of the job has committed it."""
+    for store in KEPT_IN:
+        lab.await_batch(driver, "main", batch, store)
+
+
+def committed_at_ms(lab: Lab, batch: int) -> int:
+    """When the last of the queries had committed it."""
+    commits = [lab.drivers.checkpoints("main") / store / "commits" / str(batch) for store in KEPT_IN]
+    return max(commit.stat().st_mtime_ns for commit in commits) // 1_000_000
+
+
 def take_while_running(lab: Lab, driver: Driver) -> list[Savepoint]:
-    """Three savepoints of the running job, between any of its steps: two of the newest batch, one of a batch in the past."""
+    """Three savepoints of the running job, between any of its steps: two of the newest batches, one of a moment in the past."""
     taken: list[Savepoint] = []
     for batch in (4, 6):
-        lab.await_batch(driver, "main", batch)
+        await_batch(lab, driver, batch)
         taken.append(lab.take("main", f"sp-{batch}"))
-    taken.append(lab.take("main", "sp-past", OfBatch(2)))
+    taken.append(lab.take("main", "sp-past", AtTime(committed_at_ms(lab, 2))))
     assert driver.process.poll() is None, "all were taken while the job ran"
+    for savepoint, least in zip(taken, (4, 6, 2), strict=True):
+        assert {image.query for image in savepoint.queries} == set(KEPT_IN)
+        assert min(image.batch for image in savepoint.queries) >= least
+    batches = [{image.query: image.batch for image in savepoint.queries} for savepoint in taken]
+    assert all(batches[2][store] < batches[1][store] for store in KEPT_IN), "it is of the past"
     return taken
 
 
-@pytest.mark.parametrize("store", ["hdfs", "rocksdb_changelog", "rocksdb_format2"])
-def test_forks_and_a_killed_job_give_the_uninterrupted_output(store: str, reference: Reference, drivers: Drivers) -> None:
-    here = lab(drivers, reference.events, store)
+def test_forks_and_a_killed_job_give_the_uninterrupted_output(reference: Reference, drivers: Drivers) -> None:
+    """A job with a query on each kind of store: each gives what one query gives that runs alone on one of them."""
+    here = lab(drivers, reference.events, SEVERAL)
     main = here.start("main")
     taken = take_while_running(here, main)
-    here.await_batch(main, "main", 7)
+    await_batch(here, main, 7)
     here.kill(main)
     starts = {"main": partial(here.start, "main")} | {one.id: partial(here.fork, one, one.id) for one in taken}
     for job, begin in starts.items():
         here.finish(begin())
-        assert differences(here.output(job), reference.output) == [], job
+        for store in KEPT_IN:
+            assert differences(here.output(job, store), reference.output) == [], (job, store)
     for one in taken:
         assert verify.verify(here.library, one.id, Trust.INTACT, 1).reached is Trust.INTACT
 
 
 def test_a_resume_from_a_savepoint_goes_back_and_gives_the_same_output(reference: Reference, drivers: Drivers) -> None:
     """The whole output is there already when the job goes back: its sink log is cut, its later batches are done again."""
-    here = lab(drivers, reference.events, "rocksdb_format2")
+    here = lab(drivers, reference.events)
     main = here.start("main")
     here.await_batch(main, "main", 4)
     taken = here.take("main", "sp-4")

@@ -128,12 +128,13 @@ def test_a_stop_whose_savepoint_fails_says_so_and_the_run_is_stopped(house: Hous
     assert house.workspace.context.files.wanted(house.run().job).stop is None
 
 
-def test_a_stop_with_nothing_to_save_is_done_without_a_savepoint(house: House) -> None:
+def test_a_stop_with_nothing_to_save_stops_and_says_that_it_saved_nothing(house: House) -> None:
     house.up(house.begin("wait"))
     operation = house.stop()
     until(lambda: house.run().state is RunState.STOPPED)
     done = house.workspace.ask(ShowOperation(operation.id))
-    assert (done.state, done.result, done.error_code) == (OperationState.DONE, "", "")
+    assert (done.state, done.result, done.error_code) == (OperationState.FAILED, "", "savepoint.no_query")
+    assert "has stopped, without a savepoint" in done.error_message
     assert "savepoint.skipped" in kinds(house)
 
 

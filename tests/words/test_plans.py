@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain.disposals import DisposeOutcome, Refusal, disposal
+from pipelines.domain.disposals import DisposeOutcome, DisposePlan, disposal
+from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, SavepointId
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, SinkPlan, TakePlan
+from pipelines.domain.restores import SinkPlan
+from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.words import plans
 from tests import samples
 
@@ -30,7 +32,8 @@ def test_a_sink_is_said_once_and_not_as_a_warning_again() -> None:
     assert plans.sink(SINK) == "counts (parquet): cut back. It is cut back to batch 7."
     assert plans.warnings(plan) == ["slow"]
     assert plans.refusal(plan) == "" and plans.refusal(None) == ""
-    assert plans.refusal(replace(plan, sinks=(SINK, replace(SINK, action="refuse", message="Not empty.")))) == "Not empty."
+    refused = Refusal("conflict", "restore.sink_shared", "Not empty.", "Empty it.")
+    assert plans.refusal(replace(plan, refusal=refused)) == "Not empty. Empty it."
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ import streamlit as st
 from dashboard import navigation, session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.frames import save_buttons
+from dashboard.health import health_chip
 from dashboard.views import decisions, operations
 from dashboard.views.experiments.reading import Pair
 from dashboard.views.fork.drafts import difference
 from dashboard.views.job import actions
 from dashboard.views.versions import difference as versions_difference
-from dashboard.widgets import chip, confirm, errors_shown, facts, health_chip, message_box, when
+from dashboard.widgets import chip, confirm, errors_shown, facts, message_box, when
 from pipelines.domain.decisions import Choice, Decision
 from pipelines.domain.errors import NotFound
 from pipelines.domain.experiments import Experiment

@@ -13,7 +13,8 @@ from dashboard.views import restore_plans
 from dashboard.views.fork.drafts import Draft, Variant, doubled, fork_from, pinned
 from dashboard.widgets import chip, error_box, message_box, plain_facts
 from pipelines.domain.errors import AlreadyExists, Invalid, TidemarkError
-from pipelines.domain.savepoints import Manifest, RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import Manifest
 from pipelines.words import plans
 
 NO_CODE = "The savepoint does not say what code its job runs"

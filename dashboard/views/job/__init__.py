@@ -6,6 +6,7 @@ import streamlit as st
 
 from dashboard import navigation, notices, session
 from dashboard.dialogs import redraw
+from dashboard.health import health
 from dashboard.views import operations
 from dashboard.views.job import (
     actions,
@@ -25,7 +26,7 @@ from dashboard.views.job import (
     watched,
 )
 from dashboard.views.live import live
-from dashboard.widgets import command, empty_state, error_box, errors_shown, health, page_header
+from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
 from pipelines.domain.errors import NotFound
 from pipelines.domain.jobs import JobDetail
 from pipelines.verbs.jobs import ShowJob

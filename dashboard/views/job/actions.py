@@ -84,7 +84,7 @@ def ask_stop(job: str, streaming: bool) -> None:
     def ask() -> None:
         boundary = "It ends when the batch that runs now is committed; it can be resumed from there."
         st.markdown(boundary if streaming else "Its script is asked to end; it can be resumed, and begins anew.")
-        keep = streaming and st.checkbox("Take a savepoint when it stands", value=True, key="stop_keep")
+        keep = streaming and st.checkbox("Take a savepoint after it stopped", value=True, key="stop_keep")
         label = st.text_input("Label", placeholder="before the change", key="stop_label", disabled=not keep) if streaming else ""
         stop = Stop(job, savepoint=keep, label=(label or "").strip())
         if st.button("Stop", type="primary", icon=":material/stop_circle:", key="stop_yes"):

@@ -7,7 +7,8 @@ from html import escape
 import streamlit as st
 
 from dashboard import navigation
-from dashboard.widgets import URGENCY_TONES, chip, when
+from dashboard.health import URGENCY_TONES
+from dashboard.widgets import chip, when
 from pipelines.domain.findings import Finding, Problem
 from pipelines.domain.jobs import JobDetail, JobSummary
 

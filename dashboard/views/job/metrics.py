@@ -11,8 +11,9 @@ from dashboard.components.panel import panel
 from dashboard.drawing import jobs
 from dashboard.drawing.figures import TimeMark
 from dashboard.drawing.operators import operator_charts
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.job import logs
-from dashboard.widgets import KeyFigure, Tone, empty_state, key_figures, section
+from dashboard.widgets import Tone, empty_state, section
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
@@ -67,7 +68,7 @@ def since_ms(job: Job, span_ms: int, now: float) -> float:
 def _waiting(name: str, detail: JobDetail) -> None:
     """The page before the first batch: an explanation and the end of the driver's log."""
     live = detail.summary.state is not None and detail.summary.state.live
-    title = ("Its first batch runs" if detail.queries else "The driver starts") if live else "No batch is known"
+    title = ("Its first batch runs" if detail.queries else "The driver starts") if live else "No batch yet"
     begins = "The charts begin with the first batch."
     says = f"{begins} A driver needs half a minute to start Spark; the first batch is the slowest." if live else begins
     with empty_state(title, says, key="waiting"):

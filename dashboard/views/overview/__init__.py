@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from dashboard import navigation, session
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import waiting
 from dashboard.views.live import live, live_switch, range_switch
 from dashboard.views.overview import table
 from dashboard.views.overview.attention import Alert, alerts
-from dashboard.widgets import KeyFigure, chip, command, empty_state, errors_shown, key_figures, page_header, when
+from dashboard.widgets import chip, command, empty_state, errors_shown, page_header, when
 from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import JobSummary
 from pipelines.verbs.face import do
@@ -121,7 +122,7 @@ ACTIONS = {
     "inspect": "Inspect",
     "logs": "Read the log",
     "take": "Take a savepoint",
-    "savepoint": "Look at it",
+    "savepoint": "Open savepoint",
     "settings": "See the storage",
 }
 MOST = 5

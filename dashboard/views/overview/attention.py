@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dashboard.widgets import URGENCY_TONES, Tone
+from dashboard.health import URGENCY_TONES
+from dashboard.widgets import Tone
 from pipelines.domain.experiments import Health
 from pipelines.domain.findings import Finding, Problem
 from pipelines.domain.jobs import JobSummary

@@ -8,8 +8,9 @@ import streamlit as st
 
 from dashboard import navigation, paging, session
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
+from dashboard.health import health
 from dashboard.views import choices
-from dashboard.widgets import Tone, health
+from dashboard.widgets import Tone
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.words import formats

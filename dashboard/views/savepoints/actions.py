@@ -17,6 +17,7 @@ from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.verify import Verify
 from pipelines.words import plans
+from pipelines.words import savepoints as words
 
 T = TypeVar("T")
 LEVELS = {Trust.COMPLETE: "Files and sizes", Trust.INTACT: "Checksums of all files"}
@@ -45,7 +46,7 @@ def ask_resume(savepoint: Savepoint) -> None:
         error_box(error)
         return
     sinks = "".join(f"\n- {plans.sink(sink)}" for sink in plan.sinks)
-    says = f"**{savepoint.job}** begins again at batch {savepoint.batch:,}, with the code it ran last and with its own query id.\n{sinks}"
+    says = f"**{savepoint.job}** begins again at {words.points(savepoint)}, with the code it ran last and with its own query id.\n{sinks}"
     details = " · ".join(f"{name}: {value}" for name, value in plans.restore(plan))
     confirm("Go back to this savepoint?", says, "Resume from here", lambda: _resume(savepoint), details=details)
 

@@ -35,14 +35,16 @@ def detail(savepoint: Savepoint, *, key: str) -> None:
 
 
 def _facts(savepoint: Savepoint, now_ms: float) -> list[tuple[str, str]]:
-    first = savepoint.queries[0]
+    first, begun = savepoint.queries[0], [q for q in savepoint.queries if q.begun]
+    batches = f"{first.batch:,}" if len(savepoint.queries) == 1 else ", ".join(f"{q.batch:,} of {q.query}" for q in begun)
     job = f'<a href="{navigation.href("job", job=savepoint.job)}" target="_self">{escape(savepoint.job)}</a>'
     own = session.spaces().get(savepoint.id)
     frees = f"{formats.size(own.frees_bytes)} ({_share(own.frees_bytes, own.bytes)})" if own else formats.MISSING
     return [
         ("Job", job),
         ("Version", f'<span class="tm-mono">{savepoint.version}</span>'),
-        ("Batch", f"{savepoint.batch:,} · committed {when(first.batch_timestamp_ms, now_ms)}"),
+        ("Batch", f"{escape(batches)} · committed {when(first.batch_timestamp_ms, now_ms)}"),
+        *([("Not begun", escape(", ".join(waiting)))] if (waiting := [q.query for q in savepoint.queries if not q.begun]) else []),
         ("Watermark", _watermark(first.watermark_ms)),
         ("Taken", f"{when(savepoint.created_ms, now_ms)} in {formats.duration(savepoint.took_ms)}"),
         ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),

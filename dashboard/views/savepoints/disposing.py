@@ -90,7 +90,7 @@ def frame(going: Sequence[Savepoint], planned: Disposal) -> pd.DataFrame:
             "Label": [savepoint.label for savepoint in going],
             "Trust": [[best(savepoint)] for savepoint in going],
             "Size": [by_savepoint[savepoint.id].bytes for savepoint in going],
-            "Frees alone": [by_savepoint[savepoint.id].frees_bytes for savepoint in going],
+            "Frees if deleted": [by_savepoint[savepoint.id].frees_bytes for savepoint in going],
         }
     )
 
@@ -101,7 +101,7 @@ def _columns() -> dict[str, Any]:
         "Batch": make.NumberColumn(format="localized"),
         "Trust": make.MultiselectColumn(options=list(TONES), color=list(TONES.values())),
         "Size": make.NumberColumn(format="bytes"),
-        "Frees alone": make.NumberColumn(format="bytes", help="If it alone went; what several share among themselves is freed only by all"),
+        "Frees if deleted": make.NumberColumn(format="bytes", help="If it alone went; what several share is freed by the last of them"),
     }
 
 

@@ -60,7 +60,7 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
     with menu(of):
         if entry("Look into the state", icon=":material/database:", key=f"state_{key}", of=of):
             navigation.go("state", savepoint=savepoint.id)
-        if tree_link and entry("In the tree", icon=":material/account_tree:", key=f"tree_{key}", of=of):
+        if tree_link and entry("Show in Versions", icon=":material/account_tree:", key=f"tree_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
         if entry("Compare with the job now", icon=":material/compare_arrows:", key=f"compare_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id, **{"with": savepoint.job})

@@ -85,7 +85,7 @@ def frame(taken: Sequence[Savepoint], own: Mapping[SavepointId, SavepointSpace])
             "shared": pd.array([own[savepoint.id].shared_bytes if savepoint.id in own else None for savepoint in taken], dtype="Int64"),
             "trust": [[best(savepoint)] for savepoint in taken],
             "origin": [ORIGINS[savepoint.reason] for savepoint in taken],
-            "until": pd.Series([moment(savepoint.best_before_ms) for savepoint in taken], dtype="datetime64[ns, UTC]"),
+            "until": pd.Series([moment(savepoint.best_before_ms) for savepoint in taken], dtype="datetime64[ms, UTC]"),
             "note": ["≡" if savepoint.note else "" for savepoint in taken],
         }
     )

@@ -13,6 +13,7 @@ from dashboard.components import frames
 from dashboard.views import diagnosis, waiting
 from dashboard.views.savepoints import actions
 from dashboard.widgets import errors_shown, facts, message_box, section, when
+from pipelines.domain import replay
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Proof, StateCount, Trust, Verification
@@ -92,6 +93,8 @@ def draw(savepoint: Savepoint) -> None:
     """The levels with their times, the newest verification, the newest proof."""
     now = session.now_ms()
     st.html(_levels(savepoint, now))
+    for remark in replay.remarks(savepoint.queries):
+        message_box(remark, tone="orange")
     verification = session.workspace().ask(ReadVerification(savepoint.id))
     if verification is None:
         st.caption("Nobody has verified it yet. Its checksums are computed in the background soon after it was taken.")

@@ -75,11 +75,11 @@ def _look(subject: Subject, sound: set[tuple[str, Entry]], watch: Watch) -> tupl
     every, source_logs = _needs(subject, listing, sink, _batches(subject, listing, newest))
     looked = [entry for place in (listing, sink) for files in place.folders.values() for entry in files.values()]
     watch.step("reading", sum(entry.bytes for entry in looked))
-    wrong = _contents(subject.checkpoint, listing, source_logs, sound, watch)
+    wrong = _contents(subject.checkpoint, listing, source_logs, sound, watch) | _folders(listing)
     if subject.sink_log is not None:
         wrong |= doctor_sink.named(_contents(subject.sink_log, sink, frozenset({""}), sound, watch))
     kept = [needs for needs in every if not needs.purged]
-    whole = [needs for needs in kept if not needs.vanished and not needs.damages and not needs.files & wrong.keys()]
+    whole = [needs for needs in kept if not needs.vanished and not needs.unknown and not needs.damages and not needs.files & wrong.keys()]
     examined = Examined(
         files=len(looked),
         bytes=sum(entry.bytes for entry in looked),
@@ -106,6 +106,14 @@ def _needs(subject: Subject, listing: Listing, sink: Listing, batches: Sequence[
         for needs in every:
             doctor_sink.add_needs(needs, sink)
     return every, frozenset(walker.source_logs)
+
+
+def _folders(listing: Listing) -> dict[str, Damage]:
+    """Folders in place of a log's entries, which a listing of files does not show."""
+    places = [
+        f"{folder}/{name}" for folder in (offsets.FOLDER, commits.FOLDER) for name in listing.subfolders(folder) if logs.is_number(name)
+    ]
+    return {path: Damage(path, "unreadable", f"{path} is a folder, where Spark keeps a file") for path in places}
 
 
 def _contents(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipelines.checkpoint import commits, compact_log, damage, logs, metadata, offsets, operators, relocation, source_log
-from pipelines.checkpoint.closure import SOURCES, previous
+from pipelines.checkpoint.closure import LOST_STATE, SOURCES, previous
 from pipelines.checkpoint.commits import Commit
 from pipelines.checkpoint.damage import DamagedFile
 from pipelines.checkpoint.listing import Listing
@@ -18,7 +18,7 @@ from pipelines.checkpoint.operators import Operator
 from pipelines.checkpoint.state_chain import StoreVersion, chain, lineage_chain
 from pipelines.checkpoint.state_closure import lineage_of, partition_ids
 from pipelines.checkpoint.state_files import Immutable, Kind, StateFile, immutables, parse_all
-from pipelines.domain.errors import NotFound, TidemarkError
+from pipelines.domain.errors import NotFound, TidemarkError, Unsupported
 from pipelines.domain.trust import Damage
 from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
@@ -35,6 +35,8 @@ class Needs:
     purged: bool = False
     vanished: bool = False
     """Whether a file went between listing and reading it."""
+    unknown: bool = False
+    """Whether a file is of a version that is not known here: no damage, and nobody here can say what the batch needs."""
 
     def miss(self, error: DamagedFile) -> None:
         self.damages.append(Damage(error.path, "missing" if error.code == damage.MISSING else "unreadable", error.message))
@@ -64,8 +66,11 @@ class Walker:
             entry, commit = offsets.read(self._storage, batch), commits.read(self._storage, batch)
         except TidemarkError as error:
             needs.vanished |= isinstance(error, NotFound) and not needs.damages
+            needs.unknown |= isinstance(error, Unsupported)
             return needs
         self._sources(needs, entry)
+        for lost in operators.lost(self._listing, commit):
+            needs.miss(damage.missing(operators.folder(lost), LOST_STATE))
         for operator in logs.batch_ids(self._listing.subfolders(operators.FOLDER)):
             self._operator(needs, operator, entry, commit)
         return needs
@@ -128,6 +133,7 @@ class Walker:
             return
         except TidemarkError as other:
             needs.vanished |= isinstance(other, NotFound)
+            needs.unknown |= isinstance(other, Unsupported)
             return
         for partition in range(operator.partitions):
             for store in operator.stores:

@@ -39,7 +39,7 @@ def _forgotten(here: Here, change: Forget, answer: None) -> Shown:
 def show(
     here: Here, name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a job, or a savepoint.", show_default=False)]
 ) -> None:
-    """Show one job or one savepoint. Of a job its numbers, queries and runs."""
+    """Show one job or one savepoint. Of a job it shows the numbers, queries and runs."""
     try:
         job = here.face.ask(ShowJob(name))
     except NotFound as no_job:

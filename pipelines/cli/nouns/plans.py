@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pipelines.cli.describing import describes
 from pipelines.cli.output import details
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, RestorePlan, TakePlan
+from pipelines.domain.disposals import DisposePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.words import plans
 
 

@@ -12,6 +12,7 @@ from pipelines.cli.additions import command, excludes, shows
 from pipelines.cli.nouns import trust
 from pipelines.cli.nouns.annotations import annotation
 from pipelines.cli.session import Here
+from pipelines.domain import replay
 from pipelines.domain.operations import Amount
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
@@ -29,17 +30,19 @@ excludes(Take, "batch", "at_ms", "event_ms")
 @shows(Take)
 def _taken(here: Here, change: Take, savepoint: Savepoint) -> None:
     output.tell(f"{savepoint.id}: {words.taken(savepoint)}")
+    for remark in replay.remarks(savepoint.queries):
+        output.tell(remark)
 
 
 @command("savepoints", "savepoints")
 def savepoints(
     here: Here,
-    job: Annotated[str, typer.Argument(metavar="[JOB]", help="Only those of this job.", show_default=False)] = "",
+    job: Annotated[str, typer.Argument(metavar="JOB", help="Only those of this job.", show_default=False)] = "",
     sizes: Annotated[
         bool, typer.Option("--sizes", help="What each takes in full, frees when disposed of, and shares; and all together.")
     ] = False,
 ) -> None:
-    """List savepoints, newest first. Each with the best level of trust that it reached."""
+    """List savepoints, newest first. Each has the best level of trust that it reached."""
     listed = here.face.ask(ListSavepoints(job))
     if sizes:
         with progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
@@ -72,11 +75,12 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
         ("added when taken", formats.size(savepoint.new_bytes)),
         ("Spark", savepoint.spark_version),
+        *(("warning", remark) for remark in replay.remarks(savepoint.queries)),
     ]
     rows = [
         (
             query.query,
-            formats.count(query.batch),
+            formats.count(query.batch) if query.begun else "not begun",
             formats.exact(query.watermark_ms or None, None),
             query.provider,
             query.sink,
