@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from pipelines.domain.ids import JobName
-from pipelines.domain.versions import Version
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
+from pipelines.domain.versions import Version
 from pipelines.sandbox.processes import MARK
 from pipelines.supervisor import processes
 from pipelines.supervisor.commands import Driver
