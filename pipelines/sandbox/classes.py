@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -100,9 +101,11 @@ def make_beside(java: JavaHome, python: str) -> subprocess.Popen[bytes] | None:
     command = [sys.executable, "-m", "pipelines.sandbox.classes", str(java.path), java.version, python]
     root, nothing = Path(pipelines.__file__).parent.parent, subprocess.DEVNULL
     try:
-        return subprocess.Popen(command, cwd=root, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+        maker = subprocess.Popen(command, cwd=root, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
     except OSError:
         return None
+    threading.Thread(target=maker.wait, name="tidemark-classes", daemon=True).start()
+    return maker
 
 
 def cache_folder() -> Path:

@@ -13,6 +13,7 @@ import pytest
 
 from pipelines.sandbox import classes
 from pipelines.sandbox.java import JavaHome, java_home
+from tests.sandbox.interpreters import interpreter, keeping
 
 JAVA = JavaHome(Path("/opt/java"), "17.0.1", packaged=False)
 START = """
@@ -38,20 +39,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of the test's own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "my cache #1 (ä)"))
     return classes.cache_folder()
-
-
-def interpreter(folder: Path, first_run: str = "") -> str:
-    """An interpreter with a Spark, whose first run is `first_run`."""
-    (folder / "pyspark" / "jars").mkdir(parents=True)
-    python = folder / "python"
-    python.write_text(f'#!/bin/sh\ncase "$2" in *find_spec*) echo "{folder}/pyspark/__init__.py" ;; *) {first_run or ":"} ;; esac\n')
-    python.chmod(0o755)
-    return str(python)
-
-
-def keeping(content: str) -> str:
-    """A first run whose Java keeps `content` as its classes."""
-    return f'made="${{SPARK_SUBMIT_OPTS#*ArchiveClassesAtExit=}}"; printf "{content}" > "${{made%%\\"*}}"'
 
 
 def options(python: str, present: str = "") -> str:
