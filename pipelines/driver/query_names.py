@@ -63,7 +63,8 @@ class ExpectedQueries:
         raise Conflict(
             "query.unexpected",
             f"Query {query} has no state here; the state is of {', '.join(sorted(self._expected))}.",
-            f"Give it the name that it had, with queryName; or, if it is meant to begin anew, say so: --new-query {query}.",
+            "Give it the name that it had, with queryName. Where that name was guessed when its job was attached, mend it "
+            f"(rename-query) and fork a new savepoint. If it is meant to begin anew, without its state, say so: --new-query {query}.",
         )
 
     def note(self, query: str) -> None:

@@ -10,7 +10,7 @@ from pipelines.checkpoint.doctor import Examined, Subject
 from pipelines.checkpoint.doctor import parts as doctor_parts
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
-from pipelines.domain.ids import JobName, QueryName, SavepointId, query_name
+from pipelines.domain.ids import JobName, QueryName, SavepointId, query_of
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.domain.trust import Damage, Trust
 from pipelines.savepoint import checksums, completeness, layout, manifests, verify
@@ -85,7 +85,7 @@ def _opened(place: str) -> Storage:
 
 def _checkpoint(place: str, storage: Storage, watch: Watch) -> list[Diagnosis]:
     examined = doctor.examine(Subject(storage), watch)
-    name = query_name(place.rstrip("/").rpartition("/")[2])
+    name = query_of(place)
     return [_diagnosis(place, name, storage.url, examined, examined.findings, advice.of_checkpoint(storage.url, _outlook(examined)))]
 
 

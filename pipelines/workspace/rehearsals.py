@@ -59,7 +59,7 @@ def rehearse(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket
         reported = done
 
     command = environment.command(manifest.version.python, "pipelines.driver")
-    processes.run(command, home, environment.environ(manifest.version.master), LOG_FILE, watch, timeout_s())
+    processes.run(command, home, environment.environ(manifest.version.master, manifest.version.python), LOG_FILE, watch, timeout_s())
     return _outcome(manifest, folder, checkpoints)
 
 

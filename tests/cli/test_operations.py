@@ -112,7 +112,7 @@ def test_a_second_signal_ends_it_as_ever(tidemark: Door, monkeypatch: pytest.Mon
         raise AssertionError("the second signal did nothing")
 
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
-    monkeypatch.setattr(tidemark.face, "cancel", cancel)
+    tidemark.face.answers(CancelOperation, cancel)
     assert tidemark("export", FIRST, "s3://lake/one").exit_code == 130
 
 
@@ -125,7 +125,7 @@ def test_who_leaves_too_late_has_what_was_done(tidemark: Door, monkeypatch: pyte
         return asked(change)
 
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
-    monkeypatch.setattr(tidemark.face, "cancel", cancel)
+    tidemark.face.answers(CancelOperation, cancel)
     done = tidemark("export", FIRST, "s3://lake/one")
     assert (done.exit_code, done.stdout) == (0, "s3://lake/one\n")
 
@@ -214,9 +214,7 @@ def test_cancel_operation(tidemark: Door) -> None:
 
 
 @pytest.mark.parametrize(("state", "code"), [(OperationState.DONE, 5), (OperationState.FAILED, 9)])
-def test_cancel_operation_waits_and_says_how_it_ended(
-    tidemark: Door, monkeypatch: pytest.MonkeyPatch, state: OperationState, code: int
-) -> None:
+def test_cancel_operation_waits_and_says_how_it_ended(tidemark: Door, state: OperationState, code: int) -> None:
     asked = tidemark.face.ask(ShowOperation("op-exporting"))
 
     def seen(question: ShowOperation) -> Operation:
@@ -225,7 +223,7 @@ def test_cancel_operation_waits_and_says_how_it_ended(
         failed = samples.failed(asked, Unavailable("storage.away", "the store is away", "Wait."))
         return failed if state is OperationState.FAILED else replace(asked, state=state, ended_ms=NOW_MS)
 
-    monkeypatch.setattr(tidemark.face, "cancel", lambda change: asked)
-    monkeypatch.setattr(tidemark.face, "operation", seen)
+    tidemark.face.answers(CancelOperation, lambda change: Begun(change, answer=asked))
+    tidemark.face.answers(ShowOperation, seen)
     assert tidemark("cancel-operation", "op-exporting").exit_code == code
     assert tidemark.ticks == 3

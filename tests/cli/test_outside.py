@@ -15,15 +15,15 @@ from typer.testing import CliRunner, Result
 
 from pipelines.cli.app import app
 from pipelines.workspace.operations import Ticket
+from tests.savepoint.golden import lay_checkpoint
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 Shell = Callable[..., Result]
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
     """The checkpoint of a job that somebody else runs."""
-    return Path(shutil.copytree(GOLDEN / "rocksdb_format2" / "checkpoint", tmp_path / "lake" / "counts"))
+    return lay_checkpoint("rocksdb_format2", tmp_path / "lake" / "counts")
 
 
 @pytest.fixture

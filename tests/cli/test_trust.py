@@ -68,22 +68,19 @@ def test_verify_of_a_damaged_one_as_json(tidemark: Door) -> None:
     assert json.loads(done.stderr)["error"]["code"] == "savepoint.damaged"
 
 
-def test_a_doctor_who_cannot_look_takes_nothing_away(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(change: Diagnose) -> None:
-        raise Corrupt("manifest.damaged", "the manifest is no JSON", "Restore it.")
-
+def test_a_doctor_who_cannot_look_takes_nothing_away(tidemark: Door) -> None:
     tidemark.face.damaged.add(FIRST)
-    monkeypatch.setattr(tidemark.face, "diagnose", refuse)
+    tidemark.face.refuses(Diagnose, Corrupt("manifest.damaged", "the manifest is no JSON", "Restore it."))
     done = tidemark("verify", FIRST)
     assert (done.exit_code, done.stderr) == (7, "error: the manifest is no JSON\nhint: Restore it.\n")
     assert "missing    queries/counts/checkpoint/metadata" in done.stdout
 
 
-def test_a_level_that_is_not_reached_without_damage_is_a_conflict(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_that_is_not_reached_without_damage_is_a_conflict(tidemark: Door) -> None:
     note = "the sources had nothing new to run a batch with"
     savepoint = tidemark.face.ask(ShowSavepoint(FIRST))
     found = replace(samples.verification(savepoint, Trust.INTACT), asked=Trust.PROVED, proof=replace(samples.proof(), note=note))
-    monkeypatch.setattr(tidemark.face, "answer", lambda begun: found)
+    tidemark.face.answers(Verify, found)
     done = tidemark("verify", FIRST, "--level", "proved")
     assert done.exit_code == 5
     assert "reached    intact" in done.stdout

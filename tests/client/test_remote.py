@@ -192,13 +192,9 @@ def test_who_acts_is_said(face: FakeFace, remote: RemoteFace) -> None:
 
 
 @pytest.mark.parametrize("group", STATUS_AND_EXIT_CODES)
-def test_errors_come_back_as_themselves(face: FakeFace, remote: RemoteFace, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_come_back_as_themselves(face: FakeFace, remote: RemoteFace, group: str) -> None:
     kind = GROUPS.get(group, TidemarkError)
-
-    def refuse(question: object) -> None:
-        raise kind("some.code", "a message", "a hint")
-
-    monkeypatch.setattr(face, "ask", refuse)
+    face.refuses(ShowTree, kind("some.code", "a message", "a hint"))
     with pytest.raises(kind) as raised:
         remote.ask(ShowTree())
     assert type(raised.value) is kind

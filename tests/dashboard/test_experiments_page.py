@@ -16,7 +16,7 @@ from pipelines.verbs.drop import Drop
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.promote import Promote
 from tests import samples
-from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import FakeFace
 
 
@@ -85,9 +85,9 @@ def test_a_and_b_side_by_side(opened: Opener) -> None:
     assert any("a.views" in one.value.columns for one in app.dataframe)
 
 
-def test_what_cannot_be_compared_is_said_and_the_rest_is_shown(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_compared_is_said_and_the_rest_is_shown(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, Compare, Unsupported("compare.sink", "Only files can be compared", "Write to parquet."))
+    face.refuses(Compare, Unsupported("compare.sink", "Only files can be compared", "Write to parquet."))
     words = said(opened(face, "experiments", experiment="ex-1"))
     assert "compare.sink" in words
     assert "Metrics over event time" in words

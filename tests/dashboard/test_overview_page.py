@@ -23,7 +23,7 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowHealth, StartExample
 from pipelines.verbs.take import Take
-from tests.dashboard.opening import Opener, answering, clicked, refusing, said, selected, tables
+from tests.dashboard.opening import Opener, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace, judged
 
 
@@ -68,7 +68,7 @@ def test_the_table_is_filtered_by_state_and_words(opened: Opener) -> None:
     assert shown(opened(FakeFace.sample(), "overview", filter="events", state="Failed")) == []
 
 
-def test_the_range_stands_in_the_address(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_range_stands_in_the_address(opened: Opener) -> None:
     face, asked = FakeFace.sample(), list[int]()
     health = face.ask(ShowHealth())
 
@@ -76,14 +76,14 @@ def test_the_range_stands_in_the_address(opened: Opener, monkeypatch: pytest.Mon
         asked.append(question.span_ms)
         return health
 
-    answering(monkeypatch, face, ShowHealth, watched)
+    face.answers(ShowHealth, watched)
     opened(face, "overview", range="6h")
     assert asked[-1] == 6 * 3_600_000
 
 
-def test_an_error_is_shown_as_such(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_shown_as_such(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, ListJobs, Unavailable("catalog.away", "The catalog is away.", "Wait."))
+    face.refuses(ListJobs, Unavailable("catalog.away", "The catalog is away.", "Wait."))
     assert "catalog.away" in said(opened(face, "overview"))
 
 

@@ -6,7 +6,6 @@ import time
 from datetime import UTC, date, datetime
 
 import pandas as pd
-import pytest
 from pandas.io.formats.style import Styler
 
 from dashboard.views.savepoints.filters import matches
@@ -21,7 +20,7 @@ from pipelines.verbs.operations import ListOperations, ShowOperation
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -86,9 +85,9 @@ def test_what_is_not_changed_is_not_sent(opened: Opener) -> None:
     assert len(face.begun) == 1, "nothing was changed"
 
 
-def test_what_was_typed_stays_when_it_fails(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_typed_stays_when_it_fails(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, Annotate, Unavailable("storage.full", "The disk is full.", "Make room."))
+    face.refuses(Annotate, Unavailable("storage.full", "The disk is full.", "Make room."))
     place = f"annotation_{FIRST}"
     app = clicked(opened(face, "savepoints", savepoint=FIRST), "annotate_catalog")
     app.text_area(key=f"{place}_note").set_value("long thought")

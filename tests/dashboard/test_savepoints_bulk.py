@@ -16,7 +16,7 @@ from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.verb import Begun
 from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -101,9 +101,9 @@ def test_several_are_verified_as_operations(opened: Opener, level: Trust) -> Non
     assert len(face.ask(ListOperations(running=True))) == 2
 
 
-def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, Verify(SECOND), Conflict("savepoint.disposing", "It is being disposed of", "Use another one."))
+    face.refuses(Verify(SECOND), Conflict("savepoint.disposing", "It is being disposed of", "Use another one."))
     app = opened(face, "savepoints", savepoint=BOTH)
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
     assert "1 of 2 are done" in said(app) and "savepoint.disposing" in said(app)

@@ -24,7 +24,7 @@ from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, agreed, answered, answering, asked, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, QUERY, FakeFace
 from tests.samples import proof
 from tests.waiting import until
@@ -233,16 +233,16 @@ def test_a_savepoint_that_is_gone_leaves_the_list(opened: Opener) -> None:
     assert "Select a savepoint" in said(app)
 
 
-def test_an_error_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_said(opened: Opener) -> None:
     face = FakeFace()
-    refusing(monkeypatch, face, ListSavepoints, Unavailable("catalog.away", "The catalog is away.", "Wait."))
+    face.refuses(ListSavepoints, Unavailable("catalog.away", "The catalog is away.", "Wait."))
     assert "catalog.away" in said(opened(face, "savepoints"))
 
 
-def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener) -> None:
     face, measured = FakeFace.sample(), threading.Event()
     found = face.ask(ShowSpace())
-    answering(monkeypatch, face, ShowSpace, lambda _: found if measured.wait(60) else None)
+    face.answers(ShowSpace, lambda _: found if measured.wait(60) else None)
     app = opened(face, "savepoints")
     assert "measuring …" in said(app)
     assert SECOND in list(app.dataframe[0].value["id"])

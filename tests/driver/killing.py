@@ -8,7 +8,7 @@ import re
 import select
 import signal
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,30 +25,35 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Moment:
-    """When to kill: a file whose name matches `pattern` (`{batch}`, `{version}` are the batch's) comes to `folder`."""
+    """When to kill: a file whose name matches `pattern` comes to `folder`."""
 
     step: str
     folder: str
     """Below the checkpoint, or below the output for one that begins with `output/`."""
     pattern: str
+    """Its first group, where it has one and this is in the name, is the batch."""
+    ahead: int = 0
+    """By how much that number is above the batch's: a batch writes the next version of the state."""
 
     def place(self, checkpoint: Path, output: Path) -> Path:
         inner = self.folder.removeprefix("output").lstrip("/")
         return output / inner if self.folder.startswith("output") else checkpoint / self.folder
 
-    def name(self, batch: int) -> re.Pattern[str]:
-        return re.compile(self.pattern.format(batch=batch, version=batch + 1))
+    def has_come(self, name: str, batch: int) -> bool:
+        """Whether `name` is such a file of `batch` or, as the killer may come late, of a later one."""
+        match = re.fullmatch(self.pattern, name)
+        return match is not None and (not match.re.groups or match[1] is None or int(match[1]) - self.ahead >= batch)
 
 
-def kill_when(driver: Driver, folder: Path, name: re.Pattern[str], seconds: float) -> str | None:
-    """SIGKILL for the driver and its JVM as soon as a file called so comes to `folder`; the file's name, None if the driver ended first.
+def kill_when(driver: Driver, folder: Path, has_come: Callable[[str], bool], seconds: float) -> str | None:
+    """SIGKILL for the driver and its JVM as soon as such a file comes to `folder`; the file's name, None if the driver ended first.
 
     The kernel reports the file (inotify), and who is to be killed is known before: between the file and the kill lies a wake-up.
     """
     processes = session(driver)
     descriptor = _watch(folder)
     try:
-        found = next((one for one in _names(descriptor, driver, seconds) if name.fullmatch(one)), None)
+        found = next((name for name in _names(descriptor, driver, seconds) if has_come(name)), None)
         if found is not None:
             _kill(processes)
     finally:

@@ -50,15 +50,15 @@ query = writer.format("parquet").start(f"{output}/counts") if sink == "parquet" 
 query.awaitTermination()
 """
 
-PLANNED = Moment("planned", "offsets", "{batch}")
-SOURCE = Moment("source log written", "sources/0", r"{batch}(\.compact)?")
-STATE = Moment("state half written", "state/0/0", r"{version}[._].*(delta|changelog|zip)")
-SNAPSHOT = Moment("snapshot uploaded", "state/0/1", r"\.?[0-9]+(_.*)?\.(snapshot|zip)")
+PLANNED = Moment("planned", "offsets", r"(\d+)")
+SOURCE = Moment("source log written", "sources/0", r"(\d+)(?:\.compact)?")
+STATE = Moment("state half written", "state/0/0", r"(\d+)[._].*(?:delta|changelog|zip)", ahead=1)
+SNAPSHOT = Moment("snapshot uploaded", "state/0/1", r"\.?[0-9]+(?:_.*)?\.(?:snapshot|zip)")
 SST = Moment("snapshot half uploaded", "state/0/1/SSTs", r".*\.sst")
-DATA = Moment("sink's data written", "output", r"part-.*\.parquet|\.{batch}\.tmp")
-SINK = Moment("sink committed", "output/_spark_metadata", r"{batch}(\.compact)?")
-ROWS = Moment("sink committed", "output", r"{batch}\.rows")
-COMMIT = Moment("committed", "commits", "{batch}")
+DATA = Moment("sink's data written", "output", r"part-.*\.parquet|\.(\d+)\.tmp")
+SINK = Moment("sink committed", "output/_spark_metadata", r"(\d+)(?:\.compact)?")
+ROWS = Moment("sink committed", "output", r"(\d+)\.rows")
+COMMIT = Moment("committed", "commits", r"(\d+)")
 
 CHAINS = {
     "hdfs, files": ("hdfs", "parquet", (SOURCE, STATE, SINK, SNAPSHOT)),
@@ -91,9 +91,9 @@ class Kills:
         begin = self.lab.committed("job", "counts")
         driver = self.start()
         self.lab.await_batch(driver, "job", begin + 2, "counts")
-        place = moment.place(self.checkpoint, self.output)
-        batch = self.lab.committed("job", "counts") + 2
-        assert killing.kill_when(driver, place, moment.name(batch), PATIENCE_S) is not None, f"the driver ended first: {driver.log}"
+        batch, place = self.lab.committed("job", "counts") + 1, moment.place(self.checkpoint, self.output)
+        came = killing.kill_when(driver, place, lambda name: moment.has_come(name, batch), PATIENCE_S)
+        assert came is not None, f"the driver ended first: {driver.log}"
         return killing.reached(self.checkpoint, self.output)
 
 

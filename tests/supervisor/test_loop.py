@@ -21,7 +21,7 @@ from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import ShowOperation
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.system import ListEvents, ShowHealth
-from tests.supervisor.conftest import DRIVER, House, until
+from tests.supervisor.conftest import DRIVER, STARTED, House, until
 
 
 def kinds(house: House) -> list[str]:
@@ -35,6 +35,7 @@ def test_a_wanted_run_is_started_and_runs(house: House) -> None:
     assert (house.folder(run) / "driver.log").read_text() == "tiny driver: wait\n"
     assert house.workspace.ask(ReadLog("a")).text == "tiny driver: wait\n"
     assert house.workspace.ask(ShowHealth()).running == 1
+    assert STARTED[-1].id == run.version
 
 
 def test_a_streaming_run_is_up_with_its_first_query(house: House) -> None:

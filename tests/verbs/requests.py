@@ -132,7 +132,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "drop": (Drop(SPLIT, savepoint=False), f"drop {SPLIT} --no-savepoint"),
     "drop at once": (Drop(SPLIT, at_once=True), f"drop {SPLIT} --at-once"),
     "undrop": (Undrop(SPLIT), f"undrop {SPLIT}"),
-    "rename-query": (RenameQuery("far", "query-0", "counts"), "rename-query far query-0 counts"),
+    "rename-query": (RenameQuery(JOB, "query-0", "counts"), f"rename-query {JOB} query-0 counts"),
     "differences": (Diff(FIRST, JOB), f"diff {FIRST} {JOB}"),
     "space": (ShowSpace(), "savepoints --sizes"),
     "space of a job": (ShowSpace("clicks"), "savepoints clicks --sizes"),

@@ -21,8 +21,9 @@ from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.verbs.shell import TO_FILL_IN, as_call, as_command
 from pipelines.verbs.state import ReadState
 from pipelines.verbs.stop import Stop
-from pipelines.verbs.verb import Asked, Begun
+from pipelines.verbs.verb import Asked
 from tests.api.serving import serving
+from tests.canned import CannedFace
 from tests.verbs.requests import EVERY, FORKED, TYPED
 
 URL = "http://127.0.0.1:8501"
@@ -52,39 +53,38 @@ def test_the_command_is_read_by_the_command_line(asked: Asked[Any], command: str
         found.make_context(verb, list(words), parent=parent).close()
 
 
-class Heard:
+class Heard(CannedFace):
     """A workspace that notes what it is asked, and knows nothing."""
 
-    def __init__(self) -> None:
-        self.newest: Asked[Any] | None = None
-
-    def acting(self, actor: str) -> Heard:
-        return self
-
-    def ask(self, asked: Asked[Any]) -> Any:
-        self.newest = asked
+    def otherwise_asked(self, question: Asked[Any]) -> Any:
         raise NotFound("test.heard", "It was heard", "")
 
-    plan = begin = ask
+    @property
+    def newest(self) -> Asked[Any]:
+        return [*self.asked, *self.begun][-1]
 
-    def answer(self, begun: Begun[Any]) -> Any:
-        raise AssertionError(f"nothing was begun: {begun}")
+
+@pytest.fixture
+def heard(served: tuple[Heard, httpx.Client]) -> Heard:
+    served[0].asked.clear()
+    served[0].begun.clear()
+    return served[0]
 
 
 @pytest.fixture(scope="module")
-def heard() -> Heard:
-    return Heard()
+def served() -> Iterator[tuple[Heard, httpx.Client]]:
+    face = Heard()
+    with serving(face) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        yield face, client
 
 
-@pytest.fixture(scope="module")
-def http(heard: Heard) -> Iterator[httpx.Client]:
-    with serving(heard) as url, httpx.Client(base_url=url, trust_env=False) as client:  # type: ignore[arg-type]
-        yield client
+@pytest.fixture
+def http(served: tuple[Heard, httpx.Client]) -> httpx.Client:
+    return served[1]
 
 
 @pytest.mark.parametrize("asked", EVERY.values(), ids=EVERY)
 def test_the_call_is_read_by_rest_as_the_same(asked: Asked[Any], heard: Heard, http: httpx.Client) -> None:
-    heard.newest = None
     method, url, body = request_of(as_call(asked, URL))
     answer = http.request(method, url.removeprefix(URL), content=body, headers={"content-type": "application/json"})
     assert answer.status_code == 404 and answer.json()["error"]["code"] == "test.heard", answer.text

@@ -390,12 +390,21 @@ def test_a_forgotten_job_leaves_its_savepoints(house: House) -> None:
 
 
 def test_a_job_whose_output_a_fork_is_still_to_take_is_not_forgotten(house: House) -> None:
-    ran_without_files(house)
-    forked = do(house.face, Fork(take(house).id, name="b"))
+    house.ran("a")
+    taken = take(house)
+    forked = do(house.face, Fork(taken.id, name="b"))
+    do(house.face, Dispose((taken.id,)))
     with refusal(Conflict, "job.needed"):
         do(house.face, Forget("a"))
     (house.folder(forked) / QUERIES_FILE).write_text("")
     do(house.face, Forget("a"))
+
+
+def test_a_fork_that_failed_before_its_start_and_needs_no_output_keeps_no_job(house: House) -> None:
+    ran_without_files(house)
+    house.see(do(house.face, Fork(take(house).id, name="b")), RunState.FAILED)
+    do(house.face, Forget("a"))
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["b"]
 
 
 def test_a_job_whose_output_a_savepoint_needs_is_not_forgotten(house: House) -> None:
