@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipelines.domain.runs import EXIT_FILE, LOG_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIES_FILE, SPEC_FILE
+from pipelines.domain.runs import EXIT_FILE, LOG_FILE, PROCESS_FILE, PROGRESS_FILE, SPEC_FILE
 
-SIGNS = (PROCESS_FILE, EXIT_FILE, QUERIES_FILE, PROGRESS_FILE, LOG_FILE)
-"""Files that a run has once its driver was started, or once it is watched."""
+SIGNS = (PROCESS_FILE, EXIT_FILE, PROGRESS_FILE, LOG_FILE)
+"""Files that a run has once its driver was started, or once a batch of it was seen. Who attaches a job writes its queries before that."""
 
 
 def in_run(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import AlreadyExists
-from pipelines.domain.runs import PROCESS_FILE, RunState
+from pipelines.domain.runs import LOG_FILE, PROCESS_FILE, RunState
 from pipelines.domain.trust import Trust
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
@@ -73,6 +73,7 @@ def test_a_name_whose_job_lost_its_wanted_file_is_taken(house: House) -> None:
 
 def test_a_run_that_somebody_started_is_never_unwanted(house: House) -> None:
     run = house.ran("a")
+    (house.folder(run) / LOG_FILE).write_text("[tidemark] query counts started\n")
     (house.folder(run) / PROCESS_FILE).unlink()
     (house.folder(run) / "exit.json").unlink()
     other = do(house.face, Resume("a"))
