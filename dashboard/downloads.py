@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from pipelines.domain.json_text import read_json
+
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
@@ -39,11 +41,12 @@ async def serve_download(request: Request) -> Response:
     if kind not in WRITERS:
         return PlainTextResponse(f"the format must be {' or '.join(WRITERS)}", status_code=404)
     write, media_type = WRITERS[kind]
+    sent = await request.body()
     try:
-        columns = columns_of(await request.json())
-    except (KeyError, TypeError, ValueError) as error:
-        return PlainTextResponse(f"not a table: {error!r}", status_code=400)
-    return Response(await run_in_threadpool(write, columns), media_type=media_type, headers={"Cache-Control": "no-store"})
+        file = await run_in_threadpool(lambda: write(columns_of(read_json(sent))))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError) as error:
+        return PlainTextResponse(f"not a table: {type(error).__name__}", status_code=400)
+    return Response(file, media_type=media_type, headers={"Cache-Control": "no-store"})
 
 
 def columns_of(table: Mapping[str, Any]) -> list[Column]:

@@ -1,4 +1,4 @@
-"""The outermost middleware: only requests to this server's own names, and changes only from its own pages.
+"""The outermost middleware: only requests to this server's own names, changes only from its own pages, none of them in a frame.
 
 Without it a page anywhere on the web could reach a server on the loopback address: by a name that it points there (DNS
 rebinding), or by posting to `localhost` from the reader's browser.
@@ -7,17 +7,21 @@ rebinding), or by posting to `localhost` from the reader's browser.
 from __future__ import annotations
 
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
+FRAMED_BY_NOBODY = ((b"content-security-policy", b"frame-ancestors 'none'"), (b"x-frame-options", b"DENY"))
+"""In another site's frame somebody would click what is under a picture of something else."""
+
+
 class Guard:
-    """Refuses a foreign Host (421), and a foreign Origin on a websocket or on anything but a read (403)."""
+    """Refuses a foreign Host (421), and on a websocket or on anything but a read what another site's page sends (403)."""
 
     def __init__(self, app: ASGIApp, *, hosts: Callable[[], frozenset[str]]) -> None:
         self._app = app
@@ -28,8 +32,8 @@ class Guard:
             return await self._app(scope, receive, send)
         refusal = refused(scope, self._hosts())
         if refusal is None:
-            return await self._app(scope, receive, send)
-        return await _refuse(refusal, scope, receive, send)
+            return await self._app(scope, receive, _unframed(send))
+        return await _refuse(refusal, scope, receive, _unframed(send))
 
 
 def refused(scope: Scope, hosts: frozenset[str]) -> tuple[int, str, str] | None:
@@ -38,11 +42,27 @@ def refused(scope: Scope, hosts: frozenset[str]) -> tuple[int, str, str] | None:
     host = headers.get("host", "").lower()
     if _hostname(host) not in hosts:
         return 421, "server.foreign_host", f"This server does not answer to the name {_hostname(host) or '(none)'}."
-    origin = headers.get("origin")
     changes = scope["type"] == "websocket" or scope["method"] not in _READS
-    if origin is not None and changes and urllib.parse.urlsplit(origin).netloc.lower() != host:
+    if changes and _is_foreign(headers, host):
         return 403, "server.foreign_origin", "This request came from another site's page."
     return None
+
+
+def _is_foreign(headers: Mapping[str, str], host: str) -> bool:
+    """Whether another site's page sends this: a browser says its origin, and of what has none whether it comes from another site."""
+    origin = headers.get("origin")
+    if origin is not None and urllib.parse.urlsplit(origin).netloc.lower() != host:
+        return True
+    return headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site")
+
+
+def _unframed(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *FRAMED_BY_NOBODY]}
+        await send(message)
+
+    return sent
 
 
 def _hostname(host: str) -> str:

@@ -49,7 +49,8 @@ class Narration:
 
 def install(python: Path, requirements: Path, say: Callable[[str], None], log: Path, inherit: tuple[int, ...] = ()) -> None:
     """Installs `requirements` with the pip of `python`; its whole output goes to `log`. Raises SetupFailed with pip's last words."""
-    subprocess.run([str(python), "-m", "ensurepip"], capture_output=True)  # an environment that another tool made may lack pip
+    if not any(python.parent.parent.glob("lib/*/site-packages/pip")):  # an environment that another tool made may lack it
+        subprocess.run([str(python), "-m", "ensurepip"], capture_output=True)
     command = [str(python), "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     condense = Narration(sum(1 for line in requirements.read_text().splitlines() if line.strip() and not line.startswith("#")))
     scratch = log.parent / "tmp"

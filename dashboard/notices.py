@@ -11,7 +11,7 @@ from dashboard import navigation
 from dashboard.widgets import error_box
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.savepoints import Savepoint
-from pipelines.words import formats
+from pipelines.words import savepoints
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,7 @@ def _taken(notice: Notice, taken: Savepoint) -> None:
 
 
 def _head(notice: Notice, taken: Savepoint) -> str:
-    took = notice.took_ms or taken.took_ms
-    facts = [
-        f"batch {taken.batch:,}",
-        f"{formats.size(taken.bytes)} in {formats.plural(taken.files, 'file')}",
-        f"{formats.size(taken.new_bytes)} new on disk",
-        f"in {formats.duration(took)}",
-    ]
-    line = " · ".join(facts)
+    line = savepoints.taken(taken, notice.took_ms)
     return (
         f'<div class="tm-notice" role="status" data-testid="taken"><strong>{escape(notice.title)}</strong>'
         f'<span class="tm-mono">{escape(taken.id)}</span><span class="tm-muted">{line}</span></div>'
@@ -71,7 +64,7 @@ def _head(notice: Notice, taken: Savepoint) -> str:
 
 
 def _put_away() -> None:
-    st.button("", icon=":material/close:", type="tertiary", key="notice_close", help="Put away", on_click=put_away)
+    st.button("", icon=":material/close:", type="tertiary", key="notice_close", help="Dismiss", on_click=put_away)
 
 
 def put_away() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from pipelines.domain.json_text import read_json
 from pipelines.words import formats
 
 BEGINNING = "the beginning"
@@ -31,6 +31,6 @@ def _topic(topic: str, parts: dict[str, Any]) -> str:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         return text

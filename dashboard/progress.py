@@ -9,7 +9,7 @@ from dashboard.widgets import Tone, chip
 from pipelines.domain.operations import DAMAGED, SOUND, Operation, OperationState
 from pipelines.verbs import kinds
 from pipelines.verbs.verb import Kind
-from pipelines.words import formats, pace
+from pipelines.words import formats, pace, trust
 from pipelines.words.pace import Sample
 
 NOTHING_DAMAGED = "nothing is damaged"
@@ -41,9 +41,7 @@ def words(operation: Operation, samples: Sequence[Sample], now_ms: float) -> lis
     amount = operation.amount
     if amount is None:
         return [kind_of(operation).waits, f"asked {formats.ago(operation.created_ms, now_ms)}"]
-    parts = [amount.step]
-    if amount.done or amount.total:
-        parts.append(pace.how_much(amount))
+    parts = filter(None, [amount.step, pace.how_much(amount)])
     return [*parts, *(pace.how_fast(amount, samples) or [f"begun {formats.ago(operation.created_ms, now_ms)}"])]
 
 
@@ -57,7 +55,7 @@ def outcome(operation: Operation) -> str:
     if damaged(operation):
         return f"{about} is damaged"
     if is_short_of(operation):
-        return f"{about} is not {kind.reaches}, but {operation.result}: its proof says why"
+        return f"{trust.shortfall(about, operation.result, kind.reaches)}: its proof says why"
     result = NOTHING_DAMAGED if operation.result == SOUND else operation.result
     return (kind.outcome if result else Kind.outcome).format(done=kind.done, about=about, result=result)
 
@@ -105,5 +103,5 @@ def _label(operation: Operation) -> tuple[str, Tone]:
     if operation.state is OperationState.CANCELLED:
         return "cancelled", "gray"
     if damaged(operation):
-        return DAMAGED, "red"
+        return trust.DAMAGED, "red"
     return (f"not {kind_of(operation).reaches}", "orange") if is_short_of(operation) else ("done", "green")

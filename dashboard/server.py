@@ -94,11 +94,10 @@ def listening(host: str, port: int) -> socket.socket:
         bound.bind((host, port))
         bound.listen(2048)
         bound.setblocking(False)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         bound.close()
-        raise Unavailable(
-            "server.port", f"Port {port} of {host} cannot be served on: {error.strerror}.", "Choose another with --port."
-        ) from error
+        why = error.strerror if isinstance(error, OSError) else "a port is a number up to 65535"
+        raise Unavailable("server.port", f"Port {port} of {host} cannot be served on: {why}.", "Choose another with --port.") from error
     return bound
 
 

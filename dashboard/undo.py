@@ -74,7 +74,7 @@ def draw() -> None:
         st.html(_html(notice), width="stretch")
         if notice.undo:
             st.button(notice.action, icon=_icon(notice), key="undo", on_click=_clicked, args=(notice.undo,))
-        st.button("", icon=":material/close:", type="tertiary", key="undo_away", help="Put away", on_click=put_away)
+        st.button("", icon=":material/close:", type="tertiary", key="undo_away", help="Dismiss", on_click=put_away)
 
 
 def _clicked(undo: Undo) -> None:

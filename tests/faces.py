@@ -12,19 +12,20 @@ from pipelines.domain.annotations import Annotation, annotated, changed, first
 from pipelines.domain.decisions import Choice, Decision, Does, DropPlan, PromotePlan, Step, UndropPlan
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.differences import Differences, differences
-from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
-from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
-from pipelines.domain.events import COMMAND, FAILED, FAILURES, GROUPS, OTHER, PAGE, place_of
+from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
+from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
+from pipelines.domain.events import COMMAND, PAGE
 from pipelines.domain.experiments import BatchRow, Comparison, Experiment, Health, Lane, Mark, OutputOverTime, Parting, Series, Tree
-from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId, job_name
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId, job_name
 from pipelines.domain.intervals import Interval
 from pipelines.domain.jobs import Event, Job, JobDetail, JobSummary, LogChunk, Origin, QuerySeen, Run
 from pipelines.domain.operations import Operation, OperationState, sound
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.points import Point, PointKind
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runs import Exit, RunState
-from pipelines.domain.savepoints import DisposePlan, ExportPlan, Manifest, Reason, RestorePlan, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.savepoints import ExportPlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
 from pipelines.domain.states import MOST_ROWS, Reading, StateRows, StateTable, chosen, reading_id
 from pipelines.domain.trust import Trust, Verification
@@ -53,6 +54,7 @@ from pipelines.verbs.jobs import (
 )
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.rename_query import RenamePlan, RenameQuery
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.run import RunPlan, RunScript
@@ -72,7 +74,9 @@ from pipelines.verbs.system import (
 from pipelines.verbs.take import Take
 from pipelines.verbs.verb import Begun, Change, Question
 from pipelines.verbs.verify import Verify, VerifyPlan
+from pipelines.words.findings import of_job
 from tests import samples
+from tests.canned import CannedFace
 from tests.memory import Memory
 from tests.samples import NOW_MS, QUERY, RETAINED, ROOT
 
@@ -83,10 +87,11 @@ KEPT = 100
 """Batches that Spark keeps of each job, at most."""
 
 
-class FakeFace:
+class FakeFace(CannedFace):
     """Jobs, savepoints and experiments as dictionaries; time stands still at `NOW_MS`, ids count up."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.runs: dict[str, list[Run]] = {}
         self.origins: dict[str, Origin] = {}
         self.versions: dict[str, Version] = {}
@@ -109,12 +114,8 @@ class FakeFace:
         """Batches that each job has committed, as far as they are known."""
         self.happened: list[Event] = []
         """What happened before the runs that there are began, newest first."""
-        self.begun: list[Change[Any, Any]] = []
-        """Changes that were begun."""
         self._work: dict[str, Callable[[], str]] = {}
         """What an operation under way does once it was looked at often enough; one without work goes on until it is cancelled."""
-        self.actor = ""
-        """Who acted last."""
         self._ids = 0
         self._changes: dict[str, Change[Any, Any]] = {}
         """Operation -> the change that began it."""
@@ -165,19 +166,14 @@ class FakeFace:
         """Makes this the sample again, whatever was done to it: for a server that outlasts one test."""
         self.__dict__.update((FakeFace.busy() if busy else FakeFace.sample()).__dict__)
 
-    def acting(self, actor: str) -> FakeFace:
-        self.actor = actor
-        return self
-
-    def ask(self, question: Question[Any]) -> Any:
+    def otherwise_asked(self, question: Question[Any]) -> Any:
         return getattr(self, "plans" if isinstance(question, ListPlans) else question.call)(question)
 
-    def plan(self, change: Change[Any, Any]) -> Any:
+    def otherwise_planned(self, change: Change[Any, Any]) -> Any:
         return getattr(self, f"plan_{change.call}")(change)
 
-    def begin(self, change: Change[Any, Any]) -> Begun[Any]:
+    def otherwise_begun(self, change: Change[Any, Any]) -> Begun[Any]:
         """What the real workspace would refuse in the plan is refused by the doing here."""
-        self.begun.append(change)
         answer = getattr(self, change.call)(change)
         if not isinstance(answer, Operation) or isinstance(change, CancelOperation):
             return Begun(change, answer=answer)
@@ -197,7 +193,7 @@ class FakeFace:
 
     # jobs
     def jobs(self, question: ListJobs) -> Sequence[JobSummary]:
-        return tuple(self._summary(name) for name in self.runs)
+        return tuple(map(judged, map(self._summary, self.runs)))
 
     def health(self, question: ShowHealth) -> Health:
         states = [runs[-1].state for runs in self.runs.values()]
@@ -222,7 +218,7 @@ class FakeFace:
 
     def job(self, question: ShowJob) -> JobDetail:
         runs = self._runs(question.job)
-        return JobDetail(self._summary(question.job), self._queries(question.job), tuple(reversed(runs)))
+        return JobDetail(judged(self._summary(question.job)), self._queries(question.job), tuple(reversed(runs)))
 
     def run(self, request: RunScript) -> Run:
         if job_name(request.name) in self.runs:
@@ -272,6 +268,9 @@ class FakeFace:
         self.runs[request.name] = [watched]
         return watched
 
+    def rename_query(self, change: RenameQuery) -> Run:
+        return self._runs(change.job)[-1]
+
     def forget(self, change: Forget) -> None:
         job = change.job
         if self._runs(job)[-1].state.live:
@@ -313,12 +312,9 @@ class FakeFace:
         points = question.points
         return Series(JobName(question.job), {"t": [1.0, 2.0][:points], "input_rows": [40.0, 41.0][:points]})
 
-    def events(self, fits: ListEvents) -> Sequence[Event]:
-        known = list(self._events())
-        if fits.before:
-            at, content = place_of(fits.before)
-            known = known[1 + next((n for n, event in enumerate(known) if event.cursor == f"{at}-{content}"), len(known)) :]
-        return tuple(event for event in known if _fits(event, fits))[: fits.limit]
+    def events(self, question: ListEvents) -> Sequence[Event]:
+        """The newest of the job, whatever else is asked for."""
+        return tuple(event for event in self._events() if question.job in ("", event.job))[: question.limit]
 
     def _events(self) -> Sequence[Event]:
         actors = cycle((PAGE, COMMAND, ""))
@@ -599,6 +595,10 @@ class FakeFace:
     def plan_attach(self, change: Attach) -> AttachPlan:
         return AttachPlan(JobName(change.name), VersionId("v-planned"), change.checkpoints)
 
+    def plan_rename_query(self, change: RenameQuery) -> RenamePlan:
+        known = len(self.savepoints(ListSavepoints(change.job)))
+        return RenamePlan(JobName(change.job), QueryName(change.query), QueryName(change.to), "/fake/checkpoint", known)
+
     def plan_forget(self, change: Forget) -> ForgetPlan:
         runs = tuple(run.id for run in self._runs(change.job))
         return ForgetPlan(JobName(change.job), runs, f"/fake/jobs/{change.job}", len(self.savepoints(ListSavepoints(change.job))))
@@ -805,22 +805,15 @@ class FakeFace:
         )
 
 
+def judged(job: JobSummary) -> JobSummary:
+    """The job with its findings, as the catalog lists it."""
+    return replace(job, findings=tuple(of_job(job, NOW_MS)))
+
+
 def _found(known: dict[str, T], name: str, what: str) -> T:
     if name not in known:
         raise NotFound(f"{what}.not_found", f"there is no {what} {name!r}", "List what there is.")
     return known[name]
-
-
-def _fits(event: Event, wanted: ListEvents) -> bool:
-    first, _, last = event.kind.partition(".")
-    groups = {first, event.kind, *(group for group, firsts in GROUPS.items() if first in firsts)} | (
-        {FAILED} if last in FAILURES else set()
-    )
-    said = f"{event.kind} {event.job} {event.subject} {event.message} {event.actor}".casefold()
-    of_kind = not wanted.kind or wanted.kind in groups or (wanted.kind == OTHER and not any(first in one for one in GROUPS.values()))
-    in_time = (wanted.from_ms or event.at_ms) <= event.at_ms <= (wanted.to_ms or event.at_ms)
-    of_job, of_actor = wanted.job in ("", event.job), wanted.actor in ("", event.actor)
-    return of_kind and in_time and of_job and of_actor and all(word in said for word in wanted.text.casefold().split())
 
 
 def _changed(old: Version, request: Revision) -> Version:

@@ -16,16 +16,15 @@ from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore
+from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.savepoints import (
     ExportPlan,
     Manifest,
     Operator,
     QueryImage,
     Reason,
-    RestorePlan,
     RetainedBatch,
     Savepoint,
-    SinkPlan,
     SourceOffset,
     StoredFile,
 )
@@ -234,6 +233,7 @@ def restore_plan(named: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
         "link",
         (sink,),
         ("a warning",),
+        saves=("before it went back",) if keeps_query_id else (),
     )
 
 
@@ -254,7 +254,7 @@ def promote_plan(
     steps = (
         Step(Does.STOP, f"{parent} stops at its next batch boundary, with a savepoint."),
         Step(Does.RESUME, f"{parent} goes on: version {version}."),
-        Step(Does.RECORD, "It is kept."),
+        Step(Does.RECORD, "The variant keeps running."),
     )
     warnings = (f"Its arguments become those of {job}, too.",)
     return PromotePlan(JobName(job), JobName(parent), ExperimentId("ex-1"), version, replaces, 12, 3, True, state, steps, warnings, restore)

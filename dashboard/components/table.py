@@ -161,9 +161,9 @@ def moment(at_ms: float | None, now_ms: float) -> Cell:
     return Cell() if at_ms is None else Cell(formats.ago(at_ms, now_ms), sort=at_ms, hint=formats.exact(at_ms), unit="time")
 
 
-def number(value: float | None, shown: Callable[[float | None], str], *, hint: str = "") -> Cell:
+def number(value: float | None, shown: Callable[[float | None], str], *, hint: str = "", muted: bool = False) -> Cell:
     """A number in its form, ordered by its value; in a download it is in the unit that the form says."""
-    return Cell(shown(value), sort=value, hint=hint, unit=_UNITS.get(shown, ""))
+    return Cell(shown(value), sort=value, hint=hint, muted=muted, unit=_UNITS.get(shown, ""))
 
 
 def shortened(name: str, *, strong: bool = False, muted: bool = False) -> Cell:

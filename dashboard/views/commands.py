@@ -8,8 +8,9 @@ from typing import Any
 import streamlit as st
 
 from dashboard import session
+from pipelines.verbs.declaration import summary
 from pipelines.verbs.shell import as_call, as_command
-from pipelines.verbs.verb import Asked, summary
+from pipelines.verbs.verb import Asked
 
 Shown = Asked[Any] | tuple[str, Asked[Any]]
 """A question or change, with a title where its own words would not do on that page."""

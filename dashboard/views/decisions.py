@@ -107,7 +107,7 @@ def _planned(change: Promote) -> PromotePlan | None:
 
 def _answer(action: str, possible: bool, change: Promote) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep it", key="decide_no"):
+        if st.button("Cancel", key="decide_no"):
             st.rerun()
         yes = st.button(action, type="primary", key="decide_yes", disabled=not possible)
     if yes:

@@ -17,16 +17,9 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import OperationState
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.operations import ShowOperation
-from pipelines.words import formats, pace
+from pipelines.words import diagnoses, formats, pace
 from pipelines.words.pace import Sample
 
-KINDS = {
-    "missing": "missing",
-    "size": "of another size",
-    "checksum": "changed",
-    "unreadable": "unreadable",
-    "state": "refused by Spark",
-}
 LOOK_S = 0.3
 MOST = 12
 """Findings that are listed; the rest is counted."""
@@ -44,8 +37,8 @@ def examine(subject: str, stamp: object) -> Sequence[Diagnosis] | None:
             error_box(error)
             return None
         st.session_state[key] = kept
-    diagnoses: Sequence[Diagnosis] = kept[1]
-    return diagnoses
+    every: Sequence[Diagnosis] = kept[1]
+    return every
 
 
 def _looked(subject: str) -> Sequence[Diagnosis]:
@@ -86,42 +79,25 @@ def _head(diagnosis: Diagnosis) -> str:
         if diagnosis.sound
         else chip(formats.plural(len(diagnosis.findings), "damaged file"), "red", dot=True)
     )
-    newest = f"newest committed batch {diagnosis.newest_committed:,}" if diagnosis.newest_committed is not None else "no committed batch"
-    read = f"{formats.plural(diagnosis.files, 'file')}, {formats.size(diagnosis.bytes)} read"
-    can = f"can be restored: <b>{escape(_batches(diagnosis))}</b>"
-    return (
-        f'<div class="tm-head tm-sub"><h2>{escape(diagnosis.query)}</h2>{badge}</div>'
-        f'<div class="tm-line tm-flush"><span>{read}</span><span>{newest}</span><span>{can}</span></div>'
-    )
-
-
-def _batches(diagnosis: Diagnosis) -> str:
-    if not diagnosis.restorable:
-        return "no batch"
-    return f"{'batch' if len(diagnosis.restorable) == 1 else 'batches'} {formats.ranges(diagnosis.restorable)}"
+    facts = "".join(f"<span>{name}: <b>{escape(value)}</b></span>" for name, value in diagnoses.facts(diagnosis))
+    return f'<div class="tm-head tm-sub"><h2>{escape(diagnosis.query)}</h2>{badge}</div><div class="tm-line tm-flush">{facts}</div>'
 
 
 def findings(damaged: Sequence[Finding]) -> str:
     """Damaged files as a table of HTML: what of the checkpoint, what is wrong, which batches need it, the file."""
-    rows = "".join(_row(finding) for finding in damaged[:MOST])
+    rows = "".join(_row(*row) for row in diagnoses.findings(damaged[:MOST]))
     more = f'<tr><td colspan="4">and {len(damaged) - MOST:,} more</td></tr>' if len(damaged) > MOST else ""
-    head = "".join(f"<th>{title}</th>" for title in ("Part", "Damage", "Batches that need it", "File"))
+    head = "".join(f"<th>{title}</th>" for title in diagnoses.FINDINGS if title != "What")
     return f'<table class="tm-findings"><thead><tr>{head}</tr></thead><tbody>{rows}{more}</tbody></table>'
 
 
 def findings_frame(damaged: Sequence[Finding]) -> pd.DataFrame:
     """All of them, a row each, for a file."""
-    rows = [
-        (finding.part, finding.damage.kind, finding.damage.message, formats.ranges(finding.batches), finding.damage.path)
-        for finding in damaged
-    ]
-    return pd.DataFrame(rows, columns=["Part", "Damage", "What", "Batches that need it", "File"])
+    return pd.DataFrame(diagnoses.findings(damaged), columns=list(diagnoses.FINDINGS))
 
 
-def _row(finding: Finding) -> str:
-    damage = finding.damage
-    kind = chip(KINDS.get(damage.kind, damage.kind), "red")
+def _row(part: str, damage: str, what: str, batches: str, file: str) -> str:
     return (
-        f"<tr><td>{escape(finding.part)}</td><td>{kind} <span>{escape(damage.message)}</span></td>"
-        f'<td>{escape(formats.ranges(finding.batches))}</td><td class="tm-mono">{escape(damage.path)}</td></tr>'
+        f"<tr><td>{escape(part)}</td><td>{chip(damage, 'red')} <span>{escape(what)}</span></td>"
+        f'<td>{escape(batches)}</td><td class="tm-mono">{escape(file)}</td></tr>'
     )

@@ -143,7 +143,7 @@ def row(operation: Operation, *, key: str) -> None:
         elif not running:
             _next(operation, key)
             st.button(
-                "", icon=":material/close:", type="tertiary", key=f"away_{key}_{operation.id}", help="Put away",
+                "", icon=":material/close:", type="tertiary", key=f"away_{key}_{operation.id}", help="Dismiss",
                 on_click=put_away, args=(operation.id,),
             )  # fmt: skip
     refusal = st.session_state.get("cancel_refused", ("", None))
@@ -166,7 +166,7 @@ def _next(operation: Operation, key: str) -> None:
         put_away(operation.id)
         navigation.go("savepoints", savepoint=operation.result)
     checked = progress.kind_of(operation).checks and session.selected("savepoint") != operation.subject
-    if checked and st.button("Look at it", key=f"open_{key}_{operation.id}"):
+    if checked and st.button("Open savepoint", key=f"open_{key}_{operation.id}"):
         navigation.go("savepoints", savepoint=operation.subject)
 
 

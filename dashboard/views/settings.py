@@ -22,7 +22,7 @@ RUNTIMES = (
     Column("Version"),
     Column("Spark"),
     Column("Java"),
-    Column("Java's place"),
+    Column("Java home"),
     Column("Versions of jobs", "right", "Versions of jobs that run on it"),
 )
 REBUILD = "The index is emptied and filled again from the workspace's files, in one step: until it is whole the pages show the old one."
@@ -135,7 +135,7 @@ def _server(server: Server) -> None:
                 ("Version", f"{escape(server.version)}{_commit(server)}"),
                 ("Process", f"{server.pid}"),
                 ("Drivers' logs", f'<span class="tm-mono">{escape(server.driver_logs)}</span>'),
-                ("Its own log", "where it was started"),
+                ("Log of the server", "stderr of the process that was started"),
             ]
         )
 

@@ -8,21 +8,22 @@ import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.components.code_editor import syntax_diagnostics
+from dashboard.health import health_chip
 from dashboard.views import restore_plans, waiting
 from dashboard.views.commands import commands
 from dashboard.views.fork import drafts, form
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resuming
-from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section, state_chip
+from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.jobs import JobDetail
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.versions import Version
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import formats
+from pipelines.words import plans, savepoints
 
 START = "upgrade_start"
 OWN = "Its own checkpoint"
@@ -60,7 +61,7 @@ def page() -> None:
 
 
 def _draw(name: str, detail: JobDetail, original: Version) -> None:
-    chips = [state_chip(detail.summary.state), chip(original.id, mono=True, hint="The version that it ran last")]
+    chips = [health_chip(detail.summary), chip(original.id, mono=True, hint="The version that it ran last")]
     with page_header(f"Upgrade {name}", chips=chips, key="fork_head"):
         slot = st.container(horizontal=True, vertical_alignment="center", width="content", key="fork_actions")
     key = f"upgrade_{name}_{original.id}"
@@ -90,12 +91,12 @@ def _form(name: str, detail: JobDetail, key: str, variant: Variant) -> tuple[str
     selected = session.selected("savepoint")
     options = ["", *known]
     with st.container(border=True, key="card_form"):
-        section("Begins from")
+        section("Start from")
         savepoint = st.selectbox(
-            "Begins from",
+            "Start from",
             options,
             index=options.index(selected) if selected in options else 0,
-            format_func=lambda savepoint_id: resuming.savepoint_words(known[savepoint_id]) if savepoint_id else _own(detail),
+            format_func=lambda savepoint_id: savepoints.choice(known[savepoint_id], session.now_ms()) if savepoint_id else _own(detail),
             key=f"{key}_from",
             label_visibility="collapsed",
         )
@@ -123,7 +124,7 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
         plan = session.workspace().plan(change) if savepoint and not why_not else None
     except TidemarkError as error:
         return Outlook(None, refusal=error, why_not=error.message)
-    return Outlook(change, plan, why_not=why_not or restore_plans.refusal(plan))
+    return Outlook(change, plan, why_not=why_not or plans.refusal(plan))
 
 
 def changed(name: str, original: Version, savepoint: str, variant: Variant) -> Resume:
@@ -151,7 +152,6 @@ def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlo
             return
         if outlook.plan:
             restore_plans.draw(outlook.plan)
-            st.caption(restore_plans.KEPT)
         else:
             facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant))])
         if outlook.why_not:
@@ -159,8 +159,7 @@ def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlo
 
 
 def _difference(original: Version, variant: Variant) -> str:
-    added, removed = drafts.difference(original.code, variant.code)
-    return f"{formats.plural(added, 'line')} added, {removed:,} removed" if added or removed else "unchanged"
+    return plans.code(*drafts.difference(original.code, variant.code))
 
 
 def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pipelines.api.body_limit import LimitBody
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError
 
 log = logging.getLogger(__name__)
@@ -20,6 +21,7 @@ def answer_failures(api: FastAPI) -> None:
     api.add_exception_handler(TidemarkError, _refused)
     api.add_exception_handler(RequestValidationError, _malformed)
     api.add_exception_handler(HTTPException, _no_such_route)
+    api.add_middleware(LimitBody)
     api.add_middleware(AnswerUnexpected)
 
 
@@ -61,6 +63,8 @@ async def _no_such_route(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     docs = f"{request.scope.get('root_path', '')}/docs lists all calls."
     call = f"{request.method} {request.url.path}"
+    if error.status_code == 400:  # what FastAPI says of a body that is no JSON
+        return _answer(Invalid("request.invalid", f"{call}: {error.detail}", docs))
     if error.status_code == 404:
         return _answer(NotFound("request.no_such_path", f"there is no {call}", docs))
     return _answer(Invalid("request.refused", f"{call}: {error.detail}", docs), error.status_code, error.headers)

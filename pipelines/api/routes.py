@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, field, is_dataclass, make_dataclass
-from typing import Annotated, Any, get_args, get_type_hints
+from dataclasses import MISSING, Field, field, fields, is_dataclass, make_dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from fastapi import Body, Depends, FastAPI, Path, Query, Request, Response
 from pydantic import ConfigDict, with_config
 from pydantic import Field as Bounds
 
 from pipelines import verbs
-from pipelines.api.bodies import face_of, refusals
+from pipelines.api.bodies import ErrorBody, face_of, refusals
+from pipelines.api.body_limit import MOST_BYTES
 from pipelines.domain.operations import Operation
+from pipelines.domain.texts import MOST_ITEMS
 from pipelines.storage.documents import encode
+from pipelines.verbs.declaration import answer_type, default_of, parts, plan_type, summary
 from pipelines.verbs.face import Face
-from pipelines.verbs.verb import Asked, Change, Http, answer_type, default_of, parts, plan_type, spelling, summary
+from pipelines.verbs.limits import MOST_NUMBER
+from pipelines.verbs.verb import Asked, Change, Http, spelling
 
 PREFER, ASYNC = "prefer", "respond-async"
 """RFC 7240: who sends it is answered 202 with the operation where the change takes its time."""
-DRY_RUN = Query(description="Answer the plan that would run, and change nothing.")
+DRY_RUN = "Answer the plan that would run, and change nothing."
 
 
 def add(api: FastAPI, kinds: Iterable[type[Asked[Any]]]) -> None:
@@ -65,6 +69,8 @@ def _answers(kind: type[Asked[Any]], http: Http) -> Any:
 
 def _responses(kind: type[Asked[Any]], http: Http) -> dict[int | str, dict[str, Any]]:
     responses = refusals(*kind.refuses)
+    if http.method in ("POST", "PATCH"):
+        responses[413] = {"model": ErrorBody, "description": f"Refused: a body of more than {MOST_BYTES:,} bytes"}
     if issubclass(kind, Change):
         if http.status != 200:
             responses[200] = {"model": plan_type(kind), "description": "The plan that a dry run asked for"}
@@ -81,11 +87,8 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
     answer = _change(kind, http) if issubclass(kind, Change) else _question(kind)
 
     def handle(face: Face, request: Request, response: Response, **arguments: Any) -> Any:
-        sent = arguments.pop("body", None)
-        dry_run = arguments.pop("dry_run", False)
-        values = {**arguments, **(_values(sent) if sent is not None else {})}
-        dry_run = values.pop("dry_run", dry_run)
-        return answer(face, request, response, values, dry_run)
+        body = arguments.pop("body", None)
+        return answer(face, request, response, {**arguments, **_values(body)})
 
     handle.__name__ = http.name or kind.call
     handle.__signature__ = inspect.Signature(_parameters(kind, http))  # type: ignore[attr-defined]
@@ -93,7 +96,7 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
 
 
 def _question(kind: type[Any]) -> Callable[..., Any]:
-    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any], dry_run: bool) -> Any:
+    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any]) -> Any:
         rows = face.ask(kind(**values))
         if kind.pages_by and rows and len(rows) == values["limit"]:
             older = request.url.include_query_params(**{kind.pages_by: rows[-1].cursor})
@@ -104,9 +107,9 @@ def _question(kind: type[Any]) -> Callable[..., Any]:
 
 
 def _change(kind: type[Any], http: Http) -> Callable[..., Any]:
-    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any], dry_run: bool) -> Any:
-        change = kind(**values)
-        if dry_run:
+    def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any]) -> Any:
+        change = kind(**{name: value for name, value in values.items() if name != "dry_run"})
+        if values["dry_run"]:
             response.status_code = 200
             return face.plan(change)
         begun = face.begin(change)
@@ -123,8 +126,8 @@ def prefers_async(request: Request) -> bool:
 
 
 def _values(body: Any) -> dict[str, Any]:
-    """The body's fields by name; nested dataclasses stay as they are."""
-    return {part: getattr(body, part) for part in body.__dataclass_fields__}
+    """The body's fields by name, none of a call without a body; nested dataclasses stay as they are."""
+    return {part.name: getattr(body, part.name) for part in fields(body)} if body is not None else {}
 
 
 def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
@@ -135,14 +138,17 @@ def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
         _parameter("response", Response),
     ]
     path = [part for part in parts(kind) if f"{{{part.name}}}" in http.path]
-    shown += [_parameter(part.name, Annotated[hints[part.name], Path(description=spelling(part).help)]) for part in path]
+    shown += [
+        _parameter(part.name, Annotated[hints[part.name], Path(description=spelling(part).help, **_limits(part, hints[part.name]))])
+        for part in path
+    ]
     query = [part for part in parts(kind, "query") if part not in path]
     shown += [_in_query(part, hints[part.name]) for part in query]
     body = [part for part in parts(kind, "body") if part not in path]
     if body or (issubclass(kind, Change) and http.method in ("POST", "PATCH")):
         shown.append(_body(kind, body, hints))
     elif issubclass(kind, Change):
-        shown.append(_parameter("dry_run", Annotated[bool, DRY_RUN], False))
+        shown.append(_parameter("dry_run", Annotated[bool, Query(description=DRY_RUN)], False))
     return shown
 
 
@@ -152,22 +158,35 @@ def _parameter(name: str, annotation: Any, default: Any = MISSING) -> inspect.Pa
 
 
 def _in_query(part: Field[Any], hint: Any) -> inspect.Parameter:
+    return _parameter(part.name, Annotated[hint, Query(description=spelling(part).help, **_limits(part, hint))], default_of(part))
+
+
+def _limits(part: Field[Any], hint: Any) -> dict[str, Any]:
+    """The limits that a field declares, as FastAPI and OpenAPI call them."""
     spelt = spelling(part)
-    limits: dict[str, Any] = {"min_length": spelt.least} if hint is str else {"ge": spelt.least, "le": spelt.most}
-    return _parameter(part.name, Annotated[hint, Query(description=spelt.help, **limits)], default_of(part))
+    if hint in (str, str | None):
+        return {"min_length": spelt.least, "max_length": spelt.text.most}
+    if get_origin(hint) is tuple:
+        return {"max_length": MOST_ITEMS}
+    if hint in (int, int | None):
+        return {"ge": -MOST_NUMBER if spelt.least is None else spelt.least, "le": MOST_NUMBER if spelt.most is None else spelt.most}
+    return {name: limit for name, limit in (("ge", spelt.least), ("le", spelt.most)) if limit is not None}
 
 
 def _body(kind: type[Asked[Any]], body: Sequence[Field[Any]], hints: Mapping[str, Any]) -> inspect.Parameter:
     """The body as a dataclass of its own; a misspelt field is an error: `{"bacth": 7}` would take a savepoint of another batch."""
     rows = [_in_body(part, hints[part.name]) for part in body]
     if issubclass(kind, Change):
-        rows.append(
-            ("dry_run", Annotated[bool, Bounds(description="Answer the plan that would run, and change nothing.")], field(default=False))
-        )
+        rows.append(("dry_run", Annotated[bool, Bounds(description=DRY_RUN, strict=True)], field(default=False)))
     shape = make_dataclass(f"{kind.__name__}Request", rows, frozen=True, kw_only=True)
     with_config(ConfigDict(extra="forbid"))(shape)
     optional = all(default_of(part) is not MISSING for part in body)
     return _parameter("body", Annotated[shape, Body()], shape() if optional else MISSING)
+
+
+def _is_strict(hint: Any) -> bool | None:
+    """Whether JSON's own type is the only one that counts: `true` is no number, and 0 is no truth."""
+    return True if hint in (int, int | None, bool, bool | None) else None
 
 
 def _in_body(part: Field[Any], hint: Any) -> tuple[str, Any, Any]:
@@ -175,8 +194,7 @@ def _in_body(part: Field[Any], hint: Any) -> tuple[str, Any, Any]:
     for inner in (hint, *get_args(hint)):
         if isinstance(inner, type) and is_dataclass(inner):
             with_config(ConfigDict(extra="forbid"))(inner)
-    limits = {name: limit for name, limit in (("ge", spelt.least), ("le", spelt.most)) if limit is not None}
-    annotated = Annotated[hint, Bounds(description=spelt.help, **limits)]
+    annotated = Annotated[hint, Bounds(description=spelt.help, strict=_is_strict(hint), **_limits(part, hint))]
     if part.default_factory is not MISSING:
         return part.name, annotated, field(default_factory=part.default_factory)
     return part.name, annotated, field() if part.default is MISSING else field(default=part.default)

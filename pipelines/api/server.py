@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,9 +9,9 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 
 from pipelines import __version__
 from pipelines.api.bodies import face_of, refusals
-from pipelines.domain.disposals import Disposal
+from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
-from pipelines.domain.savepoints import DisposePlan
+from pipelines.domain.json_text import read_json
 from pipelines.storage.layout import Layout
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import Face, do
@@ -67,4 +66,4 @@ def _workspace_id(layout: Layout) -> str:
     """The id that the workspace's own file says; empty where it says none."""
     if not layout.workspace_file.exists():
         return ""
-    return str(json.loads(layout.workspace_file.read_bytes()).get("id", ""))
+    return str(read_json(layout.workspace_file.read_bytes()).get("id", ""))

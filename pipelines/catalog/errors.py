@@ -76,7 +76,7 @@ def newer(where: str, version: int, known: int) -> Unsupported:
 def _broken(error: duckdb.Error, where: str, message: str) -> TidemarkError | None:
     import duckdb
 
-    if "not a valid DuckDB database file" in message or "hecksum" in message:
+    if any(words in message for words in ("not a valid DuckDB database file", "hecksum", "Could not read enough bytes")):
         return damaged(where, message)
     if isinstance(error, duckdb.FatalException | duckdb.InternalException | duckdb.SerializationException):
         return damaged(where, message)

@@ -11,7 +11,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
 
 _COLUMNS = {"name": TEXT, "created_ms": WHOLE, "document": TEXT}
-_BELONGINGS = ("runs", "queries", "operations", "progress", "latest_progress", "sizes", "latest_size")
+_BELONGINGS = ("runs", "queries", "operations", "progress", "latest_progress", "sizes", "latest_size", "latest_idle")
 
 
 def save(writer: Writer, jobs: Sequence[Job]) -> None:

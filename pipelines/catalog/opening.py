@@ -21,7 +21,15 @@ def open_catalog(path: Path, *, memory_limit: str = "1GB") -> Catalog:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     root = connect(str(path), memory_limit, storage_compatibility_version=_STORAGE_VERSION, threads=_THREADS)
-    catalog = Catalog(path, root)
+    return _migrated(Catalog(path, root))
+
+
+def open_in_memory(path: Path, *, memory_limit: str = "1GB") -> Catalog:
+    """An empty catalog that is in no file, in place of the one at `path`, for a disk that takes nothing any more."""
+    return _migrated(Catalog(path, connect(":memory:", memory_limit, threads=_THREADS, temp_directory="")))
+
+
+def _migrated(catalog: Catalog) -> Catalog:
     try:
         migrate(catalog)
     except BaseException:

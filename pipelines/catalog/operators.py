@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from itertools import accumulate
@@ -13,6 +12,7 @@ from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import dicts, row
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import QuerySeen
+from pipelines.domain.json_text import read_json
 from pipelines.domain.operators import Backlog, BacklogSeries, OperatorProgress, OperatorSeries, QueryOperators, read_sources
 from pipelines.domain.progress import Progress
 
@@ -123,7 +123,7 @@ def _seen(row: Mapping[str, Any], query: QuerySeen | None) -> QueryOperators:
         query=row["query"],
         batch=row["batch"],
         at_ms=row["at_ms"],
-        sources=read_sources(json.loads(row["sources"]), backlog_of(row["backlog"])),
+        sources=read_sources(read_json(row["sources"]), backlog_of(row["backlog"])),
         operators=operators_of(row["operators"]),
         sink=query.sink if query else "",
         sink_path=query.sink_path if query else "",

@@ -23,9 +23,14 @@ def reopen(path: Path) -> Catalog:
     try:
         return open_catalog(path)
     except (Corrupt, Unsupported):
-        for file in (path, path.with_name(f"{path.name}.wal")):
-            file.unlink(missing_ok=True)
+        remove(path)
     return open_catalog(path)
+
+
+def remove(path: Path) -> None:
+    """Deletes the catalog at `path`, which nobody has open."""
+    for file in (path, path.with_name(f"{path.name}.wal")):
+        file.unlink(missing_ok=True)
 
 
 def counts(reader: Reader) -> dict[str, int]:

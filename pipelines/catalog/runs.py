@@ -23,6 +23,7 @@ _COLUMNS = {
 }
 _QUERY_COLUMNS = {"run": TEXT, "job": TEXT, "query": TEXT, "document": TEXT}
 _LIVE = [state.value for state in RunState if state.live]
+_MEASURED = ("queries", "progress", "latest_progress", "sizes", "latest_size", "latest_idle")
 _NEWEST_FIRST = "ORDER BY created_ms DESC, id DESC"
 
 
@@ -35,6 +36,13 @@ def save_queries(writer: Writer, queries: Sequence[tuple[JobName, RunId, QuerySe
     """Add the queries of runs, or replace those of the same run and name."""
     rows = [(run, job, seen.query, document(seen)) for job, run, seen in queries]
     replace(writer, "queries", _QUERY_COLUMNS, ["run", "query"], rows)
+
+
+def forget(writer: Writer, run: RunId) -> None:
+    """Remove a run with all that was measured of it."""
+    writer.execute("DELETE FROM runs WHERE id = ?", [run])
+    for table in _MEASURED:
+        writer.execute(f"DELETE FROM {table} WHERE run = ?", [run])
 
 
 def of_job(reader: Reader, job: str) -> list[Run]:

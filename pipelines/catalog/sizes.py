@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.catalog.connection import Writer
 from pipelines.catalog.tables import TEXT, WHOLE, incoming
+from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.ids import JobName, RunId
 
 
@@ -16,12 +17,12 @@ class CheckpointSize:
 
     job: JobName
     run: RunId
-    at_ms: int
-    checkpoint_bytes: int
-    state_bytes: int
-    log_bytes: int
+    at_ms: Moment
+    checkpoint_bytes: Count
+    state_bytes: Count
+    log_bytes: Count
     """Offset and commit logs."""
-    source_bytes: int
+    source_bytes: Count
 
 
 _COLUMNS = {

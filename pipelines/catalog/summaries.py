@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pipelines.catalog import jobs, runs
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import dicts, read
+from pipelines.domain.findings import Problem, Urgency
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.runs import RunState
+from pipelines.words.findings import of_job
 
 WINDOW_MS = 600_000
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 LINE_POINTS = 60
-LAGGING_MS = 60_000
-"""A job with at least this lag counts as lagging, and is listed before those with less."""
+BEAT_MS = 60_000
+"""A driver that said so long ago that it is idle may have died or hung since; longer where it says so more seldom."""
 
 # The figures are those of the newest run that made progress; rates and lag only where that is the newest run of all.
 # Of a job with several queries: rates add up, the lag is the worst, the batch is that of the first query by name.
@@ -32,7 +35,10 @@ WITH run AS (
     SELECT latest.job, arg_min(batch, query) AS batch,
            sum(input_rate) FILTER (at_ms >= $since AND latest.run = run.id) AS input_rate,
            sum(processed_rate) FILTER (at_ms >= $since AND latest.run = run.id) AS processed_rate,
-           max(lag_ms) FILTER (latest.run = run.id) AS lag_ms, min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
+           max(lag_ms) FILTER (latest.run = run.id) AS lag_ms,
+           max(if(event_max_ms IS NULL, lag_ms, greatest($now - event_max_ms, 0))) FILTER (latest.run = run.id) AS lag_now_ms,
+           max(at_ms + batch_ms) FILTER (latest.run = run.id) AS ended_ms, max(gap_ms) AS gap_ms,
+           min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
            sum(state_rows)::BIGINT AS state_rows, sum(state_bytes)::BIGINT AS state_bytes, max(at_ms) AS last_progress_ms
     FROM latest LEFT JOIN run ON run.job = latest.job GROUP BY latest.job
 ), before AS (
@@ -42,16 +48,19 @@ WITH run AS (
     SELECT job, count(*) AS savepoints, max(created_ms) AS last_savepoint_ms FROM savepoints GROUP BY job
 )
 SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs, coalesce(seen.queries, 0) AS queries, last.batch,
-       last.input_rate, last.processed_rate, last.lag_ms, last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
+       last.input_rate, last.processed_rate, last.lag_ms, last.lag_now_ms, last.ended_ms, last.gap_ms,
+       last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
        last.state_rows, last.state_bytes, last.last_progress_ms, latest_size.checkpoint_bytes,
        coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms,
-       coalesce(run.recent_runs, 0) AS recent_runs, before.checkpoint_bytes AS checkpoint_bytes_before
+       coalesce(run.recent_runs, 0) AS recent_runs, before.checkpoint_bytes AS checkpoint_bytes_before,
+       latest_idle.at_ms AS idle_ms, latest_idle.gap_ms AS beat_ms
 FROM jobs
 LEFT JOIN run ON run.job = jobs.name
 LEFT JOIN seen ON seen.job = jobs.name
 LEFT JOIN last ON last.job = jobs.name
 LEFT JOIN taken ON taken.job = jobs.name
 LEFT JOIN before ON before.job = jobs.name
+LEFT JOIN latest_idle ON latest_idle.job = jobs.name AND latest_idle.run = run.id
 LEFT JOIN latest_size ON latest_size.job = jobs.name
 WHERE $job IN ('', jobs.name)
 """
@@ -70,13 +79,14 @@ FROM recent JOIN line USING (job) GROUP BY job
 
 
 def listed(reader: Reader, now_ms: int, job: str = "") -> list[JobSummary]:
-    """All jobs (or the one named): failed first, then those lagging most, then by name.
+    """All jobs (or the one named): those that need attention first, most urgent first, then those lagging most, then by name.
 
     Rates and lag only of live and watched runs that progress.
     """
     recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job))}
     newest = dicts(reader, _NEWEST, _moments(now_ms, job))
-    return sorted((_summary(row, recent) for row in newest), key=_urgency)
+    summaries = [_summary(row, recent, now_ms) for row in newest]
+    return sorted((_judged(summary, now_ms) for summary in summaries), key=_order)
 
 
 def detail(reader: Reader, now_ms: int, job: str) -> JobDetail:
@@ -89,18 +99,27 @@ def detail(reader: Reader, now_ms: int, job: str) -> JobDetail:
 
 def _moments(now_ms: int, job: str) -> dict[str, Any]:
     hours = {"hour": HOUR_MS, "hour_ago": now_ms - HOUR_MS, "day_ago": now_ms - DAY_MS}
-    return {"since": now_ms - WINDOW_MS, "job": job, **hours}
+    return {"now": now_ms, "since": now_ms - WINDOW_MS, "job": job, **hours}
 
 
 def _window(now_ms: int, job: str) -> dict[str, Any]:
     return {"since": now_ms - WINDOW_MS, "now": now_ms, "step": WINDOW_MS // LINE_POINTS + 1, "job": job}
 
 
-def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]]) -> JobSummary:
+def _idle_since(newest: dict[str, Any], run: Run | None, now_ms: int) -> int | None:
+    """The end of the last batch (of a run without one its start) where the driver said later, and lately, that it is idle."""
+    ended, idle = newest["ended_ms"] or (run.started_ms if run else None), newest["idle_ms"]
+    if idle is None or ended is None or idle < ended or run is None or run.state is not RunState.RUNNING:
+        return None
+    fresh = now_ms - idle <= max(BEAT_MS, 3 * (newest["beat_ms"] or 0))
+    return int(ended) if fresh else None
+
+
+def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]], now_ms: int) -> JobSummary:
     job = read(Job, [(newest["job"],)], "job")[0]
     run = read(Run, [(newest["run"],)], "run")[0] if newest["run"] else None
     current = run is not None and run.state.current
-    recent = recents.get(job.name, {})
+    recent, idle_since = recents.get(job.name, {}), _idle_since(newest, run, now_ms)
     return JobSummary(
         job=job,
         state=run.state if run else None,
@@ -112,7 +131,7 @@ def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]]) -> JobS
         latency=tuple(recent.get("latency", ())),
         input_rate=newest["input_rate"] if current else None,
         processed_rate=newest["processed_rate"] if current else None,
-        lag_ms=newest["lag_ms"] if current else None,
+        lag_ms=newest["lag_ms" if idle_since else "lag_now_ms"] if current else None,
         watermark_ms=newest["watermark_ms"],
         late_rows=newest["late_rows"],
         state_rows=newest["state_rows"],
@@ -124,11 +143,20 @@ def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]]) -> JobS
         restarts=max(0, newest["runs"] - 1),
         recent_restarts=min(newest["recent_runs"], max(0, newest["runs"] - 1)),
         checkpoint_bytes_before=newest["checkpoint_bytes_before"],
+        gap_ms=newest["gap_ms"],
+        idle_since_ms=idle_since,
     )
 
 
-def _urgency(summary: JobSummary) -> tuple[int, float, JobName]:
-    lag = summary.lag_ms or 0.0
-    if summary.state is RunState.FAILED:
-        return (0, 0.0, summary.job.name)
-    return (1, -lag, summary.job.name) if lag >= LAGGING_MS else (2, 0.0, summary.job.name)
+def _judged(summary: JobSummary, now_ms: int) -> JobSummary:
+    """The summary with its findings; the rates of a job without progress are those of the past, and nobody's now."""
+    judged = replace(summary, findings=tuple(of_job(summary, now_ms)))
+    if any(finding.problem is Problem.NO_PROGRESS for finding in judged.findings):
+        return replace(judged, input_rate=None, processed_rate=None)
+    return judged
+
+
+def _order(summary: JobSummary) -> tuple[int, float, JobName]:
+    urgencies = [list(Urgency).index(finding.urgency) for finding in summary.findings]
+    lag = summary.lag_ms or 0.0 if urgencies else 0.0
+    return (min(urgencies, default=len(Urgency)), -lag, summary.job.name)

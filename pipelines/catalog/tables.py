@@ -33,10 +33,8 @@ def incoming(writer: Writer, columns: Columns, rows: Sequence[Row], more: Mappin
     arrays = [pa.array(list(column), kinds[kind]) for kind, column in zip(columns.values(), values, strict=True)]
     made = {**dict(zip(columns, arrays, strict=True)), **(more or {})}
     writer.register("incoming", pa.RecordBatch.from_arrays(list(made.values()), names=list(made)))
-    try:
-        yield
-    finally:
-        writer.unregister("incoming")
+    yield
+    writer.unregister("incoming")  # an error ends the cursor, and the view with it
 
 
 def replace(writer: Writer, table: str, columns: Columns, keys: Sequence[str], rows: Sequence[Row]) -> None:

@@ -17,6 +17,7 @@ from pipelines.domain.errors import Corrupt
 from pipelines.storage.protocol import Entry, Storage
 
 SOURCES = "sources"
+LOST_STATE = "the state of this operator is gone as a whole"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
     listing.require(offsets.path(batch), "the batch is committed")
     entry, commit = offsets.read(storage, batch), commits.read(storage, batch)
     stateful_operators = tuple(operators.at(operator, listing, entry, commit) for operator in operators.read(storage, listing, batch))
+    for lost in operators.lost(listing, commit):
+        raise damage.missing(operators.folder(lost), LOST_STATE)
     kind = provider(entry, bool(stateful_operators))
     write = dict(_cut_sources(storage, listing, entry))
     entries = {file.path: file for file in _clone(storage, listing, batch, commit, stateful_operators, entry)}

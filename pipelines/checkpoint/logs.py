@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pipelines.checkpoint import damage
+from pipelines.domain.json_text import read_json
 
 T = TypeVar("T")
 _VERSION = re.compile(r"v([0-9]{1,9})")
@@ -50,10 +51,10 @@ def decoded(path: str, data: bytes) -> str:
 def json_object(path: str, text: str) -> dict[str, Any]:
     """`text` as a JSON object; raises Corrupt, also for half a surrogate pair, which could be neither printed nor a file's name."""
     try:
-        value = json.loads(text)
+        value = read_json(text)
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise damage.malformed(path, f"{text[:40]!r} is not JSON") from error
     if not isinstance(value, dict):
         raise damage.malformed(path, f"{text[:40]!r} is not a JSON object")

@@ -83,6 +83,16 @@ def read(storage: Storage, listing: Listing, batch: int) -> tuple[Operator, ...]
     return tuple(read_one(storage, listing, operator, batch) for operator in ids)
 
 
+def lost(listing: Listing, commit: Commit) -> Iterator[int]:
+    """Operators whose state is gone as a whole: the commit log names them, or those after them are there.
+
+    In format 1, where no operator is left, nothing in a checkpoint says that there was one.
+    """
+    there = set(logs.batch_ids(listing.subfolders(FOLDER)))
+    named = there | commit.state_unique_ids.keys()
+    yield from sorted((named | set(range(len(named)))) - there)
+
+
 def read_one(storage: Storage, listing: Listing, operator: int, batch: int) -> Operator:
     """One operator of the checkpoint as it was at `batch`; raises Corrupt, Unsupported."""
     path = metadata_path(listing, operator, batch)

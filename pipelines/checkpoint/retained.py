@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pipelines.checkpoint import commits, logs, metadata, offsets, operators
@@ -16,6 +15,7 @@ from pipelines.checkpoint.state_chain import whole_versions
 from pipelines.checkpoint.state_closure import partition_ids
 from pipelines.checkpoint.state_files import parse_all
 from pipelines.domain.errors import Corrupt, NotFound
+from pipelines.storage import parallel
 from pipelines.storage.protocol import Storage
 
 READERS = 8
@@ -44,12 +44,12 @@ def retained(storage: Storage) -> tuple[RetainedBatch, ...]:
         return ()
     stateful_operators = operators.read(storage, listing, candidates[-1])
     stores = _stores(listing, stateful_operators)
-    with ThreadPoolExecutor(READERS) as pool:
-        entries = [entry for entry in pool.map(lambda batch: _entries(storage, batch), candidates) if entry is not None]
+    entries = parallel.each(lambda batch: _entries(storage, batch), candidates, READERS)
     return tuple(
         RetainedBatch(entry.batch, entry.batch_timestamp_ms, entry.batch_watermark_ms)
-        for entry, commit in entries
-        if all(_has_state(stores, operator, listing, entry, commit) for operator in stateful_operators)
+        for entry, commit in filter(None, entries)
+        if next(operators.lost(listing, commit), None) is None
+        and all(_has_state(stores, operator, listing, entry, commit) for operator in stateful_operators)
     )
 
 

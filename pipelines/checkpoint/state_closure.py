@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from pipelines.checkpoint import damage, operators
 from pipelines.checkpoint.commits import Commit, path
@@ -12,12 +10,10 @@ from pipelines.checkpoint.listing import Listing
 from pipelines.checkpoint.operators import Operator
 from pipelines.checkpoint.state_chain import StoreVersion, chain, lineage_chain
 from pipelines.checkpoint.state_files import Kind, LineageItem, StateFile, immutables, lineage, parse_all
-from pipelines.storage import copying, paths
+from pipelines.storage import copying, parallel, paths
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Entry, Storage
 
-A = TypeVar("A")
-B = TypeVar("B")
 READERS = 8
 HEAD_BYTES = 256 * 1024
 """How much of a changelog is read: its lineage header, of a hundred bytes a version, is far shorter."""
@@ -52,7 +48,7 @@ def state_files(storage: Storage, listing: Listing, store_versions: Sequence[Sto
     """Every file of the given versions, with checksums; raises Corrupt where one is missing, has another size or cannot be read."""
     chains = _chains(storage, listing, store_versions)
     whole = [file for files in chains for file in files if file.kind is Kind.ZIP]
-    named = _parallel(lambda file: _named_by(storage, listing, file), whole)
+    named = parallel.each(lambda file: _named_by(storage, listing, file), whole, READERS)
     for files in chains:
         for file in files:
             yield from listing.with_companions(file.entry.path, "the state builds on it")
@@ -60,15 +56,10 @@ def state_files(storage: Storage, listing: Listing, store_versions: Sequence[Sto
         yield from entries
 
 
-def _parallel(work: Callable[[A], B], items: Sequence[A]) -> list[B]:
-    with ThreadPoolExecutor(READERS) as pool:
-        return list(pool.map(work, items))
-
-
 def _chains(storage: Storage, listing: Listing, store_versions: Sequence[StoreVersion]) -> list[tuple[StateFile, ...]]:
     """The files of each version, oldest first. Format 1 needs only names; format 2 reads a file of each store, some at a time."""
     if any(store_version.unique_id for store_version in store_versions):
-        return _parallel(lambda store_version: _chain(storage, listing, store_version), store_versions)
+        return parallel.each(lambda store_version: _chain(storage, listing, store_version), store_versions, READERS)
     return [_chain(storage, listing, store_version) for store_version in store_versions]
 
 

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from pipelines.cli.output import Table
 from pipelines.cli.session import Here
 from pipelines.domain.errors import TidemarkError
-from pipelines.verbs.verb import Asked, Change, answer_type
+from pipelines.verbs.declaration import answer_type
+from pipelines.verbs.verb import Asked, Change
 
 F = TypeVar("F", bound=Callable[..., Any])
 

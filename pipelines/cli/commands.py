@@ -17,7 +17,8 @@ from pipelines.cli import additions, nouns, parameters, words
 from pipelines.cli.additions import Addition, Alias, ByHand
 from pipelines.cli.performing import ask, perform
 from pipelines.cli.session import Here, opened
-from pipelines.verbs.verb import Asked, Change, parts
+from pipelines.verbs.declaration import parts
+from pipelines.verbs.verb import Asked, Change
 
 TOPICS = tuple(verbs.TOPICS)
 

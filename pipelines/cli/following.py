@@ -11,14 +11,15 @@ from typing import Any, TypeVar
 import typer
 
 from pipelines.cli import output, progress
-from pipelines.cli.session import POLL_SECONDS, Here
+from pipelines.cli.session import Here
 from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import Operation, OperationState, sound
-from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
-from pipelines.verbs.verb import Begun, Change, answer_type
+from pipelines.verbs.declaration import answer_type
+from pipelines.verbs.face import follow
+from pipelines.verbs.operations import CancelOperation, ListOperations
+from pipelines.verbs.verb import Begun, Change
 
 A = TypeVar("A")
-FIRST_LOOK_SECONDS = 0.01
 Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 LEAVING: dict[signal.Signals, Handler] = {
     signal.SIGINT: signal.default_int_handler,
@@ -91,13 +92,12 @@ class _Leaving:
 
 
 def _waited(here: Here, operation: Operation, show: progress.Show, leaving: _Leaving | None = None) -> Operation:
-    """Polls the operation until it has ended or a signal arrived, at growing intervals: many end at once."""
-    pause = FIRST_LOOK_SECONDS
-    while (current := here.face.ask(ShowOperation(operation.id))).state is OperationState.RUNNING and not (leaving and leaving.number):
+    """Follows the operation until it has ended or a signal arrived."""
+    current = operation
+    for current in follow(here.face, operation.id, here.session.pause):
+        if leaving and leaving.number:
+            break
         show(current.amount)
-        here.session.sleep(pause)
-        here.session.tick()
-        pause = min(POLL_SECONDS, pause * 2)
     return current
 
 
@@ -106,17 +106,24 @@ def _waited_for(here: Here, operation: Operation, show: progress.Show, timeout: 
     output.tell(f"waiting for the {operation.kind} of {operation.job}")
     here.session.tick()
 
-    def ended() -> Operation | None:
-        current = here.face.ask(ShowOperation(operation.id))
-        if current.state is not OperationState.RUNNING:
-            return current
-        beside = [
-            other.amount for other in here.face.ask(ListOperations(running=True)) if other.job == current.job and other.id != current.id
-        ]
+    def look(current: Operation) -> None:
+        running = here.face.ask(ListOperations(running=True))
+        beside = [other.amount for other in running if other.job == current.job and other.id != current.id]
         show(current.amount or next(filter(None, beside), None))
-        return None
 
-    return here.session.until(ended, timeout, f"the {operation.kind} of {operation.job}")
+    return ended_within(here, operation.id, timeout, f"the {operation.kind} of {operation.job}", look)
+
+
+def ended_within(
+    here: Here, operation: str, timeout: float, what: str, look: Callable[[Operation], object] = lambda current: None
+) -> Operation:
+    """The operation once it has ended, with a `look` at it until then; Unavailable after `timeout` seconds."""
+    end_ms = here.session.now_ms + timeout * 1_000
+    for current in follow(here.face, operation, here.session.pause):
+        if current.state is OperationState.RUNNING:
+            look(current)
+            here.session.refuse_late(end_ms, timeout, what)
+    return current
 
 
 def _cancel(here: Here, operation: Operation) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.domain import texts
 from pipelines.domain.errors import TidemarkError
 
 COLOURS = {
@@ -23,7 +24,7 @@ COLOURS = {
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under titles; a title that ends in '>' is of a column aligned to the right."""
+    """Rows of text under titles; a title that ends in '>' is of a column aligned to the right. A cell is one line, whatever is in it."""
 
     titles: tuple[str, ...]
     rows: Sequence[Sequence[str]]
@@ -31,7 +32,7 @@ class Table:
     def plain(self) -> str:
         """Columns two spaces apart, for pipes and files."""
         heads = [title.rstrip(">") for title in self.titles]
-        lines = [heads, *self.rows]
+        lines = [heads, *([texts.shown_in_line(cell) for cell in row] for row in self.rows)]
         widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
         return "\n".join(self._line(line, widths) for line in lines)
 
@@ -57,14 +58,24 @@ def print_human(shown: str | Table) -> None:
         return
     text = shown.plain() if isinstance(shown, Table) else shown
     if text:
-        print(text, flush=True)
+        print_text(f"{text}\n")
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """`value` (domain values, or lists and dicts of them) as JSON; with `indent` None on one line."""
     from pipelines.storage.documents import plain
 
-    print(json.dumps(plain(value), indent=indent, ensure_ascii=False), flush=True)
+    print(_json(plain(value), indent), flush=True)
+
+
+def print_text(text: str) -> None:
+    """`text` on stdout, its control characters escaped: a job's log, or a name from elsewhere, never steers a terminal."""
+    print(texts.shown(text), end="", flush=True)
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    """JSON with letters of all scripts as they are, and every control character escaped."""
+    return texts.escaped_in_json(json.dumps(value, indent=indent, ensure_ascii=False))
 
 
 def with_fields(value: Any, **more: Any) -> dict[str, Any]:
@@ -76,13 +87,13 @@ def with_fields(value: Any, **more: Any) -> dict[str, Any]:
 
 def tell(text: str) -> None:
     """Prints a line of narration on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    print(texts.shown(text), file=sys.stderr, flush=True)
 
 
 def print_error(error: TidemarkError, *, as_json: bool) -> None:
     """`error:` and `hint:` lines, or the JSON of the error, on stderr: stdout holds data only."""
     if as_json:
-        tell(json.dumps(error.as_json(), ensure_ascii=False))
+        tell(_json(error.as_json()))
         return
     tell(f"error: {error.message}")
     if error.hint:
@@ -98,5 +109,5 @@ def _print_rich(table: Table) -> None:
     for title in table.titles:
         drawn.add_column(title.rstrip(">"), justify="right" if title.endswith(">") else "left", overflow="fold")
     for row in table.rows:
-        drawn.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in row))
+        drawn.add_row(*(Text(texts.shown_in_line(cell), style=COLOURS.get(cell, "")) for cell in row))
     Console().print(drawn)

@@ -14,7 +14,8 @@ import typer
 
 from pipelines.cli import words
 from pipelines.cli.additions import Addition, Parameter
-from pipelines.verbs.verb import Asked, Change, Reads, Shell, Spelling, default_of, parts, spelling
+from pipelines.verbs.declaration import default_of, parts
+from pipelines.verbs.verb import Asked, Change, Reads, Shell, Spelling, spelling
 
 LISTED = (Reads.PAIRS, Reads.SINKS)
 READ_FROM_TEXT = (Reads.MOMENT, Reads.LAST_DAY)
@@ -55,7 +56,7 @@ def _rank(parameter: inspect.Parameter) -> tuple[bool, bool]:
 def _of_field(part: Field[Any], hint: Any, addition: Addition) -> inspect.Parameter:
     spelt = spelling(part)
     default = _default(part, addition)
-    info = _argument(part.name, spelt, default) if spelt.shell is Shell.ARGUMENT else _option(part, hint, default)
+    info = _argument(part.name, spelt) if spelt.shell is Shell.ARGUMENT else _option(part, hint, default)
     return _made(part.name, Parameter(_type(hint, spelt), info, default))
 
 
@@ -68,9 +69,8 @@ def _annotated(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-def _argument(name: str, spelt: Spelling, default: Any) -> Any:
-    metavar = spelt.metavar or (name.upper() if default is EMPTY else f"[{name.upper()}]")
-    return typer.Argument(metavar=metavar, help=spelt.help, show_default=False, **_file(spelt))
+def _argument(name: str, spelt: Spelling) -> Any:
+    return typer.Argument(metavar=spelt.metavar or name.upper(), help=spelt.help, show_default=False, **_file(spelt))
 
 
 def _option(part: Field[Any], hint: Any, default: Any) -> Any:

@@ -10,15 +10,19 @@ from pipelines.cli.describing import described
 from pipelines.cli.following import done
 from pipelines.cli.output import Table
 from pipelines.cli.session import Here
+from pipelines.domain.restores import RestorePlan
+from pipelines.verbs.experiment import ExperimentPlan
 from pipelines.verbs.verb import Asked, Change, Question
 
 
 def perform(here: Here, change: Change[Any, Any]) -> None:
-    """Begins a change, follows it and shows its answer; with `--dry-run` shows its plan."""
+    """Begins a change, follows it and shows its answer; with `--dry-run` shows its plan, and raises what beginning it would raise."""
     added = additions.of(type(change))
     if here.words.get("dry_run"):
         plan = here.face.plan(change)
         _show(here, added.plans, change, plan, described(plan, here.session.now_ms))
+        if isinstance(plan, RestorePlan | ExperimentPlan) and plan.refusal is not None:
+            raise plan.refusal.error
         return
     timeout = here.words.get("timeout") if "wait" not in here.words else None
     answer = done(here, change, timeout=timeout)

@@ -24,9 +24,13 @@ class Course:
         self._samples: tuple[Sample, ...] = ()
 
     def words(self, amount: Amount) -> str:
-        """`1.2 GB of 3.4 GB, 120 MB/s, 18 s left`."""
+        """`1.2 GB of 3.4 GB, 120 MB/s, 18 s left`; empty while nothing is known but the step."""
         self._samples = pace.sampled(self._samples, amount, self._now_ms())
-        return ", ".join([pace.how_much(amount), *pace.how_fast(amount, self._samples)])
+        return ", ".join(filter(None, [pace.how_much(amount), *pace.how_fast(amount, self._samples)]))
+
+    def line(self, amount: Amount) -> str:
+        """`copying: 1.2 GB of 3.4 GB`; the step alone while nothing else is known."""
+        return ": ".join(filter(None, [amount.step, self.words(amount)]))
 
 
 @contextmanager
@@ -42,16 +46,16 @@ def shown(now_ms: Callable[[], int], *, as_json: bool) -> Iterator[Show]:
 
 
 def _lines(course: Course, now_ms: Callable[[], int]) -> Show:
-    """Prints a line every few seconds; a short operation prints none."""
-    last_ms = now_ms()
+    """Prints a line every few seconds, where it says something new; a short operation prints none."""
+    last_ms, last = now_ms(), ""
 
     def show(amount: Amount | None) -> None:
-        nonlocal last_ms
+        nonlocal last_ms, last
         if amount is None:
             return
-        text = f"{amount.step}: {course.words(amount)}"
-        if now_ms() - last_ms >= LINE_EVERY_MS:
-            last_ms = now_ms()
+        text = course.line(amount)
+        if now_ms() - last_ms >= LINE_EVERY_MS and text != last:
+            last_ms, last = now_ms(), text
             output.tell(text)
 
     return show

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from pipelines.client.wire import has_certificate
+from pipelines.domain.bounds import Pid, Took
+from pipelines.domain.errors import Corrupt
+from pipelines.storage import documents
 from pipelines.storage.layout import Layout
 
 PING_SECONDS = 5.0
@@ -13,21 +16,29 @@ START_TOLERANCE_SECONDS = 2.0
 """A start time is the boot time plus ticks: it moves a little when the clock is set."""
 
 
+@dataclass(frozen=True)
+class Announcement:
+    """`server.json`: where a server of the workspace answers, and its process."""
+
+    url: str
+    pid: Pid
+    started: Took
+
+
 def running_server(layout: Layout) -> str | None:
     """URL of the server that serves this workspace: its process lives and it answers for this very path. None if there is none."""
-    document = _server_file(layout.server_file)
-    if document is None or not _lives(document["pid"], document["started"]):
+    announced = _announcement(layout.server_file)
+    if announced is None or not _lives(announced.pid, announced.started):
         return None
-    url = str(document["url"]).rstrip("/")
+    url = announced.url.rstrip("/")
     return url if _serves(url, layout.root) else None
 
 
-def _server_file(path: Path) -> dict[str, Any] | None:
+def _announcement(path: Path) -> Announcement | None:
     try:
-        document = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
+        return documents.decode(Announcement, path.read_bytes(), path.name)
+    except (FileNotFoundError, Corrupt):
         return None
-    return document if isinstance(document, dict) and {"url", "pid", "started"} <= document.keys() else None
 
 
 def _lives(pid: int, started: float) -> bool:
@@ -44,7 +55,7 @@ def _serves(url: str, workspace: Path) -> bool:
     import httpx
 
     try:
-        answer = httpx.get(f"{url}/api/v1/ping", timeout=PING_SECONDS, trust_env=False)
+        answer = httpx.get(f"{url}/api/v1/ping", timeout=PING_SECONDS, trust_env=False, verify=has_certificate(url))
         body = answer.json()
     except (httpx.HTTPError, ValueError):
         return False

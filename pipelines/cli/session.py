@@ -17,10 +17,13 @@ from pipelines.domain.events import COMMAND, SUPERVISOR
 
 if TYPE_CHECKING:
     from pipelines.verbs.face import Face
+    from pipelines.workspace.workspace import Workspace
 
 T = TypeVar("T")
 DEFAULT_WORKSPACE = Path(__file__).resolve().parents[2] / "data" / "workspace"
 POLL_SECONDS = 0.25
+FULL = {"storage.full", "catalog.disk_full"}
+"""Errors of a disk that takes nothing any more."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,19 @@ class Session:
         """Polls `look` until it returns a value, ticking; Unavailable after `seconds`."""
         end_ms = self.now_ms + seconds * 1000
         while (answer := look()) is None:
-            if self.now_ms >= end_ms:
-                raise Unavailable("wait.timeout", f"{what} took more than {seconds:.0f} s", "It goes on; see 'show' and 'events'.")
-            self.sleep(POLL_SECONDS)
-            self.tick()
+            self.refuse_late(end_ms, seconds, what)
+            self.pause(POLL_SECONDS)
         return answer
+
+    def pause(self, seconds: float) -> None:
+        """Lets time pass; the supervisor acts after it."""
+        self.sleep(seconds)
+        self.tick()
+
+    def refuse_late(self, end_ms: float, seconds: float, what: str) -> None:
+        """Unavailable where a wait of so many seconds, until `end_ms`, is over."""
+        if self.now_ms >= end_ms:
+            raise Unavailable("wait.timeout", f"{what} took more than {seconds:.0f} s", "It goes on; see 'show' and 'events'.")
 
 
 class Opener(Protocol):
@@ -112,6 +123,23 @@ def _remote(url: str) -> Iterator[Session]:
 @contextmanager
 def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
     """Opens the workspace in this process. The supervisor acts once first: no server has looked at the drivers."""
+    from pipelines.workspace.opening import open_on_a_full_disk
+
+    try:
+        workspace, tick = _supervised(path, rebuilding)
+    except Unavailable as error:
+        if error.code not in FULL:
+            raise
+        output.tell("the disk is full: what reads works, and what makes room (dispose)")
+        workspace, tick = open_on_a_full_disk(path), lambda: None
+    try:
+        yield Session(workspace.acting(COMMAND), tick, _now, _sleep)
+    finally:
+        workspace.close()
+
+
+def _supervised(path: Path, rebuilding: bool) -> tuple[Workspace, Callable[[], None]]:
+    """The workspace, and what lets its supervisor act."""
     from pipelines.supervisor.loop import Supervisor
     from pipelines.workspace.opening import open_workspace
 
@@ -119,9 +147,10 @@ def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
     try:
         supervisor = Supervisor(workspace.acting(SUPERVISOR))
         supervisor.tick()
-        yield Session(workspace.acting(COMMAND), supervisor.tick, _now, _sleep)
-    finally:
+    except BaseException:
         workspace.close()
+        raise
+    return workspace, supervisor.tick
 
 
 def _now() -> datetime:

@@ -12,6 +12,7 @@ import typer
 
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.moments import best_before_ms, moment_ms
+from pipelines.domain.texts import CODE
 from pipelines.verbs.verb import Reads, spelling
 
 Workspace = Annotated[
@@ -102,7 +103,8 @@ def savepoint_name(text: str) -> str:
 def read_code(path: Path) -> str:
     """A script's text; NotFound and Invalid say which file."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as script:
+            return script.read(CODE.most + 1)  # longer than a script may be: refused like every other text
     except OSError as error:
         raise NotFound("file.unreadable", f"{path} cannot be read: {error.strerror}", "Give the path of a Python script.") from error
     except UnicodeDecodeError as error:

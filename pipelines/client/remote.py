@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from copy import copy
 from dataclasses import MISSING
 from typing import Any, TypeVar
 
 from pipelines.client.wire import Wire, path_of
-from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.domain.operations import Operation, sound
 from pipelines.storage.documents import plain
-from pipelines.verbs.operations import ReadAnswer, ShowOperation
-from pipelines.verbs.verb import Asked, Begun, Change, Question, answer_type, default_of, parts, plan_type
+from pipelines.verbs.declaration import answer_type, default_of, parts, plan_type
+from pipelines.verbs.face import follow
+from pipelines.verbs.operations import ReadAnswer
+from pipelines.verbs.verb import Asked, Begun, Change, Question
 
 A = TypeVar("A")
 P = TypeVar("P")
-FIRST_LOOK_S, LAST_LOOK_S = 0.02, 0.5
 
 
 class RemoteFace:
@@ -50,19 +52,12 @@ class RemoteFace:
     def answer(self, begun: Begun[A]) -> A:
         if begun.operation is None:
             return begun.answer  # type: ignore[return-value]
-        ended = self._ended(begun.operation)
+        ended = deque(follow(self, begun.operation.id, time.sleep), maxlen=1).pop()
         kind = answer_type(type(begun.change))
         if kind is Operation:
             return sound(ended)  # type: ignore[return-value]
         answer: A = self._wire.read(kind, self._call(ReadAnswer(ended.id)))
         return answer
-
-    def _ended(self, operation: Operation) -> Operation:
-        pause = FIRST_LOOK_S
-        while (current := self.ask(ShowOperation(operation.id))).state is OperationState.RUNNING:
-            time.sleep(pause)
-            pause = min(LAST_LOOK_S, pause * 2)
-        return current
 
     def _call(self, request: Asked[Any], *, dry_run: bool = False) -> tuple[int, bytes]:
         """Status and body of the answer."""

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pipelines.domain.bounds import LATEST_MS, Format, Moment
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.texts import LABEL, NOTE
 
 ANNOTATION_FORMAT = 1
-MOST_LABEL = 120
-"""Characters of a label, which is one line."""
-MOST_NOTE = 4_000
-"""Characters of a note, which may be several lines."""
-LATEST_MS = 253_402_300_799_999
-"""The last moment of the year 9999."""
 
 
 @dataclass(frozen=True)
 class Annotation:
     """`annotation.json`: replaced whole by each change. Its label stands in place of the manifest's."""
 
-    format: int
+    format: Format
     savepoint: SavepointId
     label: str
     note: str
-    best_before_ms: int | None
+    best_before_ms: Moment | None
     """After this moment (epoch ms) the savepoint may be disposed of; nothing disposes of it by itself. None: it is kept."""
-    changed_ms: int
+    changed_ms: Moment
 
 
 def first(savepoint: SavepointId, label: str) -> Annotation:
@@ -49,12 +45,8 @@ def changed(before: Annotation, label: str | None, note: str | None, best_before
 
 def checked(annotation: Annotation) -> Annotation:
     """`annotation` itself; Invalid where a part of it is too long, or is no date."""
-    if len(annotation.label) > MOST_LABEL or not annotation.label.isprintable():
-        message = f"A label is one line of at most {MOST_LABEL} characters; this one has {len(annotation.label):,}"
-        raise Invalid("annotation.label", message, "Put the rest into the note.")
-    if len(annotation.note) > MOST_NOTE or "\0" in annotation.note:
-        message = f"A note is text of at most {MOST_NOTE:,} characters; this one has {len(annotation.note):,}"
-        raise Invalid("annotation.note", message, "Shorten it, or say where the rest is.")
+    LABEL.checked(annotation.label, "The label")
+    NOTE.checked(annotation.note, "The note")
     if annotation.best_before_ms is not None and not 0 < annotation.best_before_ms <= LATEST_MS:
         raise Invalid("annotation.best_before", "The best-before date is not between 1970 and 9999", "Give a date such as 2027-03-31.")
     return annotation

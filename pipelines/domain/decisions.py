@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId, VersionId
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 
 
 class Choice(enum.StrEnum):
@@ -32,7 +33,7 @@ class Decision:
     job: JobName
     """The variant."""
     choice: Choice
-    at_ms: int
+    at_ms: Moment
     parent: JobName
     version: VersionId | None
     """What the parent goes on with; None for a drop."""

@@ -172,7 +172,7 @@ def _pinned(query: QueryPoint) -> list[Fact]:
 def _progress(query: QueryPoint) -> list[Fact]:
     image = query.image
     return [
-        Fact(image.query, "batch", image.batch, Unit.COUNT),
+        Fact(image.query, "batch", image.batch, Unit.COUNT) if image.begun else Fact(image.query, "batch", "not begun"),
         Fact(image.query, "planned at", image.batch_timestamp_ms, Unit.MOMENT),
         Fact(image.query, "watermark", image.watermark_ms, Unit.MOMENT) if image.watermark_ms else Fact(image.query, "watermark", "none"),
     ]

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.domain.errors import GROUPS, TidemarkError
-from pipelines.domain.savepoints import DisposePlan
+from pipelines.domain.errors import Refusal
+from pipelines.domain.ids import SavepointId
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """Why a savepoint is not disposed of; the parts of an error."""
+class DisposePlan:
+    """What disposing of a savepoint will delete, and what that frees (bytes that no other hard link holds)."""
 
-    group: str
-    code: str
-    message: str
-    hint: str
-
-    @property
-    def error(self) -> TidemarkError:
-        """The error that disposing of that savepoint alone raises."""
-        return GROUPS.get(self.group, TidemarkError)(self.code, self.message, self.hint)
+    savepoint: SavepointId
+    files: int
+    bytes: int
+    frees_bytes: int
+    blockers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -30,9 +26,9 @@ class DisposeOutcome:
     savepoint: str
     """Its id; what it was named by where it was not found."""
     plan: DisposePlan | None
-    """What is deleted; None where it is refused. `frees_bytes` is its own part: what would be freed if it alone went, or, when
-    it was done, what was freed as it went, after those before it."""
+    """What is deleted; None where it is refused. `frees_bytes` is what is freed if it alone goes."""
     refusal: Refusal | None = None
+    """The error that disposing of that savepoint alone raises."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +54,3 @@ def disposal(outcomes: tuple[DisposeOutcome, ...], frees_bytes: int) -> Disposal
     """The outcomes with their totals."""
     plans = [outcome.plan for outcome in outcomes if outcome.plan is not None]
     return Disposal(outcomes, sum(plan.files for plan in plans), sum(plan.bytes for plan in plans), frees_bytes)
-
-
-def refusal(error: TidemarkError) -> Refusal:
-    """An error as one savepoint's outcome."""
-    return Refusal(error.group, error.code, error.message, error.hint)

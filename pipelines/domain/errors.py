@@ -6,6 +6,7 @@ table that gives each group its HTTP status and its exit code.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -71,6 +72,24 @@ class Unavailable(TidemarkError):
     """Something outside is away or full; try again when it is back."""
 
     group = "unavailable"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The parts of an error, as a plan or an outcome carries it."""
+
+    group: str
+    code: str
+    message: str
+    hint: str
+
+    @property
+    def error(self) -> TidemarkError:
+        return GROUPS.get(self.group, TidemarkError)(self.code, self.message, self.hint)
+
+
+def refusal(error: TidemarkError) -> Refusal:
+    return Refusal(error.group, error.code, error.message, error.hint)
 
 
 GROUPS: dict[str, type[TidemarkError]] = {

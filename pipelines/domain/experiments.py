@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pipelines.domain.bounds import Moment
 from pipelines.domain.decisions import Decision
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId, VersionId
 from pipelines.domain.jobs import JobSummary, Run
@@ -22,7 +23,7 @@ class Experiment:
     name: str
     savepoint: SavepointId
     jobs: tuple[JobName, ...]
-    created_ms: int
+    created_ms: Moment
     decisions: tuple[Decision, ...] = ()
     """What was decided about its variants, oldest first."""
 

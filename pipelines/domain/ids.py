@@ -37,6 +37,11 @@ def query_name(text: str) -> QueryName:
     return QueryName(re.sub(r"[^A-Za-z0-9_.-]", "_", text).lstrip(".") or "query")
 
 
+def query_of(checkpoint: str) -> QueryName:
+    """A name for the query of which nothing but the checkpoint's path or URL is known: that of its folder."""
+    return query_name(checkpoint.rstrip("/").rpartition("/")[2])
+
+
 def content_id(prefix: str, content: Mapping[str, Any]) -> str:
     """`prefix-` and twelve hex digits of the SHA-256 of `content` as canonical JSON."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

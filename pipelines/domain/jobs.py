@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from pipelines.domain.bounds import Moment
+from pipelines.domain.findings import Finding
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
 from pipelines.domain.runs import Exit, RunState
 
@@ -23,7 +25,7 @@ class Job:
     """A named streaming application that lives through many versions (`jobs/<name>/job.json`)."""
 
     name: JobName
-    created_ms: int
+    created_ms: Moment
     origin: Origin | None = None
     attached: bool = False
     """Whether it runs elsewhere, under somebody else's care: we watch its checkpoint, and take savepoints and forks of it."""
@@ -83,6 +85,7 @@ class JobSummary:
     input_rate: float | None
     processed_rate: float | None
     lag_ms: float | None
+    """How far the newest event is behind the clock now: it grows while no batch ends. Of an idle job as its last batch left it."""
     watermark_ms: int | None
     late_rows: int
     state_rows: int | None
@@ -96,6 +99,12 @@ class JobSummary:
     """Of the last hour."""
     checkpoint_bytes_before: int | None = None
     """A day ago; None where it was not measured then."""
+    gap_ms: float | None = None
+    """The usual time between two batches' begins; None before the second one."""
+    idle_since_ms: int | None = None
+    """Since when all data is worked off, and the driver says so; None while there is work, or nobody says so."""
+    findings: tuple[Finding, ...] = ()
+    """What needs attention, most urgent first."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +133,7 @@ class JobDetail:
 class Event:
     """Something that happened, newest ones first in lists: `kind` is dotted (`run.failed`, `savepoint.taken`, `sink.mended`)."""
 
-    at_ms: int
+    at_ms: Moment
     kind: str
     job: JobName | None
     subject: str

@@ -6,13 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pipelines.domain.json_text import read_json
+
 NOTHING = "nothing read yet"
 
 
 def positions(offset: str) -> dict[str, str | int]:
     """Name of a place -> where it stands: `{"clicks, partition 0": 120}`, `{"entry of the file log": 12}`; the text where unknown."""
     try:
-        read = json.loads(offset)
+        read = read_json(offset)
     except ValueError:
         return {"offset": offset}
     if read is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.errors import GROUPS, Conflict, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 
@@ -28,8 +29,8 @@ class Amount:
 
     step: str
     """What is being done now, as people read it: `copying`, `reading state`, `running a batch`."""
-    done: int = 0
-    total: int = 0
+    done: Count = 0
+    total: Count = 0
     unit: str = "bytes"
 
 
@@ -43,8 +44,8 @@ class Operation:
     job: JobName
     """The job it is about (of a fork: the new one); empty for an import that has not read its manifest yet."""
     state: OperationState
-    created_ms: int
-    ended_ms: int | None = None
+    created_ms: Moment
+    ended_ms: Moment | None = None
     result: str = ""
     """What it made: a savepoint's id for a take, a stop and an import, the job for a fork and a resume, the level reached for a verify (or
     `damaged`), the URL for an export, `sound` or `damaged` for a diagnosis, the reading's id for a read, the run for a promotion."""

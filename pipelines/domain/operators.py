@@ -11,6 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipelines.domain.bounds import Long
+from pipelines.domain.json_text import read_json
+
 _BYTES = re.compile(r"Bytes|Size$|SizeBytes|MemoryUsage")
 """Custom metrics that are kept: those of a state store that are bytes."""
 
@@ -22,18 +25,18 @@ class OperatorProgress:
     """One stateful operator in one batch; times in ms, summed over its tasks."""
 
     name: str
-    rows: int
-    updated: int
-    removed: int
-    late_rows: int
+    rows: Long
+    updated: Long
+    removed: Long
+    late_rows: Long
     """Dropped because the watermark had passed them."""
-    memory_bytes: int
-    update_ms: int
-    removal_ms: int
-    commit_ms: int
-    partitions: int
-    stores: int
-    custom: Mapping[str, int] = field(default_factory=dict)
+    memory_bytes: Long
+    update_ms: Long
+    removal_ms: Long
+    commit_ms: Long
+    partitions: Long
+    stores: Long
+    custom: Mapping[str, Long] = field(default_factory=dict)
     """Bytes that the state store counts besides, by Spark's name (`rocksdbSstFileSize`, `stateOnCurrentVersionSizeBytes`, …)."""
 
 
@@ -41,11 +44,11 @@ class OperatorProgress:
 class Backlog:
     """What one source had waiting at the end of a batch: `amount` in `unit` (rows, files, bytes, or offsets of its own kind)."""
 
-    source: int
+    source: Long
     """Its place in the progress event."""
     name: str
     """Spark's description of it."""
-    amount: int
+    amount: Long
     unit: str
 
 
@@ -58,7 +61,7 @@ class SourceSeen:
     end: str
     latest: str
     """The newest offset that the source has, where it says so."""
-    rows: int | None
+    rows: Long | None
     backlog: tuple[Backlog, ...] = ()
 
 
@@ -188,7 +191,7 @@ def _partitioned(offset: Any) -> bool:
 def _parsed(offset: Any) -> Any:
     """The offset as a value: Spark writes it as JSON, or as text that holds JSON."""
     try:
-        return json.loads(offset) if isinstance(offset, str) else offset
+        return read_json(offset) if isinstance(offset, str) else offset
     except ValueError:
         return offset
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pipelines.domain.bounds import Count, Format, Long, Moment, Rate
+
 PLANS_FOLDER = "plans"
 PLAN_FORMAT = 1
 DETAIL_CHARS = 2_000
@@ -29,7 +31,7 @@ class Metric:
     """One of Spark's SQL metrics over the whole batch; `unit` is rows, bytes, ms, or empty for a plain number."""
 
     name: str
-    value: float
+    value: Rate
     unit: str
 
 
@@ -37,10 +39,10 @@ class Metric:
 class PlanNode:
     """One operator; `detail` is all that Spark says of it in a line, at most 2,000 characters."""
 
-    id: int
+    id: Long
     name: str
     detail: str
-    operator: int | None
+    operator: Long | None
     """Spark's id of a stateful operator, None for one without state."""
     metrics: tuple[Metric, ...]
 
@@ -49,8 +51,8 @@ class PlanNode:
 class PlanEdge:
     """Rows go from one node to another."""
 
-    source: int
-    target: int
+    source: Count
+    target: Count
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,12 @@ class QueryPlan:
     """The plan of one batch of one query. The first node is the one that the query ends with; each edge leads towards it."""
 
     query: str
-    batch: int
-    at_ms: int
+    batch: Count
+    at_ms: Moment
     """When it was written down."""
     nodes: tuple[PlanNode, ...]
     edges: tuple[PlanEdge, ...]
-    format: int = PLAN_FORMAT
+    format: Format = PLAN_FORMAT
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -6,10 +6,12 @@ The field names are Spark's `StreamingQueryProgress.json`. Its times are ISO 860
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pipelines.domain.bounds import Long, Moment, Rate
 from pipelines.domain.operators import Backlog, OperatorProgress, read_backlog, read_operators
 
 
@@ -20,29 +22,29 @@ class Progress:
     query: str
     query_id: str
     spark_run_id: str
-    batch: int
-    at_ms: int
+    batch: Long
+    at_ms: Moment
     """When the batch was triggered."""
-    batch_ms: float
-    input_rows: int | None
-    input_rate: float | None
-    processed_rate: float | None
-    add_batch_ms: float | None
-    get_batch_ms: float | None
-    latest_offset_ms: float | None
-    planning_ms: float | None
-    wal_commit_ms: float | None
-    commit_offsets_ms: float | None
-    commit_batch_ms: float | None
-    watermark_ms: int | None
-    event_min_ms: int | None
-    event_avg_ms: int | None
-    event_max_ms: int | None
-    late_rows: int
-    state_rows: int | None
-    state_bytes: int | None
+    batch_ms: Rate
+    input_rows: Long | None
+    input_rate: Rate | None
+    processed_rate: Rate | None
+    add_batch_ms: Rate | None
+    get_batch_ms: Rate | None
+    latest_offset_ms: Rate | None
+    planning_ms: Rate | None
+    wal_commit_ms: Rate | None
+    commit_offsets_ms: Rate | None
+    commit_batch_ms: Rate | None
+    watermark_ms: Long | None
+    event_min_ms: Long | None
+    event_avg_ms: Long | None
+    event_max_ms: Long | None
+    late_rows: Long
+    state_rows: Long | None
+    state_bytes: Long | None
     """`memoryUsedBytes` over all stateful operators."""
-    output_rows: int | None
+    output_rows: Long | None
     operators: tuple[OperatorProgress, ...] = ()
     """Stateful operators in Spark's order; of a batch that Spark did not tell them of there are none."""
     backlog: tuple[Backlog, ...] = ()
@@ -93,8 +95,10 @@ def _event(events: Mapping[str, str], name: str) -> int | None:
     text = events.get(name)
     if text is None:
         return None
-    at = epoch_ms(text)
-    return at if at > 0 else None
+    with suppress(ValueError):  # a year after 9999, which is a mistake in the job's data
+        at = epoch_ms(text)
+        return at if at > 0 else None
+    return None
 
 
 def _finite(rate: float | None) -> float | None:

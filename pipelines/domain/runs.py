@@ -2,8 +2,8 @@
 
 A run's folder holds `run.json` (a `RunSpec`, written by the workspace before the start), `process.json` (a `Process`, by the
 supervisor), and what the driver appends: `queries.jsonl` (a `QueryStarted` a line), `progress.jsonl` (Spark's own progress
-JSON, one event a line), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr)
-and, last, `exit.json` (an `Exit`).
+JSON, one event a line), `idle.jsonl` (`{at_ms, query_id}` a line: the query had no data left), `plans/` (a `QueryPlan` a query),
+`events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr) and, last, `exit.json` (an `Exit`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+from pipelines.domain.bounds import Format, Long, Moment, Pid, Took
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
 
 SPEC_FILE = "run.json"
 PROCESS_FILE = "process.json"
 QUERIES_FILE = "queries.jsonl"
 PROGRESS_FILE = "progress.jsonl"
+IDLE_FILE = "idle.jsonl"
 EVENTS_FILE = "events.jsonl"
 LOG_FILE = "driver.log"
 EXIT_FILE = "exit.json"
@@ -53,7 +55,7 @@ class RunState(enum.StrEnum):
 class RunSpec:
     """All a driver is told. Paths are absolute and local to the driver's machine, or URLs that its Spark can read."""
 
-    format: int
+    format: Format
     run: RunId
     job: JobName
     version: VersionId
@@ -72,7 +74,7 @@ class RunSpec:
     resume from a savepoint; gone once the sink has them)."""
     taken_paths: tuple[str, ...] = ()
     """Directories that other jobs' file sinks write to: a query that starts on one of them is refused."""
-    created_ms: int = 0
+    created_ms: Moment = 0
     """When the run was asked for."""
     from_savepoint: str = ""
     """The savepoint whose state the run begins with; empty where it begins anew or goes on with its checkpoint."""
@@ -83,7 +85,7 @@ class RunSpec:
     rehearsal: str = ""
     """Directory of a rehearsal: every sink is replaced by one that writes below it, sources leave their files alone, and each
     query ends after its first batch. Empty for a run that is meant."""
-    rehearsal_patience_s: float = 60.0
+    rehearsal_patience_s: Took = 60.0
     """How long a rehearsal waits for a first batch."""
 
     def as_json(self) -> dict[str, Any]:
@@ -117,8 +119,8 @@ class RunSpec:
 class Process:
     """A process as the operating system knows it: a pid alone may be another's by now, pid and start time cannot."""
 
-    pid: int
-    started: float
+    pid: Pid
+    started: Took
     """Seconds since the epoch, as psutil's `create_time` gives it."""
 
 
@@ -137,9 +139,11 @@ class QueryStarted:
     """Output directory of a file sink, empty for others."""
     ui_url: str
     spark_version: str
-    at_ms: int
+    at_ms: Moment
     sink_table: str = ""
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
+    sources: tuple[str, ...] = ()
+    """Spark's names of its sources."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -152,7 +156,7 @@ class DriverEvent:
     kind: str
     message: str
     query: str
-    at_ms: int
+    at_ms: Moment
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -162,12 +166,12 @@ class DriverEvent:
 class Exit:
     """How a run ended: `reason` is one of stopped, finished, failed, killed."""
 
-    reason: str
-    code: int | None
+    reason: Literal["stopped", "finished", "failed", "killed"]
+    code: Long | None
     error_class: str
     """Spark's error class (`STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE`) or the Python exception's name; empty without an error."""
     message: str
-    at_ms: int
+    at_ms: Moment
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain.bounds import Batch, Count, Format, Long, Moment, Took
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import Version
@@ -46,36 +47,47 @@ class SourceOffset:
 class Operator:
     """A stateful operator of a query."""
 
-    id: int
+    id: Count
     name: str
-    partitions: int
+    partitions: Count
     stores: tuple[str, ...]
+
+
+NOT_BEGUN = -1
+"""The batch of a query that had committed none: a fork begins it at its start."""
 
 
 @dataclass(frozen=True)
 class QueryImage:
-    """One query of a savepoint, at one committed batch."""
+    """One query of a savepoint, at one committed batch, or not begun."""
 
     query: QueryName
     query_id: str
-    batch: int
-    batch_timestamp_ms: int
-    watermark_ms: int
+    batch: Batch
+    """`NOT_BEGUN` where it had committed none; such a query stands after those that had."""
+    batch_timestamp_ms: Long
+    watermark_ms: Long
     """Event time in epoch ms; 0 without a watermark."""
     offsets: tuple[SourceOffset, ...]
     provider: str
     """`hdfs`, `rocksdb` or `none` (no state)."""
-    state_format: int
+    state_format: Count
     """Spark's state checkpoint format version, 0 without state."""
     operators: tuple[Operator, ...]
     conf: Mapping[str, str]
     """Spark confs that the offset log pins."""
     sink: str
     sink_path: str
-    files: int
-    bytes: int
+    files: Count
+    bytes: Count
     sink_table: str = ""
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
+    sources: tuple[str, ...] = ()
+    """Spark's names of its sources (`kafka`, `rate`, `json`), in the order of its plan; none where no driver of ours started it."""
+
+    @property
+    def begun(self) -> bool:
+        return self.batch != NOT_BEGUN
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,7 @@ class StoredFile:
     """One file of a savepoint, path relative to the savepoint's root."""
 
     path: str
-    bytes: int
+    bytes: Count
 
 
 @dataclass(frozen=True)
@@ -130,21 +142,26 @@ class Savepoint:
 class Manifest:
     """All that is needed to restore, in the savepoint itself. Paths inside are relative."""
 
-    format: int
+    format: Format
     id: SavepointId
     job: JobName
     version: Version
     run: RunId | None
-    created_ms: int
+    created_ms: Moment
     reason: Reason
     label: str
     spark_version: str
     queries: tuple[QueryImage, ...]
     files: tuple[StoredFile, ...]
-    new_bytes: int
-    took_ms: float
-    how: Mapping[str, int]
+    new_bytes: Count
+    took_ms: Took
+    how: Mapping[str, Count]
     """Files by the way they were cloned (`link`, `copy`, …, `written`)."""
+
+    @property
+    def begun(self) -> tuple[QueryImage, ...]:
+        """The queries that had committed a batch."""
+        return tuple(image for image in self.queries if image.begun)
 
 
 @dataclass(frozen=True)
@@ -170,51 +187,10 @@ class TakePlan:
     how: str
     to: str = ""
     """The URL that it goes to; empty for the workspace."""
-
-
-@dataclass(frozen=True)
-class SinkPlan:
-    """What happens with a query's sink in a fork or resume: `action` is continue, fresh, cut, none or refuse."""
-
-    query: QueryName
-    sink: str
-    path: str
-    action: str
-    message: str
-
-
-@dataclass(frozen=True)
-class RestorePlan:
-    """What restoring a savepoint into a new checkpoint will do."""
-
-    savepoint: SavepointId
-    """Empty for going back to a retained batch: its savepoint is taken when that is done."""
-    job: JobName
-    keeps_query_id: bool
-    checkpoints: str
-    files: int
-    bytes: int
-    new_bytes: int
-    how: str
-    sinks: tuple[SinkPlan, ...] = ()
+    not_begun: tuple[QueryName, ...] = ()
+    """Queries that have committed no batch yet: a fork begins them at their start."""
     warnings: tuple[str, ...] = ()
-    run: RunId | None = None
-    """The run that begins on it."""
-    version: VersionId | None = None
-    """What that run executes."""
-    saves: tuple[str, ...] = ()
-    """Labels of the savepoints that are taken first, so that nothing is lost."""
-
-
-@dataclass(frozen=True)
-class DisposePlan:
-    """What disposing of a savepoint will delete, and what that frees (bytes that no other hard link holds)."""
-
-    savepoint: SavepointId
-    files: int
-    bytes: int
-    frees_bytes: int
-    blockers: tuple[str, ...] = ()
+    """What a fork of it could not do: sources that cannot give their rows again."""
 
 
 @dataclass(frozen=True)

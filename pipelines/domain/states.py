@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pipelines.domain.bounds import Count, Moment, Took
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import QueryName, SavepointId, content_id
 
@@ -33,18 +34,18 @@ class Reading:
     id: str
     savepoint: SavepointId
     query: QueryName
-    operator: int
+    operator: Count
     store: str
     variable: str
-    batch: int
-    rows: int
-    total: int
-    bytes: int
+    batch: Count
+    rows: Count
+    total: Count
+    bytes: Count
     """On this disk."""
-    partitions: Mapping[int, int]
+    partitions: Mapping[Count, Count]
     spark_version: str
-    read_ms: int
-    took_ms: float
+    read_ms: Moment
+    took_ms: Took
 
     @property
     def whole(self) -> bool:

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from pipelines.domain.bounds import Count, Moment, Took
 from pipelines.domain.ids import QueryName, SavepointId
 
 
@@ -46,17 +47,25 @@ class StateCount:
     """The rows that the sandbox's Spark read from one operator's state, beside what the job's progress said at that batch."""
 
     query: QueryName
-    operator: int
+    operator: Count
     name: str
-    rows: int
+    rows: Count
     """Rows read over all partitions, as Spark counts the operator's rows: of a join the buffered rows, of a list its key once,
     no rows of Spark's own bookkeeping."""
-    expected: int | None
-    """`numRowsTotal` of the job's own progress at that batch; None where no progress of it is known, or Spark does not count."""
+    expected: Count | None
+    """The rows of one execution, as the job's own progress said at that batch; None where no progress of it is known, or Spark does
+    not count."""
+    executions: Count = 1
+    """How often the batch computed this state: `numRowsTotal` is the sum over all executions."""
 
     @property
     def differs(self) -> bool:
         return self.expected is not None and self.rows != self.expected
+
+    @property
+    def shows_damage(self) -> bool:
+        """Whether rows were lost or added since. Of a batch that was computed several times no count says that for certain."""
+        return self.differs and self.executions == 1
 
 
 @dataclass(frozen=True)
@@ -64,10 +73,10 @@ class ScratchBatch:
     """The batch that the sandbox ran from the restored state, into a scratch output that is thrown away."""
 
     query: QueryName
-    batch: int
-    input_rows: int
-    output_rows: int
-    batch_ms: float
+    batch: Count
+    input_rows: Count
+    output_rows: Count
+    batch_ms: Took
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ class Proof:
     spark_version: str
     states: tuple[StateCount, ...]
     batches: tuple[ScratchBatch, ...]
-    took_ms: float
+    took_ms: Took
     note: str = ""
     """Why it is not proved though nothing is damaged (the sources had nothing new to run a batch with); empty for a proved one."""
 
@@ -89,16 +98,18 @@ class Verification:
     savepoint: SavepointId
     asked: Trust
     reached: Trust | None
-    at_ms: int
-    files: int
-    bytes: int
+    at_ms: Moment
+    files: Count
+    bytes: Count
     damages: tuple[Damage, ...] = field(default=())
-    sealed_ms: int | None = None
+    sealed_ms: Moment | None = None
     """When the checksums compared with were computed: equal to `at_ms` where this verification itself computed them first."""
-    levels: Mapping[Trust, int] = field(default_factory=dict)
+    levels: Mapping[Trust, Moment] = field(default_factory=dict)
     """Each level with the time (epoch ms) it was last reached at, those of earlier verifications too; empty once damage is found."""
     proof: Proof | None = None
     """The newest proof, of this verification or an earlier one."""
+    remarks: tuple[str, ...] = ()
+    """What a fork of it cannot do although nothing is damaged: sources that cannot give their rows again."""
 
 
 def added(before: Verification | None, verification: Verification) -> Verification:

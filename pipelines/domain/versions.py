@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import VersionId, content_id
 
 
@@ -23,7 +24,7 @@ class Version:
     """Interpreter whose PySpark runs it; empty means Tidemark's own."""
     source: str = ""
     """Where the script came from, for people; not part of the identity."""
-    created_ms: int = 0
+    created_ms: Moment = 0
 
 
 def version(

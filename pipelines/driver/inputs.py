@@ -1,4 +1,4 @@
-"""Warns of file sources with `cleanSource`: files that were read are archived or deleted, and no second reader finds them."""
+"""What a query reads: its sources by name, and a warning of file sources with `cleanSource`, whose files no second reader finds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pipelines.driver.records import Records
 
 FILE_RELATION = "StreamingRelation"
 """The leaf of a plan that stands for a file source (Spark's class); sources of the newer kind have no `cleanSource`."""
+RELATION = "StreamingRelationV2"
+"""The leaf for a source of the newer kind."""
 OPTION = "cleansource"
 CLEANS = {"archive", "delete"}
 
@@ -23,15 +25,27 @@ def warn(records: Records, query: str, frame: Any) -> None:
         records.event("source.cleans", message, query)
 
 
+def names(frame: Any) -> tuple[str, ...]:
+    """Spark's name of each source of `frame`: `kafka`, `rate`; of files their format."""
+    return tuple(
+        str(leaf.dataSource().className() if leaf.getClass().getSimpleName() == FILE_RELATION else leaf.sourceName())
+        for leaf in _leaves(frame)
+        if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION)
+    )
+
+
 def cleaned(frame: Any) -> Iterator[tuple[str, str]]:
     """(directory, `archive` or `delete`) of each file source of `frame` that has the option, however it was given."""
-    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
-    for at in range(leaves.size()):
-        leaf = leaves.apply(at)
+    for leaf in _leaves(frame):
         if leaf.getClass().getSimpleName() == FILE_RELATION:
             options = _options(leaf.dataSource().options())
             if options.get(OPTION, "").lower() in CLEANS:
                 yield options.get("path", ""), options[OPTION].lower()
+
+
+def _leaves(frame: Any) -> Iterator[Any]:
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
+    return (leaves.apply(at) for at in range(leaves.size()))
 
 
 def _options(scala_map: Any) -> dict[str, str]:

@@ -6,6 +6,7 @@ PySpark keeps these facts in the JVM, in private fields; so the Python methods t
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,14 +89,24 @@ def _starting(writer_class: Any, start: Start) -> None:
         _apply(self, format, outputMode, kwargs)
         if path is not None:
             asked(self).options["path"] = str(path)
-        return start(self, asked(self), lambda: start_there(self, path, outputMode=outputMode, partitionBy=partitionBy))
+        return _handed_over(self, start, lambda: start_there(self, path, outputMode=outputMode, partitionBy=partitionBy))
 
     def to_table(self: Any, tableName: str, format: Any = None, outputMode: Any = None, partitionBy: Any = None, **kwargs: Any) -> Any:
         _apply(self, format, outputMode, kwargs)
         asked(self).table = tableName
-        return start(self, asked(self), lambda: to_table_there(self, tableName, outputMode=outputMode, partitionBy=partitionBy))
+        return _handed_over(self, start, lambda: to_table_there(self, tableName, outputMode=outputMode, partitionBy=partitionBy))
 
     writer_class.start, writer_class.toTable = started, to_table
+
+
+def _handed_over(writer: Any, start: Start, launch: Launch) -> Any:
+    """What the driver sets on the writer is not noted: a script may start the same writer again."""
+    notes = asked(writer)
+    writer.__dict__[_NOTES] = deepcopy(notes)
+    try:
+        return start(writer, notes, launch)
+    finally:
+        writer.__dict__[_NOTES] = notes
 
 
 def _apply(writer: Any, format: Any, output_mode: Any, kwargs: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -16,45 +17,63 @@ class Listening:
     """One listener for every session that starts a query: each session has a bus of its own."""
 
     def __init__(self, records: Records, on_batch: OnBatch, on_failure: Callable[[], None]) -> None:
-        self._records = records
-        self._on_batch = on_batch
-        self._on_failure = on_failure
-        self._listener: Any = None
+        self._listener = Listener(records, on_batch, on_failure)
+        self._wrapper: Any = None
         self._heard: list[Any] = []
 
     def attach(self, spark: Any) -> None:
         """Listens to `spark`'s queries, once."""
-        streams = spark.streams
-        if any(bus.equals(streams._jsqm) for bus in self._heard):
+        bus = spark.streams._jsqm
+        if any(known.equals(bus) for known in self._heard):
             return
-        if self._listener is None:
-            self._listener = _listener(self._records, self._on_batch, self._on_failure)
-        streams.addListener(self._listener)
-        self._heard.append(streams._jsqm)
+        if self._wrapper is None:
+            self._wrapper = _wrapped(self._listener)
+        bus.addListener(self._wrapper)
+        self._heard.append(bus)
 
 
-def _listener(records: Records, on_batch: OnBatch, on_failure: Callable[[], None]) -> Any:
-    from pyspark.sql.streaming import StreamingQueryListener
+class Listener:
+    """Runs beside the queries, on Spark's listener thread: it appends a line and leaves a note, no more.
 
-    class Progress(StreamingQueryListener):  # type: ignore[misc]
-        """Runs beside the queries, on Spark's listener thread: it appends a line and leaves a note, no more."""
+    It is what Spark's JVM calls, without PySpark's `StreamingQueryListener` in between: that fetches each field of a progress with a call
+    of its own, 270 a batch, and this one fetches the JSON.
+    """
 
-        def onQueryStarted(self, event: Any) -> None:
-            pass
+    def __init__(self, records: Records, on_batch: OnBatch, on_failure: Callable[[], None]) -> None:
+        self._records = records
+        self._on_batch = on_batch
+        self._on_failure = on_failure
 
-        def onQueryProgress(self, event: Any) -> None:
-            records.progress(event.progress.json)
-            on_batch(str(event.progress.runId), event.progress.batchId, event.progress.numInputRows)
+    def onQueryStarted(self, event: Any) -> None:
+        pass
 
-        def onQueryIdle(self, event: Any) -> None:
-            pass
+    def onQueryProgress(self, event: Any) -> None:
+        line = event.progress().json()
+        self._records.progress(line)
+        progress = json.loads(line)
+        self._on_batch(progress["runId"], progress["batchId"], progress["numInputRows"])
 
-        def onQueryTerminated(self, event: Any) -> None:
-            if event.exception is not None:
-                say(f"query {event.id} failed")
-                on_failure()
+    def onQueryIdle(self, event: Any) -> None:
+        self._records.idle(event.id().toString())
 
-    return Progress()
+    def onQueryTerminated(self, event: Any) -> None:
+        if event.exception().isDefined():
+            say(f"query {event.id().toString()} failed")
+            self._on_failure()
+
+    class Java:
+        """What py4j reads: the interface that Python listeners have in the JVM."""
+
+        implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
+
+
+def _wrapped(listener: Listener) -> Any:
+    """The JVM's listener that calls `listener`."""
+    from pyspark import SparkContext
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    ensure_callback_server_started(SparkContext._gateway)
+    return SparkContext._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper(listener)
 
 
 def drain() -> None:

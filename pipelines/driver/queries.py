@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.ids import QueryName, query_name
+from pipelines.domain.ids import QueryName
 from pipelines.domain.runs import QueryStarted, RunSpec
 from pipelines.driver import destinations, inputs, sinks, sources
 from pipelines.driver.destinations import Destination
@@ -15,11 +17,12 @@ from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
 from pipelines.driver.plans import Plans
-from pipelines.driver.query_names import ExpectedQueries
+from pipelines.driver.query_names import ExpectedQueries, GivenNames
 from pipelines.driver.records import Records, say
 from pipelines.driver.rehearsal import Rehearsal
 from pipelines.driver.running import Running
 
+MEMORY = "memory"
 CHECKPOINT_CONF = "spark.sql.streaming.checkpointLocation"
 
 
@@ -32,9 +35,11 @@ class Queries:
         self._records = records
         self._plans = Plans(records)
         self._listening = Listening(records, self._plans.note, on_failure)
+        self._names = GivenNames()
         self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        """The signal handler asks what has started, and may come in while the main thread holds it."""
         self._started: list[Running] = []
         self._closed = threading.Event()
 
@@ -64,7 +69,8 @@ class Queries:
         """
         self._refuse_when_closed()
         spark = writer._spark
-        name = self._name(writer, request)
+        location = _location(request, _default_fs(spark))
+        name = self._name(writer, request, location)
         self._expected.refuse(name)
         checkpoint = self._checkpoint(writer, request, spark, name)
         self._leases.take(name, sinks.local_path(self._spec.checkpoints, _default_fs(spark)))
@@ -79,13 +85,14 @@ class Queries:
         query = launch()
         with self._lock:
             self._started.append(Running(name, query))
+            self._names.note(name, location)
         self._expected.note(name)
         if self._rehearsal is not None:
             self._rehearsal.begun(self._started[-1])
         else:
             self._plans.watch(name, query)
         destination = destinations.of(spark, request, _default_fs(spark)) if request.table and self._rehearsal is None else writes_to
-        self._record(query, spark, name, checkpoint, destination)
+        self._record(query, spark, name, checkpoint, destination, inputs.names(writer._df))
         return query
 
     def _refuse_when_closed(self) -> None:
@@ -93,14 +100,14 @@ class Queries:
             say("the run is stopping: no further query starts")
             raise SystemExit(0)
 
-    def _name(self, writer: Any, request: Asked) -> QueryName:
+    def _name(self, writer: Any, request: Asked, location: str) -> QueryName:
         """The script's name for it, else `query-<order of start>`; Spark is told the same, so its progress carries it."""
-        name = query_name(request.name or f"query-{len(self.started)}")
+        name = self._names.of(request.name, location)
         for running in self.started:
             if running.name == name and running.query.isActive:
                 message = f"Two active queries would both be called {name}."
                 raise Conflict("query.name", message, "Give each its own queryName: it names its checkpoint.")
-        if name != request.name and not (request.format == "memory" and not request.name):
+        if name != request.name and not (request.format == MEMORY and not request.name):
             writer.queryName(name)
             say(f"query {request.name or '(unnamed)'} is called {name}")
         return name
@@ -111,7 +118,15 @@ class Queries:
         if location and location.rstrip("/") != checkpoint:
             self._records.event("checkpoint.replaced", f"The script's checkpoint location {location} was replaced by {checkpoint}.", name)
         writer.option("checkpointLocation", checkpoint)
+        if request.format == MEMORY and not request.checkpoint and self._names.started(name):
+            self._begin_anew(name, sinks.local_path(checkpoint, _default_fs(spark)))
         return checkpoint
+
+    def _begin_anew(self, name: QueryName, checkpoint: Path | None) -> None:
+        """Without a location Spark begins each start of a query into memory with an empty table, and refuses to go on with what it read."""
+        if checkpoint is not None and checkpoint.exists():
+            shutil.rmtree(checkpoint)
+            self._records.event("query.anew", "It started again with an empty table in memory, so it reads its sources anew.", name)
 
     def _destination(self, request: Asked, spark: Any, name: QueryName, checkpoint: str) -> Destination:
         """The destination of the query, with its file sink prepared. A rehearsal writes to a scratch output."""
@@ -125,11 +140,21 @@ class Queries:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, default_fs)
         return destination
 
-    def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination) -> None:
+    def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, reads: tuple[str, ...]) -> None:
         ui_url = spark.sparkContext.uiWebUrl or ""
         at_ms = self._records.now_ms()
-        start = QueryStarted(name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table)
+        start = QueryStarted(
+            name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table, reads
+        )
         self._records.query(start)
+
+
+def _location(request: Asked, default_fs: str) -> str:
+    """The script's own checkpoint location of a query, which is what Spark knows it by; of a table in memory its name is."""
+    if not request.checkpoint or request.format == MEMORY:
+        return ""
+    local = sinks.local_path(request.checkpoint, default_fs)
+    return request.checkpoint.rstrip("/") if local is None else str(local)
 
 
 def _default_fs(spark: Any) -> str:

@@ -3,14 +3,45 @@
 from __future__ import annotations
 
 import threading
+from itertools import count
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.ids import query_name
+from pipelines.domain.ids import QueryName, query_name
 from pipelines.domain.runs import RunSpec
 from pipelines.driver.records import Records
 
 QUIET_S = 60.0
 """A script that has started no query for so long is taken to have started all of them."""
+
+
+class GivenNames:
+    """The names of the queries of this process. A query that starts again at the script's same checkpoint location is the same query,
+    whatever it is called; one of the same name at another location is another."""
+
+    def __init__(self) -> None:
+        self._locations: dict[QueryName, str] = {}
+        """Name -> the location that the script gave its query; empty for none."""
+
+    def of(self, asked: str, location: str) -> QueryName:
+        """The name of a query that is about to start, by the script's name and location for it (empty for none)."""
+        again = next((name for name, known in self._locations.items() if location and known == location), None)
+        if again is not None:
+            return again
+        if not asked:
+            return self._free("query", len(self._locations))
+        name = query_name(asked)
+        elsewhere = location and self._locations.get(name, "") not in ("", location)
+        return self._free(name, 1) if elsewhere else name
+
+    def note(self, name: QueryName, location: str) -> None:
+        """The query has started."""
+        self._locations[name] = location or self._locations.get(name, "")
+
+    def started(self, name: QueryName) -> bool:
+        return name in self._locations
+
+    def _free(self, stem: str, first: int) -> QueryName:
+        return next(name for number in count(first) if (name := QueryName(f"{stem}-{number}")) not in self._locations)
 
 
 class ExpectedQueries:
@@ -32,7 +63,8 @@ class ExpectedQueries:
         raise Conflict(
             "query.unexpected",
             f"Query {query} has no state here; the state is of {', '.join(sorted(self._expected))}.",
-            f"Give it the name that it had, with queryName; or, if it is meant to begin anew, say so: --new-query {query}.",
+            "Give it the name that it had, with queryName. Where that name was guessed when its job was attached, mend it "
+            f"(rename-query) and fork a new savepoint. If it is meant to begin anew, without its state, say so: --new-query {query}.",
         )
 
     def note(self, query: str) -> None:

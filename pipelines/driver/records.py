@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.plans import PLANS_FOLDER, QueryPlan
-from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
+from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
 
 Clock = Callable[[], int]
 """Milliseconds since the epoch."""
@@ -29,6 +29,10 @@ class Records:
     def progress(self, event_json: str) -> None:
         """`event_json` is Spark's own compact JSON, kept as it is."""
         self._append(PROGRESS_FILE, event_json)
+
+    def idle(self, query_id: str) -> None:
+        """The query had no data left just now; Spark says so every ten seconds (`spark.sql.streaming.noDataProgressEventInterval`)."""
+        self._append(IDLE_FILE, _line({"at_ms": self.now_ms(), "query_id": query_id}))
 
     def event(self, kind: str, message: str, query: str = "") -> None:
         """Something people should know: on the page (events.jsonl) and in driver.log."""

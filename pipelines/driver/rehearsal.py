@@ -16,10 +16,10 @@ from typing import Any
 from pipelines.domain.errors import Conflict
 from pipelines.domain.rehearsals import BATCH_WRITE, NO_DATA, RehearsedBatch, batch_file
 from pipelines.domain.runs import RunSpec
+from pipelines.driver.boundary import POLL_S, begin_no_trigger, stop_at_boundary
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.records import Records, say
 from pipelines.driver.running import Running
-from pipelines.driver.stopping import POLL_S, begin_no_trigger, stop_at_boundary
 
 CLEAN_SOURCE = "cleansource"
 BATCH_WRITES = {

@@ -11,12 +11,13 @@ from pathlib import Path
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
 from pipelines.driver import commits, failures, intercept, lease, submit
+from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.failures import Failure
 from pipelines.driver.listener import drain
 from pipelines.driver.queries import Queries
 from pipelines.driver.records import Clock, Records, say
 from pipelines.driver.rehearsal import Rehearsal
-from pipelines.driver.stopping import KILLED_CODE, Stop, grace_s, stop_at_boundary
+from pipelines.driver.stopping import KILLED_CODE, Stop, grace_s
 
 
 def run(folder: Path, now_ms: Clock) -> int:
@@ -71,7 +72,7 @@ class Conductor:
         self._stop.script_over()
         if self._rehearsal is not None:
             self._rehearsal.settle()
-        stop_at_boundary([running for running in self._queries.started if running.query.isActive], grace_s())
+        stop_at_boundary(self._queries.started, grace_s())
         drain()
         self._queries.ended()
         ending = self._ending(error)

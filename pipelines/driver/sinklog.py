@@ -65,11 +65,12 @@ def checkpoint_facts(checkpoint: Path) -> CheckpointFacts:
 def decide_carry(brought: int, planned: int, in_sink: int | None) -> Carry:
     """Whether the log that ends with batch `brought` must go to a sink whose own log ends with `in_sink` (None: no log).
 
+    A log without entries is that of a query that had committed nothing: it puts what has been written since aside.
     Needed until the restored checkpoint plans its first batch of its own; afterwards the sink's log is this query's.
     So it may be asked again after any crash, and needs no marker.
     """
     if brought < 0:
-        return Carry.NOTHING
+        return Carry.REPLACE if planned < 0 and in_sink is not None and in_sink >= 0 else Carry.NOTHING
     if in_sink is None:
         return Carry.PUT
     return Carry.REPLACE if planned <= brought else Carry.NOTHING

@@ -86,6 +86,9 @@ def carry(records: Records, query: str, source: Path, sink: Path, checkpoint: Pa
     elif decision is Carry.REPLACE:
         log.rename(before)
     copy.rename(log)
+    if newest(log) < 0:
+        records.event("sink.anew", f"{sink} begins anew, as it was before the query's first batch: what it held is set aside.", query)
+        return
     if root is None:
         records.event("sink.fresh", f"{sink} begins after batch {newest(log)}, with none of the rows up to it.", query)
         return

@@ -1,14 +1,14 @@
-"""Stops queries where no work is lost: between two batches."""
+"""The orderly end of a run: on SIGTERM, or when a query fails, its queries end between two batches, and then the script."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.records import say
 from pipelines.driver.running import Running
 
@@ -16,44 +16,7 @@ GRACE_VARIABLE = "TIDEMARK_STOP_GRACE_S"
 GRACE_S = 120.0
 AFTERWORK_S = 5.0
 """What a script may still do after its queries have ended, before it is interrupted."""
-POLL_S = 0.02
 KILLED_CODE = 128 + signal.SIGTERM
-
-
-def stop_at_boundary(queries: Sequence[Running], grace_s: float) -> None:
-    """Stops `queries` after the batch that each is running; at once those that are not done within `grace_s`.
-
-    1. Tell every query to begin no further trigger. Nothing is interrupted by that, and no batch can slip in.
-    2. Wait until the trigger that runs is over: its batch is committed and its progress posted.
-    3. `stop()` ends the stream thread, which by now only waits for the next trigger.
-    """
-    deadline = time.monotonic() + grace_s
-    for running in queries:
-        begin_no_trigger(running.query)
-    for running in queries:
-        while _in_trigger(running.query) and time.monotonic() < deadline:
-            time.sleep(POLL_S)
-        if _in_trigger(running.query):
-            say(f"query {running.name} did not reach the end of its batch in {grace_s:g} s: interrupted")
-        running.query.stop()
-        say(f"query {running.name} stopped")
-
-
-def begin_no_trigger(query: Any) -> None:
-    """Sets the state that Spark's trigger executors look at before each trigger (StreamExecution.state, read by isActive)."""
-    from py4j.protocol import Py4JError
-    from pyspark import SparkContext
-
-    try:
-        state = query._jsq.streamingQuery().state()
-        package = state.get().getClass().getPackage().getName()
-        state.set(getattr(getattr(SparkContext._jvm, f"{package}.TERMINATED$"), "MODULE$"))
-    except Py4JError as missing:
-        say(f"this Spark has no state to set ({missing}): a further trigger may begin before the stop")
-
-
-def _in_trigger(query: Any) -> bool:
-    return bool(query._jsq.status().isTriggerActive())
 
 
 class Stoppable(Protocol):

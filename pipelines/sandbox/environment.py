@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pipelines
-from pipelines.sandbox.java import java_home
+from pipelines.sandbox import classes
+from pipelines.sandbox.java import JavaHome, java_home
 
 ROOT = Path(pipelines.__file__).resolve().parent.parent
 """The entry of PYTHONPATH with which another interpreter finds our packages."""
@@ -20,19 +21,27 @@ def command(python: str, module: str) -> Sequence[str]:
     return [python or sys.executable, "-m", module]
 
 
-def environ(master: str) -> Mapping[str, str]:
-    """Our environment, with our packages importable and a Java; raises Unavailable where there is none.
+def environ(master: str, python: str) -> Mapping[str, str]:
+    """Our environment for a Spark of the interpreter `python` (empty: this one), with our packages importable and a Java.
+
+    Raises Unavailable where there is none.
 
     A local master's web page and ports are for this machine alone: Spark would open them to everybody, and its page can kill queries.
     """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", "JAVA_HOME": _java()}
+    java = {"JAVA_HOME": str(_java().path), classes.SUBMIT_OPTIONS: classes.submit_options(_java(), python, os.environ)}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **java}
     if master.startswith("local"):
         variables.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return variables
 
 
+def keep_classes(python: str) -> None:
+    """Lets later Sparks of this interpreter start faster; raises Unavailable where there is no Java."""
+    classes.make_beside(_java(), python)
+
+
 @cache
-def _java() -> str:
+def _java() -> JavaHome:
     """The Java, looked up once: finding its version starts it."""
-    return str(java_home().path)
+    return java_home()

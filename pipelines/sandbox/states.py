@@ -32,7 +32,8 @@ def count(folder: Path, task: CountTask, python: str, watch: Callable[[int], Non
     """
     task.write(folder)
     command = environment.command(python, "pipelines.sandbox")
-    processes.run(command, folder, environment.environ(task.master), LOG_FILE, lambda: watch(len(list(read_rows(folder)))), timeout_s())
+    environ = environment.environ(task.master, python)
+    processes.run(command, folder, environ, LOG_FILE, lambda: watch(len(list(read_rows(folder)))), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _failed(folder)
     rows = tuple(read_rows(folder))
@@ -51,7 +52,7 @@ def read(folder: Path, task: ReadTask, python: str, watch: Callable[[Far], None]
     def look() -> None:
         watch(Far.read(folder) or Far("starting Spark", 0, 0))
 
-    processes.run(command, folder, environment.environ(task.master), LOG_FILE, look, timeout_s())
+    processes.run(command, folder, environment.environ(task.master, python), LOG_FILE, look, timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unread(folder, task)
     return ReadRows.from_json(json.loads((folder / RESULT_FILE).read_text()))

@@ -38,8 +38,7 @@ def read(library: Storage, savepoint: SavepointId) -> Annotation | None:
 def decode(data: bytes, savepoint: SavepointId) -> Annotation:
     """The annotation in `data`, which lies beside the manifest of `savepoint`; raises like `read`."""
     name = f"{layout.ANNOTATION} of savepoint {savepoint}"
-    manifests.refuse_newer(data, name, ANNOTATION_FORMAT)
-    annotation = documents.decode(Annotation, data, name)
+    annotation = documents.decode(Annotation, data, name, ANNOTATION_FORMAT)
     if annotation.savepoint != savepoint:
         raise Corrupt(
             "savepoint.annotation", f"{name} belongs to savepoint {annotation.savepoint}", "Delete it, and annotate the savepoint anew."

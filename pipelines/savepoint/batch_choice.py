@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pipelines.domain.errors import Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName
-from pipelines.domain.savepoints import RetainedBatch
+from pipelines.domain.savepoints import NOT_BEGUN, RetainedBatch
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,29 @@ def check(job: JobName, choice: BatchChoice, queries: int) -> None:
         )
 
 
-def choose(query: QueryName, choice: BatchChoice, retained: Sequence[RetainedBatch]) -> int:
-    """The batch of `query` to take, `retained` being oldest first; Conflict before the first commit, NotFound for one not kept."""
+def choose(choice: BatchChoice, retained: Mapping[QueryName, Sequence[RetainedBatch]]) -> Mapping[QueryName, int]:
+    """The batch of each query to take, `retained` being oldest first; `NOT_BEGUN` before a query's first commit.
+
+    Raises Conflict (`savepoint.no_batch`) where no query has committed one, NotFound for a batch that is not kept.
+    """
+    if not any(retained.values()):
+        raise _no_batch(list(retained))
+    batches = {query: _chosen(query, choice, candidates) for query, candidates in retained.items()}
+    if all(batch == NOT_BEGUN for batch in batches.values()):
+        query, candidates = next((query, candidates) for query, candidates in retained.items() if candidates)
+        raise not_retained(query, _words(choice), candidates)
+    return batches
+
+
+def _no_batch(queries: Sequence[QueryName]) -> Conflict:
+    which = f"Query {queries[0]} has" if len(queries) == 1 else f"Queries {', '.join(queries)} have"
+    message = f"{which} not committed a batch yet: there is no state to save"
+    return Conflict("savepoint.no_batch", message, "Wait for the first batch, then take the savepoint.")
+
+
+def _chosen(query: QueryName, choice: BatchChoice, retained: Sequence[RetainedBatch]) -> int:
     if not retained:
-        raise Conflict(
-            "savepoint.no_batch",
-            f"Query {query} has not committed a batch yet: there is no state to save",
-            "Wait for its first batch, then take the savepoint.",
-        )
+        return NOT_BEGUN
     match choice:
         case OfBatch(batch):
             return _exactly(query, batch, retained)
@@ -89,14 +104,16 @@ def choose(query: QueryName, choice: BatchChoice, retained: Sequence[RetainedBat
 def _exactly(query: QueryName, batch: int, retained: Sequence[RetainedBatch]) -> int:
     if any(candidate.batch == batch for candidate in retained):
         return batch
-    raise not_retained(query, f"batch {batch}", retained)
+    raise not_retained(query, _words(OfBatch(batch)), retained)
 
 
 def _until(query: QueryName, at_ms: int, retained: Sequence[RetainedBatch]) -> int:
     until = [candidate.batch for candidate in retained if candidate.timestamp_ms <= at_ms]
     if until:
         return until[-1]
-    raise not_retained(query, f"a batch committed by {_moment(at_ms)}", retained)
+    if retained[0].batch == 0:
+        return NOT_BEGUN
+    raise not_retained(query, _words(AtTime(at_ms)), retained)
 
 
 def _below(query: QueryName, event_ms: int, retained: Sequence[RetainedBatch]) -> int:
@@ -109,7 +126,19 @@ def _below(query: QueryName, event_ms: int, retained: Sequence[RetainedBatch]) -
     below = [candidate.batch for candidate in retained if candidate.watermark_ms <= event_ms]
     if below:
         return below[-1]
-    raise not_retained(query, f"a batch with a watermark up to {_moment(event_ms)}", retained)
+    raise not_retained(query, _words(ByEventTime(event_ms)), retained)
+
+
+def _words(choice: BatchChoice) -> str:
+    match choice:
+        case OfBatch(batch):
+            return f"batch {batch}"
+        case AtTime(at_ms):
+            return f"a batch committed by {_moment(at_ms)}"
+        case ByEventTime(event_ms):
+            return f"a batch with a watermark up to {_moment(event_ms)}"
+        case Newest():
+            return "a batch"
 
 
 def _moment(ms: int) -> str:

@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pipelines.domain.errors import Corrupt, NotFound, Unsupported
+from pipelines.domain.bounds import Format, Moment
+from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.savepoint import completeness, layout, manifests, progress_file
@@ -28,9 +29,9 @@ class Seal:
     """`checksums.json`: SHA-256 in hex of every file of the manifest, of the manifest itself and of `progress.json` where there is
     one; and when they were computed."""
 
-    format: int
+    format: Format
     savepoint: SavepointId
-    sealed_ms: int
+    sealed_ms: Moment
     files: Mapping[str, str]
 
 
@@ -64,11 +65,7 @@ def read(library: Storage, savepoint: SavepointId) -> Seal | None:
 def decode(data: bytes, savepoint: SavepointId) -> Seal:
     """The seal in `data`, which lies in the folder of `savepoint`; raises like `read`."""
     name = f"{layout.CHECKSUMS} of savepoint {savepoint}"
-    seal = documents.decode(Seal, data, name)
-    if seal.format > SEAL_FORMAT:
-        raise Unsupported(
-            "savepoint.newer_format", f"{name} has format {seal.format}, the newest known is {SEAL_FORMAT}", "Update Tidemark to read it."
-        )
+    seal = documents.decode(Seal, data, name, SEAL_FORMAT)
     if seal.savepoint != savepoint:
         raise Corrupt(
             "savepoint.seal", f"{name} belongs to savepoint {seal.savepoint}", "Delete it; the next verify seals the savepoint anew."

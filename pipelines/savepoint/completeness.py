@@ -31,7 +31,7 @@ def settle(library: Storage, folder: str, files: Sequence[StoredFile], put: Iter
     names = [f"{folder}/{file.path}" for file in files]
     flushed = partial(folders.flush, library, names, [paths.join(folder, path) for path in put])
     complete = partial(require, library, SavepointId(folder), files)
-    parallel.each(lambda step: step(), (flushed, complete), 2)
+    parallel.each(lambda step: step(), (flushed, complete), 2, alone_s=0)
 
 
 def refuse(savepoint: SavepointId, damages: Iterable[Damage]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from pipelines.checkpoint import beginning, commits, sink_log
 from pipelines.checkpoint import closure as closures
-from pipelines.checkpoint import commits, sink_log
 from pipelines.checkpoint.closure import Closure
+from pipelines.checkpoint.provider import Provider
 from pipelines.checkpoint.retained import retained
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import QueryName
-from pipelines.domain.savepoints import Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
+from pipelines.domain.savepoints import NOT_BEGUN, Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
 from pipelines.savepoint import batch_choice, layout, sinks
 from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest
 from pipelines.savepoint.source import JobSource, QueryLocation
@@ -44,9 +45,13 @@ class QueryContents:
 
 
 def gather(job: JobSource, choice: BatchChoice) -> tuple[QueryContents, ...]:
-    """The contents of every query of `job` at its chosen batch; raises what `batch_choice` and the checkpoint's reader raise."""
+    """The contents of every query of `job` at its chosen batch, those that have not begun last.
+
+    Raises what `batch_choice` and the checkpoint's reader raise.
+    """
     batch_choice.check(job.job, choice, len(job.queries))
-    return tuple(_query(place, choice) for place in job.queries)
+    batches = batch_choice.choose(choice, {place.query: _candidates(place, choice) for place in job.queries})
+    return tuple(_query(place, batches[place.query]) for place in sorted(job.queries, key=lambda place: batches[place.query] == NOT_BEGUN))
 
 
 def retained_batches(place: QueryLocation) -> tuple[RetainedBatch, ...]:
@@ -64,25 +69,52 @@ def _has_log(place: QueryLocation) -> bool:
     return place.sink.lower() in sinks.FILE_SINKS and bool(place.sink_path)
 
 
-def _query(place: QueryLocation, choice: BatchChoice) -> QueryContents:
+def _query(place: QueryLocation, batch: int) -> QueryContents:
     storage = open_storage(place.checkpoint)
-    closure = closures.closure(storage, _batch(storage, place, choice))
+    return _not_begun(storage, place) if batch == NOT_BEGUN else _begun(storage, place, closures.closure(storage, batch))
+
+
+def _not_begun(storage: Storage, place: QueryLocation) -> QueryContents:
+    """A query before its first commit: where its sources begin, nothing of its sink."""
+    start = beginning.beginning(storage)
+    part = _part(storage, start.clone, {}, layout.checkpoint(place.query), "")
+    image = QueryImage(
+        query=QueryName(place.query),
+        query_id=start.query_id,
+        batch=NOT_BEGUN,
+        batch_timestamp_ms=0,
+        watermark_ms=0,
+        offsets=(),
+        provider=Provider.NONE.value,
+        state_format=0,
+        operators=(),
+        conf={},
+        sink=place.sink,
+        sink_path=place.sink_path,
+        files=len(part.files),
+        bytes=sum(file.bytes for file in part.files),
+        sink_table=place.sink_table,
+        sources=place.sources,
+    )
+    return QueryContents(image, (part,))
+
+
+def _begun(storage: Storage, place: QueryLocation, closure: Closure) -> QueryContents:
     parts = [_part(storage, closure.clone, closure.write, layout.checkpoint(place.query), "")]
     if _has_log(place):
         parts.append(_sink_part(open_storage(place.sink_path), closure.batch, layout.sink_log(place.query)))
     return QueryContents(_image(place, closure, parts), tuple(parts))
 
 
-def _batch(storage: Storage, place: QueryLocation, choice: BatchChoice) -> int:
-    """The batch to take. Only a point in the past needs the list of retained batches, which costs more."""
-    return batch_choice.choose(place.query, choice, _candidates(storage, place, choice))
-
-
-def _candidates(storage: Storage, place: QueryLocation, choice: BatchChoice) -> tuple[RetainedBatch, ...]:
-    if isinstance(choice, Newest):
-        newest = closures.newest_committed(storage)
-        return () if newest is None else (RetainedBatch(place.query, newest, 0, 0),)
-    return _by_commit_time(storage, place) if isinstance(choice, AtTime) else retained_batches(place)
+def _candidates(place: QueryLocation, choice: BatchChoice) -> tuple[RetainedBatch, ...]:
+    """The batches to choose from. Only a point in the past needs the list of retained batches, which costs more."""
+    storage = open_storage(place.checkpoint)
+    if not isinstance(choice, Newest):
+        return _by_commit_time(storage, place) if isinstance(choice, AtTime) else retained_batches(place)
+    newest = closures.newest_committed(storage)
+    if newest is None:
+        beginning.refuse_lost_commits(storage)
+    return () if newest is None else (RetainedBatch(place.query, newest, 0, 0),)
 
 
 def _by_commit_time(storage: Storage, place: QueryLocation) -> tuple[RetainedBatch, ...]:
@@ -133,4 +165,5 @@ def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> Que
         files=len(files),
         bytes=sum(file.bytes for file in files),
         sink_table=place.sink_table,
+        sources=place.sources,
     )

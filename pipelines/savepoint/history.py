@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from pipelines.checkpoint import compact_log, sink_log
 from pipelines.domain.ids import JobName
+from pipelines.domain.json_text import read_json
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.savepoint import layout
 from pipelines.savepoint.sinks import plain
@@ -121,7 +122,7 @@ def below_output(path: str, job: JobName) -> str | None:
 def _moved(line: str, root: str, sink_path: str, job: JobName) -> str:
     if not line.startswith("{"):
         return line
-    entry = json.loads(line)
+    entry = read_json(line)
     place = inner(entry["path"], sink_path, job)
     if place is None:
         return line

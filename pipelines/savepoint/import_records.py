@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pipelines.domain.bounds import Format, Moment
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Reason, Savepoint
-from pipelines.savepoint import layout, manifests
+from pipelines.savepoint import layout
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 
@@ -18,9 +19,9 @@ IMPORT_RECORD_FORMAT = 1
 class ImportRecord:
     """One import."""
 
-    format: int
+    format: Format
     savepoint: SavepointId
-    at_ms: int
+    at_ms: Moment
     url: str
 
 
@@ -37,8 +38,7 @@ def read(library: Storage, savepoint: SavepointId) -> ImportRecord | None:
     except NotFound:
         return None
     name = f"{layout.IMPORTED} of savepoint {savepoint}"
-    manifests.refuse_newer(data, name, IMPORT_RECORD_FORMAT)
-    return documents.decode(ImportRecord, data, name)
+    return documents.decode(ImportRecord, data, name, IMPORT_RECORD_FORMAT)
 
 
 def as_imported(savepoint: Savepoint, record: ImportRecord | None) -> Savepoint:

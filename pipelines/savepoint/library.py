@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from pipelines.domain.annotations import annotated
-from pipelines.domain.errors import NotFound, TidemarkError
+from pipelines.domain.errors import Corrupt, NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest, Savepoint
 from pipelines.savepoint import annotation, import_records, layout, leases, manifests, process_marks
@@ -30,12 +31,24 @@ class Shelf:
     unreadable: tuple[Unreadable, ...]
 
 
+class Outcome(enum.Enum):
+    """What cleaning did with one savepoint."""
+
+    KEPT = enum.auto()
+    UNFINISHED = enum.auto()
+    DISPOSED = enum.auto()
+    LOST = enum.auto()
+
+
 @dataclass(frozen=True)
 class Cleaned:
-    """What a cleaning removed: unfinished savepoints, and savepoints whose disposal had begun."""
+    """What a cleaning removed: unfinished savepoints, and savepoints whose disposal had begun; and what it could not clean."""
 
-    unfinished: tuple[SavepointId, ...]
-    disposed: tuple[SavepointId, ...]
+    unfinished: tuple[SavepointId, ...] = ()
+    disposed: tuple[SavepointId, ...] = ()
+    lost: tuple[SavepointId, ...] = ()
+    """Those that were published and have no manifest any more: they stay."""
+    failed: tuple[Unreadable, ...] = ()
 
 
 def shelf(library: Storage) -> Shelf:
@@ -66,35 +79,50 @@ def manifest(library: Storage, savepoint: SavepointId) -> Manifest:
 def clean(library: Storage, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> Cleaned:
     """Removes what died halfway: savepoints never published, the rest of disposals, and unfinished writes in the others.
 
-    What a living process works on stays. Only for a library that nobody writes to through another opening.
+    What a living process works on stays, and so does what cannot be cleaned: the others are all the same.
+    Only for a library that nobody writes to through another opening.
     """
-    unfinished: list[SavepointId] = []
-    disposed: list[SavepointId] = []
+    outcomes: dict[Outcome, list[SavepointId]] = {outcome: [] for outcome in Outcome}
+    failed: list[Unreadable] = []
     for savepoint in _folders(library):
-        making, disposing = (process_marks.read(library, layout.inside(savepoint, name)) for name in (layout.MAKING, layout.DISPOSING))
-        if any(mark is not None and lives(mark, now_ms) for mark in (making, disposing)):
-            continue
-        if not _published(library, savepoint):
-            discard(library, savepoint)
-            (unfinished if disposing is None else disposed).append(savepoint)
-        elif disposing is not None and not leases.held(library, savepoint, now_ms, lives):
-            discard(library, savepoint)
-            disposed.append(savepoint)
-        else:
-            library.delete([layout.inside(savepoint, layout.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
-            if not leases.held(library, savepoint, now_ms, lives):
-                folders.sweep(library, savepoint)
-    return Cleaned(tuple(unfinished), tuple(disposed))
+        try:
+            outcomes[_clean(library, savepoint, now_ms, lives)].append(savepoint)
+        except TidemarkError as error:
+            failed.append(Unreadable(savepoint, error))
+    return Cleaned(tuple(outcomes[Outcome.UNFINISHED]), tuple(outcomes[Outcome.DISPOSED]), tuple(outcomes[Outcome.LOST]), tuple(failed))
+
+
+def _clean(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives) -> Outcome:
+    """Cleans one savepoint. Who makes one says so first, and takes that away last: without a mark it was whole once."""
+    making, disposing = (process_marks.read(library, layout.inside(savepoint, name)) for name in (layout.MAKING, layout.DISPOSING))
+    if any(mark is not None and lives(mark, now_ms) for mark in (making, disposing)):
+        return Outcome.KEPT
+    published, held = _exists(library, savepoint, layout.MANIFEST), leases.held(library, savepoint, now_ms, lives)
+    marked = [name for name in (layout.DISPOSING, layout.MAKING) if _exists(library, savepoint, name)]
+    if not published and not marked and next(iter(library.list(savepoint)), None) is not None:
+        return Outcome.LOST
+    if not published or (disposing is not None and not held):
+        discard(library, savepoint)
+        return Outcome.DISPOSED if layout.DISPOSING in marked else Outcome.UNFINISHED
+    library.delete([layout.inside(savepoint, layout.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
+    if not held:
+        folders.sweep(library, savepoint)
+    return Outcome.KEPT
 
 
 def _folders(library: Storage) -> list[SavepointId]:
     return [SavepointId(name) for name in folders.children(library)]
 
 
-def _published(library: Storage, savepoint: SavepointId) -> bool:
-    """Whether a manifest is there. Call it after the process mark was read: publishing writes the manifest before it removes the mark."""
+def _exists(library: Storage, savepoint: SavepointId, name: str) -> bool:
+    """Whether a document is there, readable or not.
+
+    Ask for the manifest after the process mark was read: publishing writes the manifest before it removes the mark.
+    """
     try:
-        library.read(layout.inside(savepoint, layout.MANIFEST))
+        library.read(layout.inside(savepoint, name))
     except NotFound:
         return False
+    except Corrupt:
+        return True
     return True

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
-from pipelines.domain.errors import Corrupt, NotFound, Unsupported
+from pipelines.domain.bounds import MOST
+from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Savepoint
+from pipelines.domain.texts import LABEL
 from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import layout
 from pipelines.storage import documents
@@ -25,12 +25,13 @@ def load(library: Storage, savepoint: SavepointId) -> Manifest:
 def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
     """The manifest in `data`, which lies in the folder of `savepoint`; None for a folder that may have any name (an exported one)."""
     name = f"The manifest of savepoint {savepoint}" if savepoint else "The manifest"
-    refuse_newer(data, name, MANIFEST_FORMAT)
-    manifest = layout.trusted(documents.decode(Manifest, data, name), name)
+    manifest = layout.trusted(documents.decode(Manifest, data, name, MANIFEST_FORMAT), name)
     if savepoint is not None and manifest.id != savepoint:
         raise Corrupt("savepoint.id", f"{name} belongs to savepoint {manifest.id}", "Give the folder its own name back.")
-    if not manifest.queries:
-        raise Corrupt("savepoint.empty", f"{name} has no query", "Use another savepoint.")
+    if not manifest.begun:
+        raise Corrupt("savepoint.empty", f"{name} has no query that had committed a batch", "Use another savepoint.")
+    if sum(file.bytes for file in manifest.files) > MOST:
+        raise Corrupt("document.malformed", f"{name} is damaged: its files have more than {MOST:,} bytes", "Use another savepoint.")
     return manifest
 
 
@@ -43,7 +44,7 @@ def summary(library: Storage, manifest: Manifest, verification: Verification | N
         run=manifest.run,
         created_ms=manifest.created_ms,
         reason=manifest.reason,
-        label=manifest.label,
+        label=LABEL.cut(manifest.label),
         spark_version=manifest.spark_version,
         queries=manifest.queries,
         files=len(manifest.files),
@@ -80,21 +81,3 @@ def write_beside(library: Storage, savepoint: SavepointId, name: str, data: byte
         library.delete([path])
         hint = "Nothing is left to do for it."
         raise NotFound("savepoint.not_found", f"Savepoint {savepoint} was disposed of while {name} was written", hint) from error
-
-
-def refuse_newer(data: bytes, name: str, newest_known: int) -> None:
-    """Unsupported (`savepoint.newer_format`) for a document of a format above `newest_known`.
-
-    Checked before the fields are read: they may have changed, and a newer format is no damage.
-    """
-    try:
-        raw = json.loads(data)
-    except ValueError:
-        return
-    format_number = raw.get("format") if isinstance(raw, dict) else None
-    if isinstance(format_number, int) and format_number > newest_known:
-        raise Unsupported(
-            "savepoint.newer_format",
-            f"{name} has format {format_number}; this Tidemark reads up to {newest_known}",
-            "Update Tidemark to read it.",
-        )

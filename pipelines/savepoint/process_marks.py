@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pipelines.domain.bounds import Moment
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.runs import Process
 from pipelines.storage import documents
@@ -24,7 +25,7 @@ class ProcessMark:
 
     process: Process
     host: str
-    since_ms: int
+    since_ms: Moment
     purpose: str
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.domain.errors import NotFound, Unsupported
+from pipelines.domain.bounds import Format
+from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.savepoint import layout, manifests
 from pipelines.storage import documents
@@ -19,7 +20,7 @@ PROGRESS_FORMAT = 1
 class Said:
     """The document: query -> Spark's own progress event of the batch that the savepoint holds, unchanged."""
 
-    format: int
+    format: Format
     savepoint: SavepointId
     queries: Mapping[QueryName, dict[str, Any]]
 
@@ -36,11 +37,7 @@ def read(library: Storage, savepoint: SavepointId) -> Mapping[QueryName, dict[st
 def decode(data: bytes, savepoint: SavepointId) -> Said:
     """The document in `data`; raises Corrupt, or Unsupported for a newer format."""
     name = f"{layout.PROGRESS} of savepoint {savepoint}"
-    document = documents.decode(Said, data, name)
-    if document.format > PROGRESS_FORMAT:
-        message = f"{name} has format {document.format}, the newest known is {PROGRESS_FORMAT}"
-        raise Unsupported("savepoint.newer_format", message, "Update Tidemark to read it.")
-    return document
+    return documents.decode(Said, data, name, PROGRESS_FORMAT)
 
 
 def write(library: Storage, savepoint: SavepointId, events: Mapping[QueryName, dict[str, Any]]) -> None:

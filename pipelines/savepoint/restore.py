@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pipelines.domain.errors import AlreadyExists, TidemarkError
+from pipelines.domain import replay
+from pipelines.domain.errors import AlreadyExists, TidemarkError, refusal
 from pipelines.domain.ids import QueryName, SavepointId
-from pipelines.domain.savepoints import Manifest, RestorePlan, SinkPlan, StoredFile
+from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.savepoints import Manifest, StoredFile
 from pipelines.domain.trust import Damage
 from pipelines.savepoint import clone, completeness, layout, leases, manifests, process_marks, sinks, targets
 from pipelines.savepoint.gc_pause import gc_paused
@@ -38,16 +40,15 @@ class Restored:
     new_bytes: int
 
 
-def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: Open = open_storage) -> RestorePlan:
-    """The plan of `restore`. A sink that it refuses has the action `refuse`."""
-    manifest = manifests.load(library, savepoint)
-    begun = targets.sinks_of(library, manifest, target)
+def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open = open_storage) -> RestorePlan:
+    """The plan of `restore`. Raises Corrupt as it does; a sink that it refuses has the action `refuse`, and is the plan's refusal."""
+    begun, refused = _begun(library, manifest, target)
     files = targets.files(library, manifest, target, begun)
     storage = open_target(_split(target.checkpoints)[0])
     decided = tuple(sink.decision.plan for sink in begun)
     cloned, written = sum(file.bytes for file in files.clones.values()), sum(map(len, files.written.values()))
     return RestorePlan(
-        savepoint=savepoint,
+        savepoint=manifest.id,
         job=target.job,
         keeps_query_id=isinstance(target, Resume),
         checkpoints=target.checkpoints,
@@ -56,7 +57,8 @@ def plan(library: Storage, savepoint: SavepointId, target: Target, open_target: 
         new_bytes=written + clone.copied_bytes(library, storage, files.clones.values()),
         how=folders.expected_how(library, storage).value,
         sinks=decided,
-        warnings=warnings(decided),
+        warnings=(*warnings(decided), *replay.remarks(manifest.queries)),
+        refusal=refusal(refused) if refused else None,
     )
 
 
@@ -81,9 +83,9 @@ def restore(
         raise AlreadyExists("restore.exists", f"{target.checkpoints} holds files already", "Restore into a directory that does not exist.")
     with leases.lease(library, savepoint, target.checkpoints, now_ms, lives), gc_paused():
         manifest = manifests.load(library, savepoint)
-        completeness.refuse(savepoint, _damages(library, manifest, target))
-        begun = targets.sinks_of(library, manifest, target)
-        sinks.refuse(sink.decision for sink in begun)
+        begun, refused = _begun(library, manifest, target)
+        if refused is not None:
+            raise refused
         return _make(library, manifest, target, begun, storage, name, now_ms, watch)
 
 
@@ -169,6 +171,13 @@ def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], writt
     files = [StoredFile(path, file.bytes) for path, file in clones.items()]
     files += [StoredFile(path, len(data)) for path, data in written.items()]
     completeness.settle(storage, aside, files, written)
+
+
+def _begun(library: Storage, manifest: Manifest, target: Target) -> tuple[Sequence[RestoredSink], TidemarkError | None]:
+    """How the sinks begin, and why they cannot: the one judgement of the plan and of the restore. Raises Corrupt for damage."""
+    completeness.refuse(manifest.id, _damages(library, manifest, target))
+    begun = targets.sinks_of(library, manifest, target)
+    return begun, sinks.refusal(sink.decision for sink in begun)
 
 
 def _damages(library: Storage, manifest: Manifest, target: Target) -> Sequence[Damage]:

@@ -44,7 +44,7 @@ def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: M
 
 
 def _forked(library: Storage, manifest: Manifest, image: QueryImage, arguments: Arguments, choice: Choice) -> RestoredSink:
-    decision = sinks.for_fork(image, arguments, choice)
+    decision = sinks.for_fork(image, arguments, choice if image.begun else Choice.FRESH)
     match decision.plan.action:
         case "fresh":
             return RestoredSink(image, decision, written=history.empty_log(history.log_names(manifest, image), image.batch))
@@ -68,6 +68,8 @@ def _continued(library: Storage, manifest: Manifest, image: QueryImage, decision
 
 
 def _as_it_was(manifest: Manifest, image: QueryImage, decision: Decision, root: str) -> RestoredSink:
+    if not image.begun and decision.plan.action == "cut":
+        return RestoredSink(image, decision, written={SINK_ROOT: root.encode()})
     if not history.log_names(manifest, image):
         return RestoredSink(image, decision)
     return RestoredSink(image, decision, as_it_is=True, written={SINK_ROOT: root.encode()})

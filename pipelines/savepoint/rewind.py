@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.savepoint import restore, sinks
 from pipelines.savepoint.take import Look
 from pipelines.savepoint.targets import Resume
@@ -22,5 +22,5 @@ def plan(look: Look, target: Resume) -> RestorePlan:
         new_bytes=look.plan.new_bytes,
         how=look.plan.how,
         sinks=decided,
-        warnings=restore.warnings(decided),
+        warnings=(*restore.warnings(decided), *look.plan.warnings),
     )

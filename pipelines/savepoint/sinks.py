@@ -10,7 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
 from pipelines.domain.ids import QueryName
-from pipelines.domain.savepoints import QueryImage, SinkPlan
+from pipelines.domain.restores import SinkPlan
+from pipelines.domain.savepoints import QueryImage
 from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RESUME, UNKNOWN_TO_FORK, UNKNOWN_TO_RESUME
 
 FILE_SINKS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
@@ -68,7 +69,10 @@ def for_resume(image: QueryImage) -> Decision:
     """The decision for a resume: the same query goes on, so its sink goes back to the savepoint's batch where it can."""
     if image.sink.lower() in FILE_SINKS:
         message = (
-            f"The sink's log in {image.sink_path} goes back to batch {image.batch}; later batches are done again, and the files "
+            f"The query had committed nothing: the sink's log in {image.sink_path} begins anew, and files that were written since are no "
+            "longer part of the output."
+            if not image.begun
+            else f"The sink's log in {image.sink_path} goes back to batch {image.batch}; later batches are done again, and the files "
             "that they had written are no longer part of the output."
         )
         return Decision(plan(image, "cut", message))
@@ -81,11 +85,9 @@ def for_resume(image: QueryImage) -> Decision:
     return Decision(plan(image, "none", EVERY_SINK_TO_RESUME.get(image.sink, UNKNOWN_TO_RESUME)))
 
 
-def refuse(decided: Iterable[Decision]) -> None:
-    """Raises the refusal of the first sink that has one."""
-    for decision in decided:
-        if decision.refusal is not None:
-            raise decision.refusal
+def refusal(decided: Iterable[Decision]) -> TidemarkError | None:
+    """The refusal of the first sink that has one."""
+    return next((decision.refusal for decision in decided if decision.refusal is not None), None)
 
 
 def refused(image: QueryImage, code: str, message: str, hint: str) -> Decision:
@@ -110,7 +112,8 @@ def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> De
             _table_hint() if image.sink_table else f"Give the output directory as {OUTPUT} in the arguments: it becomes the fork's own.",
         )
     if choice is Choice.FRESH:
-        message = f"The fork's output begins empty: it will hold what the fork writes after batch {image.batch}, nothing of its parent's."
+        since = f"after batch {image.batch}" if image.begun else "from its start"
+        message = f"The fork's output begins empty: it will hold what the fork writes {since}, nothing of its parent's."
         return Decision(plan(image, "fresh", message))
     message = (
         f"The fork's output continues the parent's: the files with the rows up to batch {image.batch} are linked into its own "

@@ -19,6 +19,7 @@ class QueryLocation:
     sink: str
     sink_path: str
     sink_table: str = ""
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def job_source(job: JobName, run: RunId | None, version: Version, started: Itera
     """The source of a savepoint, from its run's `queries.jsonl`: the last start of each query counts."""
     newest = {record.query: record for record in started}
     places = tuple(
-        QueryLocation(record.query, record.checkpoint, record.sink, record.sink_path, record.sink_table) for record in newest.values()
+        QueryLocation(record.query, record.checkpoint, record.sink, record.sink_path, record.sink_table, record.sources)
+        for record in newest.values()
     )
     spark_version = next((record.spark_version for record in newest.values()), "")
     return JobSource(job, run, version, spark_version, places)

@@ -52,9 +52,9 @@ def space(library: Storage, savepoints: Sequence[SavepointId]) -> Space:
     )
 
 
-def frees_together(library: Storage, savepoints: Sequence[SavepointId]) -> int:
-    """Bytes that disposing of all of `savepoints` gives back: files that only they share among themselves are freed too."""
-    return _together(held(library, savepoint) for savepoint in savepoints).frees_bytes
+def frees_together(holdings: Iterable[Held]) -> int:
+    """Bytes that disposing of all of them gives back: files that only they share among themselves are freed too."""
+    return _together(holdings).frees_bytes
 
 
 def _together(holdings: Iterable[Held]) -> Held:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pipelines.checkpoint import damage
+from pipelines.domain import replay
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Reason, Savepoint, StoredFile, TakePlan
@@ -72,11 +73,13 @@ def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -
     files = _files(job, parts)
     return TakePlan(
         job=job.job,
-        batches={query.image.query: query.image.batch for query in gathered},
+        batches={query.image.query: query.image.batch for query in gathered if query.image.begun},
         files=len(files),
         bytes=sum(file.bytes for file in files),
         new_bytes=_copied_bytes(parts, library) + sum(len(data) for data in _written(job, parts).values()),
         how=", ".join(sorted(ways)),
+        warnings=replay.remarks(query.image for query in gathered),
+        not_begun=tuple(query.image.query for query in gathered if not query.image.begun),
     )
 
 

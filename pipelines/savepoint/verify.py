@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipelines.domain import replay
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
@@ -64,6 +65,7 @@ def _complete(library: Storage, manifest: Manifest, level: Trust, now_ms: int) -
         files=len(manifest.files),
         bytes=sum(file.bytes for file in manifest.files),
         damages=tuple(damages),
+        remarks=replay.remarks(manifest.queries),
     )
 
 

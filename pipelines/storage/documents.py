@@ -1,15 +1,26 @@
-"""Domain values as JSON documents: one way to write them, one way to read them with their types checked."""
+"""Domain values as JSON documents: one way to write them, one way to read them with their types and bounds checked."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NewType, TypeVar, cast
 
-from pipelines.domain.errors import Corrupt
+from pipelines.domain.bounds import Format
+from pipelines.domain.errors import Corrupt, Unsupported
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """The one field that documents of every format have."""
+
+    format: Format
 
 
 def encode(value: Any) -> bytes:
@@ -22,29 +33,52 @@ def plain(value: Any) -> Any:
     return _adapter(type(value)).dump_python(value, mode="json")
 
 
-def decode(kind: type[T], data: bytes | str, name: str) -> T:
-    """The `kind` that `data` describes; Corrupt (`document.malformed`) naming `name` where it does not."""
+def decode(kind: type[T], data: bytes | str, name: str, newest: int | None = None) -> T:
+    """The `kind` that `data` describes; Corrupt (`document.malformed`) naming `name` where it does not, or passes a bound of a field.
+
+    With `newest` the format is looked at first, because a newer one may have other fields: Unsupported (`savepoint.newer_format`).
+    """
+    if newest is not None:
+        _refuse_newer(data, name, newest)
+    return cast(T, _validated(name, lambda: _adapter(kind).validate_json(data)))
+
+
+def checked(value: T, name: str) -> T:
+    """`value`, made by hand of what was read, with its types and bounds checked; Corrupt like `decode`."""
+    return cast(T, _validated(name, lambda: _adapter(type(value)).validate_python(value)))
+
+
+def _refuse_newer(data: bytes | str, name: str, newest: int) -> None:
+    with suppress(Corrupt):
+        number = decode(Numbered, data, name).format
+        if number > newest:
+            message = f"{name} has format {number}; this Tidemark reads up to {newest}"
+            raise Unsupported("savepoint.newer_format", message, "Update Tidemark to read it.")
+
+
+def _validated(name: str, validate: Callable[[], object]) -> object:
     from pydantic import ValidationError
 
     try:
-        return cast(T, _adapter(kind).validate_json(data))
+        return validate()
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "its JSON"
-        raise Corrupt(
-            "document.malformed",
-            f"{name} is damaged: {where}: {first['msg']}",
-            "Restore the file from a copy, or remove what it describes.",
-        ) from error
+        hint = "Restore the file from a copy, or remove what it describes."
+        raise Corrupt("document.malformed", f"{name} is damaged: {where}: {first['msg']}", hint) from error
 
 
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """One adapter a type: making one costs milliseconds."""
-    from pydantic import TypeAdapter
+    """One adapter a type: making one costs milliseconds. No number is NaN or infinite, and a value at hand is checked as a read one is.
+
+    pydantic takes such rules for a type by another name only.
+    """
+    from pydantic import ConfigDict, TypeAdapter
 
     if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
+        document = NewType("document", kind)  # type: ignore[valid-newtype]
+        _ADAPTERS[kind] = TypeAdapter(document, config=ConfigDict(allow_inf_nan=False, revalidate_instances="always"))
     return _ADAPTERS[kind]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, BinaryIO, cast
 
+from pipelines.domain.errors import Corrupt
 from pipelines.storage.errors import typed_errors
 
 
@@ -53,9 +54,12 @@ class Unfinished(TypedErrorFile):
 
 
 def opened(at: str, mode: str, path: str) -> BinaryIO:
-    """The local file `at` in a binary `mode`, with typed errors that name `path`."""
+    """The local file `at` in a binary `mode`, with typed errors that name `path`; Corrupt (`storage.not_a_file`) for a folder."""
     with typed_errors(path):
-        return guarded(open(at, mode), path)
+        try:
+            return guarded(open(at, mode), path)
+        except IsADirectoryError as error:
+            raise Corrupt("storage.not_a_file", f"{path} is a folder, where a file is needed", "Remove the folder.") from error
 
 
 def guarded(file: Any, path: str) -> BinaryIO:

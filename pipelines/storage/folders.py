@@ -112,7 +112,7 @@ def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> 
     inner = homes | {folder for home in homes for folder in paths.ancestors(home)}
     _require(storage)
     folders = [*put_before, *inner, ""]
-    parallel.each(lambda part: _sync_all(storage, part), [folders[number::THREADS] for number in range(THREADS)], THREADS)
+    parallel.each(lambda part: _sync_all(storage, part), [folders[number::THREADS] for number in range(THREADS)], THREADS, alone_s=0)
 
 
 def rename(storage: Storage, old: str, new: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +64,11 @@ class Layout:
         return self.exports / operation
 
     @property
+    def trash(self) -> Path:
+        """What the opening cleaned away, for a week: `<epoch ms>-<name>`."""
+        return self.root / "trash"
+
+    @property
     def sandbox(self) -> Path:
         """Scratch folders of work with Spark under way: a restored checkpoint, and what Spark writes while it reads or tries it."""
         return self.root / "sandbox"
@@ -115,6 +121,14 @@ class Layout:
 
     def savepoint(self, savepoint: SavepointId) -> Path:
         return self.savepoints / savepoint
+
+    def of_documents(self) -> Iterator[Path]:
+        """The folders that the workspace's own documents are written into."""
+        yield from (self.root, self.exports, self.experiments)
+        for pattern in ("*", "*/code"):
+            yield from self.versions.glob(pattern)
+        for pattern in ("*", "*/runs/*"):
+            yield from self.jobs.glob(pattern)
 
     def experiment_file(self, experiment: ExperimentId) -> Path:
         return self.experiments / f"{experiment}.json"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from pipelines.storage.protocol import Advance
 
 T = TypeVar("T")
 R = TypeVar("R")
+ALONE_S = 0.02
+"""In that time one thread reads a hundred small files of a local disk. Eight take longer: they pass the interpreter's lock around."""
 
 
 class Halted(Exception):
@@ -49,15 +51,37 @@ class Halt:
         return advancing
 
 
-def each(work: Callable[[T], R], items: Iterable[T], threads: int, halt: Halt | None = None) -> list[R]:
-    """`work` of each item in order, up to `threads` at the same time.
+def each(work: Callable[[T], R], items: Iterable[T], threads: int, halt: Halt | None = None, *, alone_s: float = ALONE_S) -> list[R]:
+    """`work` of each item in order, up to `threads` at the same time: one of them begins, the others where it is not done after `alone_s`.
 
     After the first failure no other item is begun; it is raised when those under way have ended.
     """
-    halt = halt or Halt()
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(_guarded, work, item, halt) for item in items]
-        return _results(futures, halt)
+    todo, halt = list(items), halt or Halt()
+    numbers = iter(range(len(todo)))  # its next is one step of the interpreter: no two threads get the same
+    results: dict[int, R] = {}
+
+    def take_turns() -> None:
+        for number in numbers:
+            results[number] = _guarded(work, todo[number], halt)
+
+    _together(take_turns, min(threads, len(todo)), halt, alone_s)
+    return [results[number] for number in range(len(todo))]
+
+
+def _together(take_turns: Callable[[], None], threads: int, halt: Halt, alone_s: float) -> None:
+    """Returns when all turns are taken. An error in this thread, Ctrl-C for one, ends the work as one in the others does."""
+    with ThreadPoolExecutor(max(threads, 1)) as pool:
+        try:
+            turns = [pool.submit(take_turns)]
+            if wait(turns, alone_s).not_done:
+                turns += [pool.submit(take_turns) for _ in range(threads - 1)]
+            for turn in turns:
+                turn.result()
+        except BaseException as cause:
+            halt.at(cause)
+            if halt.cause is None or halt.cause is cause:
+                raise
+            raise halt.cause from None
 
 
 def _guarded(work: Callable[[T], R], item: T, halt: Halt) -> R:
@@ -67,15 +91,3 @@ def _guarded(work: Callable[[T], R], item: T, halt: Halt) -> R:
     except BaseException as cause:
         halt.at(cause)
         raise
-
-
-def _results(futures: list[Future[R]], halt: Halt) -> list[R]:
-    try:
-        return [future.result() for future in futures]
-    except BaseException as cause:
-        halt.at(cause)
-        for future in futures:
-            future.cancel()
-        if halt.cause is None or halt.cause is cause:
-            raise
-        raise halt.cause from None

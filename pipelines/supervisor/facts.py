@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import QUERIES_FILE, Process
@@ -20,7 +21,7 @@ TERMINATED_FILE = "terminated.json"
 class Terminated:
     """When SIGTERM was sent."""
 
-    at_ms: int
+    at_ms: Moment
 
 
 def look(context: Context, run: Run) -> tuple[Seen, Process | None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,9 @@ from pipelines.checkpoint import commits, logs, metadata, offsets
 from pipelines.checkpoint.offsets import Offsets
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import QueryName
+from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import PROGRESS_FILE, QueryStarted
+from pipelines.storage import parallel
 from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 
@@ -48,9 +49,8 @@ def look(started: QueryStarted, seen: int) -> Batches:
     committed = _committed_ms(storage)
     newest = max(committed, default=None)
     new = sorted(batch for batch in committed if batch > seen)
-    with ThreadPoolExecutor(READERS) as pool:
-        lines = pool.map(lambda batch: _line(storage, started, batch, committed[batch]), new)
-        return Batches(started.query, tuple(line for line in lines if line), newest)
+    lines = parallel.each(lambda batch: _line(storage, started, batch, committed[batch]), new, READERS)
+    return Batches(started.query, tuple(line for line in lines if line), newest)
 
 
 def last_batches(folder: Path, queries: Iterable[QueryName]) -> dict[QueryName, int]:
@@ -166,7 +166,7 @@ def _is_kafka(offset: Any) -> bool:
 def _json(text: str | None) -> Any:
     """An offset as JSON; text that is no JSON stays as it is."""
     try:
-        return None if text is None else json.loads(text)
+        return None if text is None else read_json(text)
     except ValueError:
         return text
 
@@ -178,7 +178,7 @@ def _iso(at_ms: int) -> str:
 def _query_and_batch(line: bytes) -> tuple[QueryName, int] | None:
     """(query, batch) of a progress line, None for one that is torn."""
     try:
-        raw = json.loads(line)
+        raw = read_json(line)
         return QueryName(raw["name"]), int(raw["batchId"])
     except (ValueError, KeyError, TypeError):
         return None

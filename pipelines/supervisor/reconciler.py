@@ -77,6 +77,7 @@ class Reconciler:
         self._context.files.write(folder / PROCESS_FILE, process)  # 3
         runs.update(self._context, run.id, state=RunState.STARTING, pid=process.pid, started_ms=round(process.started * 1000))
         events.say(self._context, "run.started", run.job, run.id, f"the driver of {run.job} is up, process {process.pid}")
+        self._driver.started(version)
         return False
 
     def _terminate(self, run: Run, process: Process | None) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pipelines.domain.annotations import Annotation
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.texts import LABEL, NOTE
 from pipelines.verbs.fork import SAVEPOINT
 from pipelines.verbs.verb import Change, Http, Reads, named, option
 
@@ -17,8 +18,8 @@ class Annotate(Change[Savepoint, Annotation]):
     by itself."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
-    label: str | None = option("Label, one line; '' removes it.", None)
-    note: str | None = option("Note of several lines; '' removes it.", None, metavar="TEXT")
+    label: str | None = option("Label, one line; '' removes it.", None, text=LABEL)
+    note: str | None = option("Note of several lines; '' removes it.", None, metavar="TEXT", text=NOTE)
     best_before_ms: int | None = option(
         "The last day that it is needed: 2027-03-31, or +30d; none removes it. Nothing is disposed of automatically.",
         None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, QueryName, VersionId
 from pipelines.domain.jobs import Run
+from pipelines.domain.texts import VALUE
 from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, Revision
 from pipelines.verbs.verb import Change, Http, Reads, Shell, argument, option
 
@@ -38,7 +39,7 @@ class Attach(Change[Run, AttachPlan], Revision):
     sink_path: str = option("Directory that a file sink writes to.", "", metavar="PATH", reads=Reads.PLACE)
     script: str = option("File name of its script.", "", shell=Shell.ABSENT)
     code: str = option("Its script, to fork it with.", "", metavar="FILE", reads=Reads.FILE)
-    args: tuple[str, ...] = option(f"An argument of the script; {AGAIN}.", (), flag="--arg", metavar="ARG")
+    args: tuple[str, ...] = option(f"An argument of the script; {AGAIN}.", (), flag="--arg", metavar="ARG", text=VALUE)
     conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)
     master: str = option("Spark master that a fork of it runs on.", DEFAULT_MASTER)
     python: str = option("Interpreter whose PySpark a fork of it runs on.", "", flag="--runtime", metavar="PYTHON")

@@ -24,8 +24,9 @@ class DiagnosePlan:
 
 @dataclass(frozen=True)
 class Diagnose(Change[Sequence[Diagnosis], DiagnosePlan]):
-    """Look for damage. A checkpoint is read file by file, live or in a savepoint: one diagnosis a query, with what is damaged, what depends
-    on it, and the newest batch that can still be restored. Damage is an answer, not an error. It changes nothing, but takes its time."""
+    """Look for damage. A checkpoint, live or in a savepoint, is read file by file; the answer is a diagnosis of each query: what is
+    damaged, which batches depend on it, and the newest batch that can still be restored. Damage is an answer, not an error. Nothing is
+    changed, but it takes its time."""
 
     subject: str = option("A job, a savepoint, or the path or URL of a checkpoint.", reads=Reads.CHECKPOINT, least=1, shell=Shell.ARGUMENT)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from pipelines import verbs
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError
-from pipelines.verbs.verb import Asked, Change, summary
+from pipelines.verbs.declaration import summary
+from pipelines.verbs.verb import Asked, Change
 
 ANY = ("invalid", "internal")
 """Groups that every command and every call may end with."""

@@ -35,7 +35,7 @@ class Drop(Change[Operation, DropPlan]):
 
 @dataclass(frozen=True)
 class Undrop(Change[UndropPlan, UndropPlan]):
-    """Take a dropped variant back. Its mark goes, and it is resumed where the drop ended it; the answer is what was done."""
+    """Take a dropped variant back. It is no longer marked, and is resumed where the drop ended it; the answer is what was done."""
 
     job: str = named(JOB)
 

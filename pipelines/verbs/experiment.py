@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.texts import LABEL
 from pipelines.verbs.fork import FORKING, SAVEPOINT, Variant
 from pipelines.verbs.shell import NO_NAME, words_of_fields
 from pipelines.verbs.verb import Change, Http, Reads, Shell, Works, argument, option
@@ -25,12 +26,17 @@ class ExperimentPlan:
     """That are compared, the parent first where it is."""
     forks: tuple[RestorePlan, ...]
 
+    @property
+    def refusal(self) -> Refusal | None:
+        """What starting it raises, of the first fork that cannot begin."""
+        return next((fork.refusal for fork in self.forks if fork.refusal), None)
+
 
 @dataclass(frozen=True)
 class StartExperiment(Change[Experiment, ExperimentPlan]):
-    """Fork one savepoint several times. All at once or not at all; `with_parent` compares the savepoint's own job too."""
+    """Fork one savepoint several times. All forks begin, or none does; `with_parent` compares the savepoint's own job with them."""
 
-    name: str = option("Name of the experiment.")
+    name: str = option("Name of the experiment.", text=LABEL)
     savepoint: str = argument(SAVEPOINT, reads=Reads.SAVEPOINT)
     variants: tuple[Variant, ...] = option("The new jobs, each with its changes.", shell=Shell.ABSENT)
     with_parent: bool = option("Compare the savepoint's own job too.", False)

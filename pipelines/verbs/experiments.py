@@ -28,7 +28,7 @@ class ListExperiments(Question[Sequence[Experiment]]):
 
 @dataclass(frozen=True)
 class ShowExperiment(Question[Experiment]):
-    """Show an experiment. Its savepoint, its jobs and what was decided."""
+    """Show an experiment. The answer has its savepoint, its jobs and what was decided."""
 
     experiment: str = named("Id of an experiment.")
 
@@ -42,8 +42,9 @@ class ShowExperiment(Question[Experiment]):
 
 @dataclass(frozen=True)
 class Compare(Question[Comparison]):
-    """Compare two jobs' outputs. Row for row up to the event time that both reached: equal, only in A, only in B, changed, with examples.
-    `keys` empty: found from the columns; `query` empty: the first that both have."""
+    """Compare two jobs' outputs. They are compared row for row, up to the event time that both reached: how many rows are equal, only in A,
+    only in B or changed, with examples. Where `keys` is empty, they are found from the columns; where `query` is, it is the first that both
+    have."""
 
     a: str = argument(ONE)
     b: str = argument(OTHER)
@@ -59,8 +60,8 @@ class Compare(Question[Comparison]):
 
 @dataclass(frozen=True)
 class ShowIntervals(Question[Sequence[Interval]]):
-    """Compare two jobs' metrics. How far B's batch time, rate and state are from A's on the same events: medians, the difference and its
-    95 % interval, in words."""
+    """Compare two jobs' metrics. It says how far B's batch time, rate and state are from A's on the same events: medians, the difference
+    with its 95 % interval, and both in words."""
 
     a: str = option(ONE)
     b: str = option(OTHER)
@@ -73,7 +74,7 @@ class ShowIntervals(Question[Sequence[Interval]]):
 
 @dataclass(frozen=True)
 class ShowVersion(Question[Version]):
-    """Show a version. Its script, code, arguments, Spark confs, master and runtime."""
+    """Show a version. The answer has its script, code, arguments, Spark confs, master and runtime."""
 
     version: str = named("Id of a version.")
 
@@ -85,7 +86,7 @@ class ShowVersion(Question[Version]):
 
 @dataclass(frozen=True)
 class ShowTree(Question[Tree]):
-    """Show the tree of versions. All jobs with their runs, all savepoints, and which job began from which savepoint."""
+    """Show the tree of versions. The answer has all jobs with their runs, all savepoints, and which job began from which savepoint."""
 
     call, topic = "tree", "versions"
     http = Http("GET", "/tree")
@@ -94,8 +95,8 @@ class ShowTree(Question[Tree]):
 
 @dataclass(frozen=True)
 class Diff(Question[Differences]):
-    """Show what differs between two points. Code, arguments, confs, runtime, source offsets, watermarks, state and sinks of savepoints,
-    jobs, runs or versions."""
+    """Show what differs between two points. Each is a savepoint, job, run or version; compared are code, arguments, confs, runtime, source
+    offsets, watermarks, state and sinks."""
 
     a: str = argument(POINT, reads=Reads.SAVEPOINT)
     b: str = argument("Another point.", reads=Reads.SAVEPOINT)

@@ -13,8 +13,8 @@ from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, argument, nam
 
 @dataclass(frozen=True)
 class Export(Change[Operation, ExportPlan]):
-    """Copy a savepoint out of the workspace. To a directory, or into one `.tar.zst` file, at a path or URL. The operation's result is the
-    URL."""
+    """Copy a savepoint out of the workspace. It becomes a directory or one `.tar.zst` file, at a path or URL, which is the operation's
+    result."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
     url: str = argument("Path or URL of the copy; one that ends in .tar.zst becomes one file.", reads=Reads.PLACE)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
+from pipelines.domain.operations import Operation, OperationState
+from pipelines.verbs.operations import ShowOperation
 from pipelines.verbs.verb import Begun, Change, Question
 
 A = TypeVar("A")
 P = TypeVar("P")
+FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.25
 
 
 class Face(Protocol):
@@ -37,3 +41,13 @@ class Face(Protocol):
 def do(face: Face, change: Change[A, P]) -> A:
     """Begins a change and waits for its answer."""
     return face.answer(face.begin(change))
+
+
+def follow(face: Face, operation: str, sleep: Callable[[float], object]) -> Iterator[Operation]:
+    """An operation as it is now, again and again at growing intervals (many end at once); the last one has ended."""
+    pause = FIRST_LOOK_S
+    while (current := face.ask(ShowOperation(operation))).state is OperationState.RUNNING:
+        yield current
+        sleep(pause)
+        pause = min(LAST_LOOK_S, pause * 2)
+    yield current

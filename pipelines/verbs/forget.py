@@ -25,8 +25,8 @@ class ForgetPlan:
 
 @dataclass(frozen=True)
 class Forget(Change[None, ForgetPlan]):
-    """Remove a job that does not run. Its runs, checkpoints and output go too; its savepoints stay. Refused while a savepoint or a fork
-    that has not begun needs its output (a file sink's history)."""
+    """Remove a job that does not run. Its runs, checkpoints and output go too; its savepoints stay. It is refused while a savepoint or a
+    fork that has not begun needs its output (a file sink's history)."""
 
     job: str = named(JOB)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.jobs import Run
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.revision import NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 

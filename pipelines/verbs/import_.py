@@ -20,7 +20,8 @@ class ImportPlan:
 
 @dataclass(frozen=True)
 class Import(Change[Operation, ImportPlan]):
-    """Bring an exported savepoint into the workspace. A directory or one `.tar.zst`, under the id it has: the operation's result."""
+    """Bring an exported savepoint into the workspace. It is a directory or one `.tar.zst` file, and keeps its id, which is the operation's
+    result."""
 
     url: str = argument("Path or URL of an exported savepoint.", reads=Reads.PLACE)
 

@@ -20,7 +20,8 @@ MOST_POINTS = 10_000
 
 @dataclass(frozen=True)
 class ListJobs(Question[Sequence[JobSummary]]):
-    """List all jobs, worst first. Failed, then lagging, then the others by name, with their newest numbers."""
+    """List all jobs, worst first. Those that failed come first, then those that lag, then the others by name; each has its newest
+    numbers."""
 
     call, topic = "jobs", "jobs"
     http = Http("GET", "/jobs")
@@ -29,7 +30,7 @@ class ListJobs(Question[Sequence[JobSummary]]):
 
 @dataclass(frozen=True)
 class ShowJob(Question[JobDetail]):
-    """Show a job. Its numbers, the queries of its newest run, and its runs, newest first."""
+    """Show a job. The answer has its numbers, the queries of its newest run, and its runs, newest first."""
 
     job: str = named(JOB)
 
@@ -41,7 +42,7 @@ class ShowJob(Question[JobDetail]):
 
 @dataclass(frozen=True)
 class ReadLog(Question[LogChunk]):
-    """Read a piece of the driver's log. Follow it by asking again with `offset` = the answer's `next_offset`."""
+    """Read a piece of the driver's log. To follow it, ask again with `offset` = the answer's `next_offset`."""
 
     job: str = named(JOB)
     run: str = option("Id of a run; the newest one if empty.", "")
@@ -56,7 +57,8 @@ class ReadLog(Question[LogChunk]):
 
 @dataclass(frozen=True)
 class ListRetained(Question[Sequence[RetainedBatch]]):
-    """List the batches a savepoint can be taken of. Committed batches that Spark still keeps in the job's checkpoint, oldest first."""
+    """List the batches a savepoint can be taken of. These are the committed batches that Spark still keeps in the job's checkpoint, oldest
+    first."""
 
     job: str = named(JOB)
 
@@ -68,7 +70,7 @@ class ListRetained(Question[Sequence[RetainedBatch]]):
 
 @dataclass(frozen=True)
 class ListBatches(Question[Sequence[BatchRow]]):
-    """List a job's latest batches. With their durations by phase, rows and source offsets, newest first."""
+    """List a job's latest batches. Each has its durations by phase, its rows and source offsets; the newest comes first."""
 
     job: str = named(JOB)
     limit: int = option("At most this many, the newest.", 100, least=1, most=10_000)
@@ -81,7 +83,7 @@ class ListBatches(Question[Sequence[BatchRow]]):
 
 @dataclass(frozen=True)
 class ShowSeries(Question[Series]):
-    """Show a job's progress over time. By the clock, cut down to at most `points` points: columns of equal length."""
+    """Show a job's progress over time. The answer is columns of equal length, by the clock, cut down to at most `points` points."""
 
     job: str = named(JOB)
     from_ms: int = option("Begin, epoch ms.")
@@ -95,7 +97,8 @@ class ShowSeries(Question[Series]):
 
 @dataclass(frozen=True)
 class ShowEventSeries(Question[Series]):
-    """Show a job's progress over event time. `t` is each batch's greatest event time, so that two jobs can be laid over each other."""
+    """Show a job's progress over event time. The column `t` is each batch's greatest event time, so that two jobs can be laid over each
+    other."""
 
     job: str = named(JOB)
     points: int = option(POINTS, 600, least=1, most=MOST_POINTS)
@@ -107,8 +110,8 @@ class ShowEventSeries(Question[Series]):
 
 @dataclass(frozen=True)
 class ListOperators(Question[Sequence[QueryOperators]]):
-    """Show what a job's queries are made of. The sources, stateful operators and sink of each at its newest batch: offsets and backlog,
-    rows and bytes of state."""
+    """Show what a job's queries are made of. The answer has the sources, stateful operators and sink of each query at its newest batch,
+    with offsets and backlog, rows and bytes of state."""
 
     job: str = named(JOB)
 
@@ -121,8 +124,8 @@ class ListOperators(Question[Sequence[QueryOperators]]):
 
 @dataclass(frozen=True)
 class ListPlans(Question[Sequence[QueryPlan]]):
-    """Show Spark's plan of each query. The executed plan as a graph with its SQL metrics, of one of the last batches; empty before the
-    first one with rows."""
+    """Show Spark's plan of each query. It is the executed plan of one of the last batches, as a graph with its SQL metrics; before the
+    first batch with rows there is none."""
 
     job: str = named(JOB)
     query: str = option("Only of this query.", "", metavar="QUERY")

@@ -14,7 +14,8 @@ OPERATION = "Id of an operation."
 
 @dataclass(frozen=True)
 class ListOperations(Question[Sequence[Operation]]):
-    """List operations, newest first. Stops, verifications, readings of state, exports, imports and copies, with how far they are."""
+    """List operations, newest first. They are stops, verifications, readings of state, exports, imports and copies, each with how far it
+    is."""
 
     running: bool = option("Only running operations.", False)
 
@@ -36,8 +37,8 @@ class ShowOperation(Question[Operation]):
 
 @dataclass(frozen=True)
 class ReadAnswer(Question[object]):
-    """Read what came of an operation. The answer of the change that began it, once it has ended; what it failed with is raised. Kept for
-    the newest thousand that ended since the server started."""
+    """Read what came of an operation. It is the answer of the change that began it, once it has ended; what it failed with is raised.
+    Answers are kept for the newest thousand that ended since the server started."""
 
     operation: str = named(OPERATION)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.jobs import Run
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.revision import NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
@@ -16,14 +16,16 @@ RESUMING = Kind("Resuming", "Resumed", makes=True, about="{job} from {subject}")
 
 @dataclass(frozen=True)
 class Resume(Change[Run, RestorePlan], Revision):
-    """Go on with a job that does not run. From its own checkpoint, a retained `batch` of it, or one of its savepoints; it keeps its query
-    id. What is given besides makes a new version of it: an upgrade. The present point is saved before a step back and an upgrade."""
+    """Go on with a job that does not run. It begins from its own checkpoint, from a retained `batch` of it, or from one of its savepoints,
+    and keeps its query id. What is given besides makes a new version of it: an upgrade; an earlier `version` takes one back. The present
+    point is saved before a step back and an upgrade."""
 
     job: str = named(JOB)
     from_savepoint: str = option(
         "Go on from this savepoint; from where it stopped if not given.", "", flag="--from", metavar="SAVEPOINT", reads=Reads.SAVEPOINT
     )
     batch: int | None = option("Go back to this batch, one that Spark still keeps; saves the present point first.", None, least=0)
+    version: str = option("Go on as this version, one that the job ran before; as the last one if not given.", "", metavar="VERSION")
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
 
     call, topic = "resume", "jobs"

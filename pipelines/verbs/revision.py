@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.domain.texts import VALUE
 from pipelines.verbs.verb import Reads, Shell, option
 
 DEFAULT_MASTER = "local[2]"
@@ -22,7 +23,7 @@ class Revision:
     )
     script: str | None = option("The script's file name.", None, shell=Shell.ABSENT)
     args: tuple[str, ...] | None = option(
-        f"An argument of the script, in place of those it had; {AGAIN}.", None, flag="--arg", metavar="ARG"
+        f"An argument of the script, in place of those it had; {AGAIN}.", None, flag="--arg", metavar="ARG", text=VALUE
     )
     conf: Mapping[str, str] | None = option(f"A Spark conf; {AGAIN}.", None, flag="--conf", metavar="KEY=VALUE", reads=Reads.PAIRS)
     master: str | None = option("Spark master; the one it had if not given.", None)

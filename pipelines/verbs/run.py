@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.jobs import Run
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING
 from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Reads, Shell, Works, argument, option
@@ -34,12 +35,14 @@ class RunPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RunScript(Change[Run, RunPlan], Revision):
-    """Run a PySpark script as a new job. On a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
+    """Run a PySpark script as a new job. With a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
     job's own output directory."""
 
-    script: str = argument("A PySpark script.", reads=Reads.FILE)
-    code: str = option("The script's text.", shell=Shell.ABSENT)
-    args: tuple[str, ...] = argument("Arguments of the script; {output} becomes the job's own output directory.", (), metavar="-- ARGS")
+    script: str = argument("A PySpark script.", reads=Reads.FILE, text=NAME)
+    code: str = option("The script's text.", shell=Shell.ABSENT, text=CODE)
+    args: tuple[str, ...] = argument(
+        "Arguments of the script; {output} becomes the job's own output directory.", (), metavar="-- ARGS", text=VALUE
+    )
     name: str = option("Name of the job; the script's file name if not given.")
     conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)
     master: str = option("Spark master that the job runs on.", DEFAULT_MASTER)

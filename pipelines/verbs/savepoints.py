@@ -15,7 +15,7 @@ from pipelines.verbs.verb import Http, Question, Reads, argument, named
 
 @dataclass(frozen=True)
 class ListSavepoints(Question[Sequence[Savepoint]]):
-    """List savepoints, newest first. Each with the best level of trust that it reached."""
+    """List savepoints, newest first. Each has the best level of trust that it reached."""
 
     job: str = argument(ONLY_JOB, "")
 
@@ -26,7 +26,7 @@ class ListSavepoints(Question[Sequence[Savepoint]]):
 
 @dataclass(frozen=True)
 class ShowSavepoint(Question[Savepoint]):
-    """Show a savepoint. Its job, version, batches, sizes, path and how far it was checked."""
+    """Show a savepoint. The answer has its job, version, batches, sizes, path and how far it was checked."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 
@@ -38,7 +38,8 @@ class ShowSavepoint(Question[Savepoint]):
 
 @dataclass(frozen=True)
 class ReadManifest(Question[Manifest]):
-    """Read a savepoint's manifest. All that is needed to restore it: the version with its code, the batches, every file with its size."""
+    """Read a savepoint's manifest. It is all that is needed to restore it: the version with its code, the batches, every file with its
+    size."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 
@@ -49,7 +50,7 @@ class ReadManifest(Question[Manifest]):
 
 @dataclass(frozen=True)
 class ReadVerification(Question[Verification | None]):
-    """Read a savepoint's newest verification. What it found, with the newest proof; `null` before the first."""
+    """Read a savepoint's newest verification. The answer has what it found, and the newest proof; it is `null` before the first."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 

@@ -14,7 +14,8 @@ from enum import Enum
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from pipelines.verbs.verb import Asked, Reads, Shell, Spelling, default_of, parts, spelling
+from pipelines.verbs.declaration import default_of, parts
+from pipelines.verbs.verb import Asked, Reads, Shell, Spelling, spelling
 
 COMMAND = "python -m pipelines"
 TO_FILL_IN = "…"

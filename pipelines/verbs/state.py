@@ -9,6 +9,7 @@ from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Un
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.operations import Operation
 from pipelines.domain.states import MOST_ROWS, StateRows, StateTable
+from pipelines.domain.texts import QUERY
 from pipelines.verbs.fork import SAVEPOINT
 from pipelines.verbs.shell import words_of_fields
 from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Shell, Works, named, option
@@ -26,8 +27,8 @@ class TableNamed:
 
 @dataclass(frozen=True)
 class ListStates(Question[Sequence[StateTable]]):
-    """List a savepoint's tables of state. Every state store, side of a join and state variable, with what was read of it so far. No Spark
-    is started."""
+    """List a savepoint's tables of state. There is one for every state store, side of a join and state variable, with what was read of it
+    so far. No Spark is started."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 
@@ -39,14 +40,14 @@ class ListStates(Question[Sequence[StateTable]]):
 
 @dataclass(frozen=True)
 class QueryState(Question[StateRows], TableNamed):
-    """Ask a table of state. A page of the rows that were read, those that hold `filter`, in the order of the column `sort`; or the answer
-    to one SELECT over the view `state`, whose columns are `key`, `value` (structs) and `partition_id`. Times are epoch ms."""
+    """Ask a table of state. The answer is a page of the rows that were read, those that hold `filter`, in the order of the column `sort`;
+    or that of one SELECT over the view `state`, whose columns are `key`, `value` (structs) and `partition_id`. Times are epoch ms."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
     sort: str = option("Order by this column (key.post).", "")
     descending: bool = option("The greatest first.", False, shell=Shell.ABSENT)
     filter: str = option("Only rows that hold this text.", "")
-    sql: str = option("One SELECT over the view 'state': key and value (structs), partition_id.", "")
+    sql: str = option("One SELECT over the view 'state': key and value (structs), partition_id.", "", text=QUERY)
     offset: int = option("How many rows to pass over.", 0, shell=Shell.ABSENT)
     limit: int = option("At most this many rows.", 100, shell=Shell.ABSENT)
 
@@ -72,8 +73,8 @@ class ReadStatePlan:
 
 @dataclass(frozen=True)
 class ReadState(Change[Operation, ReadStatePlan], TableNamed):
-    """Read a table of state with Spark. At most `limit` rows of it, which are kept; what was read before is there at once. The operation's
-    result is the reading's id."""
+    """Read a table of state with Spark. At most `limit` rows of it are read and kept; what was read before is there at once. The
+    operation's result is the reading's id."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
     limit: int = option("How many rows Spark shall read and keep at most.", MOST_ROWS, flag="--read-rows")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.ids import JobName, OperationId, RunId
 from pipelines.domain.operations import Operation
+from pipelines.domain.texts import LABEL
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.verb import Change, Http, Kind, Shell, Works, named, option
 
@@ -28,13 +29,13 @@ class StopPlan:
 
 @dataclass(frozen=True)
 class Stop(Change[Operation, StopPlan]):
-    """Stop a job at a batch boundary. With a savepoint unless told not to; or `at_once`, in the middle of a batch and without one. The
-    operation's result is the savepoint's id."""
+    """Stop a job at a batch boundary. A savepoint is taken then, unless told not to; `at_once` ends it in the middle of a batch and without
+    one. The operation's result is the savepoint's id."""
 
     job: str = named(JOB)
     savepoint: bool = option(SAVED, True, flag="--savepoint/--no-savepoint")
     at_once: bool = option("Stop in the middle of a batch, without a savepoint.", False, shell=Shell.ABSENT)
-    label: str = option("A note to find the savepoint by.", "")
+    label: str = option("A note to find the savepoint by.", "", text=LABEL)
 
     call, topic = "stop", "jobs"
     http = Http("POST", "/jobs/{job}/stop", 202)

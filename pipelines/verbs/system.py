@@ -19,7 +19,7 @@ ONLY_JOB = "Only those of this job."
 
 @dataclass(frozen=True)
 class ShowHealth(Question[Health]):
-    """Show how all jobs are. The overview's key figures, with small lines over the last 15 minutes or the span asked for."""
+    """Show how all jobs are. The answer is the overview's key figures, with small lines over the last 15 minutes or the span asked for."""
 
     span_ms: int = option("How far back the sparklines reach, in ms.", 900_000, least=60_000, most=31 * 86_400_000)
 
@@ -29,14 +29,16 @@ class ShowHealth(Question[Health]):
 
 @dataclass(frozen=True)
 class ListEvents(Question[Sequence[Event]]):
-    """List what happened and who did it, newest first. Each part that is given must fit; the times, epoch ms, both count in. Where there
-    may be older ones, the header `Link` (`rel="next"`) says where they are."""
+    """List what happened and who did it, newest first. Every filter that is given must fit; both times, epoch ms, count in. Where there may
+    be older ones, the header `Link` (`rel="next"`) says where they are."""
 
     job: str = argument(ONLY_JOB, "")
     limit: int = option("At most this many, the newest.", 200, least=1, most=10_000)
     kind: str = option(f"A kind (run.failed), its first word, or one of {', '.join(GROUPS)}, failures, other.", "")
     text: str = option("Words that all occur in the event.", "")
-    actor: str = option("Who did it: page, command, REST, supervisor, driver, or who a call said it was by.", "", flag="--by")
+    actor: str = option(
+        "Who did it: page, command, REST, supervisor, driver, or who a call said it was by.", "", flag="--by", metavar="WHO"
+    )
     from_ms: int | None = option(
         "Not before: 2027-01-15T08:00, 08:00:30 (today) or -10m.", None, flag="--since", metavar="TIME", reads=Reads.MOMENT
     )
@@ -53,7 +55,8 @@ class ListEvents(Question[Sequence[Event]]):
 
 @dataclass(frozen=True)
 class ShowAbout(Question[About]):
-    """Say what the workspace stands on. Runtimes that jobs run on, storage, the server; of credentials only whether they are there."""
+    """Say what the workspace stands on. The answer has the runtimes that jobs run on, the storage and the server; of credentials it only
+    says whether they are there."""
 
     call, topic = "about", "system"
     http = Http("GET", "/about")
@@ -63,8 +66,8 @@ class ShowAbout(Question[About]):
 
 @dataclass(frozen=True)
 class ShowSpace(Question[Space]):
-    """Show what savepoints take on disk. Each one's full size and what disposing of it alone would free; what all take together, and
-    share."""
+    """Show what savepoints take on disk. The answer has each one's full size and what disposing of it alone would free, and what all of
+    them take together and share."""
 
     job: str = argument(ONLY_JOB, "")
 

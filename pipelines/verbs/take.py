@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.savepoints import Savepoint, TakePlan
+from pipelines.domain.texts import LABEL
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
 
 @dataclass(frozen=True)
 class Take(Change[Savepoint, TakePlan]):
-    """Take a savepoint of a job. Of its newest committed batch, of `batch`, of the newest one committed at or before a time, or of the
-    newest one whose watermark was at or before an event time; into the workspace or `to` a URL. The job may run or not, and does not
-    notice."""
+    """Take a savepoint of a job. It is of the newest committed batch, of `batch`, of the newest one committed at or before a time, or of
+    the newest one whose watermark was at or before an event time. It goes into the workspace or `to` a URL. The job may run or not, and
+    does not notice."""
 
     job: str = named(JOB)
     batch: int | None = option("Take it of this batch, one that Spark still keeps.", None, least=0)
@@ -32,7 +33,7 @@ class Take(Change[Savepoint, TakePlan]):
         metavar="TIME",
         reads=Reads.MOMENT,
     )
-    label: str = option("A note to find the savepoint by.", "")
+    label: str = option("A note to find the savepoint by.", "", text=LABEL)
     to: str = option("Export it to this path or URL instead of keeping it in the workspace.", "", metavar="URL", reads=Reads.PLACE)
 
     call, topic = "take", "jobs"

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from dataclasses import MISSING, Field, dataclass, field
+from typing import Any, ClassVar, Generic, TypeVar
 
+from pipelines.domain import texts
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation
+from pipelines.domain.texts import Text
+from pipelines.verbs import limits
 
 A = TypeVar("A")
 P = TypeVar("P")
@@ -39,6 +42,15 @@ class Reads(enum.StrEnum):
     """`fresh`, `continue` or `QUERY=fresh`, again and again."""
 
 
+TEXTS = {
+    **dict.fromkeys(Reads, texts.NAME),
+    **dict.fromkeys((Reads.PLACE, Reads.SAVEPOINT, Reads.CHECKPOINT), texts.PLACE),
+    Reads.FILE: texts.CODE,
+    Reads.PAIRS: texts.VALUE,
+}
+"""The kind of text that a field has which says none."""
+
+
 class Shell(enum.StrEnum):
     """Where a command has a field."""
 
@@ -61,6 +73,8 @@ class Spelling:
     reads: Reads
     least: int | None
     most: int | None
+    text: Text
+    """What kind of text it is, or its items are."""
 
 
 def spelling(part: Field[Any]) -> Spelling:
@@ -71,12 +85,15 @@ def spelling(part: Field[Any]) -> Spelling:
 
 def named(help: str, *, reads: Reads = Reads.TEXT, metavar: str = "") -> Any:
     """A field that names the subject: a part of the path, the command's first argument."""
-    return field(metadata={"spelling": Spelling(help, "path", Shell.ARGUMENT, "", metavar, reads, None, None)})
+    return field(metadata={"spelling": Spelling(help, "path", Shell.ARGUMENT, "", metavar, reads, None, None, TEXTS[reads])})
 
 
-def argument(help: str, default: Any = MISSING, *, at: str = "", reads: Reads = Reads.TEXT, metavar: str = "") -> Any:
+def argument(
+    help: str, default: Any = MISSING, *, at: str = "", reads: Reads = Reads.TEXT, metavar: str = "", text: Text | None = None
+) -> Any:
     """A field that is given by its place in a command, and by its name over REST."""
-    return field(default=default, metadata={"spelling": Spelling(help, at, Shell.ARGUMENT, "", metavar, reads, None, None)})
+    spelt = Spelling(help, at, Shell.ARGUMENT, "", metavar, reads, None, None, text or TEXTS[reads])
+    return field(default=default, metadata={"spelling": spelt})
 
 
 def option(
@@ -91,9 +108,10 @@ def option(
     least: int | None = None,
     most: int | None = None,
     shell: Shell = Shell.OPTION,
+    text: Text | None = None,
 ) -> Any:
     """A field that is an option. `flag` is `--name` unless it says otherwise (`--yes/--no` for a truth); bounds count in."""
-    spelt = Spelling(help, at, shell, flag, metavar, reads, least, most)
+    spelt = Spelling(help, at, shell, flag, metavar, reads, least, most, text or TEXTS[reads])
     if factory is not MISSING:
         return field(default_factory=factory, metadata={"spelling": spelt})
     return field(default=default, metadata={"spelling": spelt})
@@ -158,6 +176,10 @@ class Asked(Generic[A]):
     refuses: ClassVar[tuple[type[TidemarkError], ...]] = ()
     """Groups of errors that it may raise; Invalid and an unexpected failure may come from every one."""
 
+    def __post_init__(self) -> None:
+        """However it was asked, its texts are as its fields say; else Invalid."""
+        limits.check(self)
+
     def words(self) -> Sequence[str] | None:
         """The words of its command, where they are not made from its fields; else None."""
         return None
@@ -203,38 +225,3 @@ class Begun(Generic[A]):
     def is_answered(self) -> bool:
         """Whether the change is done; `answer` may then be None where the change answers with None."""
         return self.operation is None
-
-
-def parts(kind: type[Asked[Any]], *places: str) -> list[Field[Any]]:
-    """The fields that a REST call of `kind` has at one of `places` (all of them for none), in the order of the declaration."""
-    return [part for part in fields(kind) if not places or place(kind, part) in places]  # type: ignore[arg-type]
-
-
-def place(kind: type[Asked[Any]], part: Field[Any]) -> str:
-    """`path`, `query` or `body`."""
-    return spelling(part).at or ("body" if kind.http.method in ("POST", "PATCH", "PUT") else "query")
-
-
-def default_of(part: Field[Any]) -> Any:
-    """The default of a field; MISSING where it has to be given."""
-    return part.default_factory() if part.default_factory is not MISSING else part.default
-
-
-def answer_type(kind: type[Asked[Any]]) -> Any:
-    """`A` of the declaration."""
-    return _arguments(kind)[0]
-
-
-def plan_type(kind: type[Change[Any, Any]]) -> Any:
-    """`P` of the declaration."""
-    return _arguments(kind)[1]
-
-
-def _arguments(kind: type[Asked[Any]]) -> tuple[Any, ...]:
-    bases = vars(kind)["__orig_bases__"]
-    return next(get_args(base) for base in bases if get_origin(base) in (Question, Change))
-
-
-def summary(kind: type[Asked[Any]]) -> str:
-    """The first sentence of its docstring, without the full stop."""
-    return (kind.__doc__ or "").split(".")[0].strip()

@@ -27,8 +27,8 @@ class VerifyPlan:
 
 @dataclass(frozen=True)
 class Verify(Change[Verification, VerifyPlan]):
-    """Check a savepoint. Its files and sizes (complete), its checksums (intact), or by a restore with Spark (proved). Damage is an answer,
-    not an error; the level reached is kept."""
+    """Check a savepoint. Its files and sizes are checked (complete), its checksums (intact), or whether Spark restores it (proved). Damage
+    is an answer, not an error; the level reached is kept."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
     level: Trust = option("How far to check: files and sizes, checksums, or a restore by Spark.", Trust.INTACT, at="query")

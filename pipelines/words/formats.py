@@ -10,6 +10,8 @@ from functools import lru_cache
 
 MISSING = "–"
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+Facts = list[tuple[str, str]]
+"""Names with their values, in lower case and without markup: the shell prints them below each other, a page lays them out."""
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -83,8 +85,14 @@ def exact(at_ms: float | None, zone: tzinfo | None = UTC) -> str:
 
 @lru_cache(maxsize=16_384)
 def _exact(at_s: int, zone: tzinfo | None) -> str:
-    """The text of a moment, cached because tables format the same ones every two seconds."""
-    return datetime.fromtimestamp(at_s, UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %Z")
+    """The text of a moment, cached because tables format the same ones every two seconds.
+
+    A job's event times may be in years that no calendar here has: those are told in seconds.
+    """
+    try:
+        return datetime.fromtimestamp(at_s, UTC).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %Z")
+    except (ValueError, OverflowError, OSError):
+        return f"{at_s:,} s after 1970"
 
 
 def when(at_ms: float | None, now_ms: float, zone: tzinfo | None) -> str:
@@ -99,7 +107,14 @@ def last_day(at_ms: float | None, now_ms: float, zone: tzinfo | None) -> str:
 
 def clock(at_ms: float | None, zone: tzinfo = UTC) -> str:
     """The time of day alone: `14:03:12`."""
-    return MISSING if at_ms is None or missing(at_ms) else datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%H:%M:%S")
+    return MISSING if at_ms is None or missing(at_ms) else _clock(at_ms, zone)
+
+
+def _clock(at_ms: float, zone: tzinfo) -> str:
+    try:
+        return datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return MISSING
 
 
 def plural(number: int, noun: str, many: str = "") -> str:
@@ -128,14 +143,29 @@ def source_name(description: str) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """An amount in its unit: `1.5 MB` of bytes, else `1,200 files`."""
-    return size(value) if unit == "bytes" else f"{value:,.0f} {unit}"
+    """An amount in its unit (a plural): `1.5 MB` of bytes, else `1,200 files`, `1 batch`."""
+    return size(value) if unit == "bytes" else f"{value:,.0f} {_one(unit) if round(value) == 1 else unit}"
+
+
+def pace(per_second: float, unit: str) -> str:
+    """A rate in its unit (a plural): `1.5 MB/s` of bytes, else `2.4 files/s`, `1 batch/s`."""
+    number = compact(per_second)
+    return f"{size(per_second)}/s" if unit == "bytes" else f"{number} {_one(unit) if number == '1' else unit}/s"
+
+
+def files(number: int, total_bytes: float) -> str:
+    """How many files, and their size: `12 files, 2.0 MB`."""
+    return f"{plural(number, 'file')}, {size(total_bytes)}"
 
 
 def short_id(text: str) -> str:
     """An id short enough for a chip, still unique in practice: `sp-1a2b3c4d`."""
     prefix, _, rest = text.partition("-")
     return f"{prefix}-{rest[:8]}" if rest else text[:12]
+
+
+def _one(unit: str) -> str:
+    return {"batches": "batch"}.get(unit, unit.removesuffix("s"))
 
 
 def _scaled(value: float, kilo: str) -> tuple[str, str]:

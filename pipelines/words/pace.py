@@ -45,8 +45,8 @@ def share(amount: Amount | None) -> float | None:
 
 
 def how_much(amount: Amount) -> str:
-    """`1.2 GB of 3.0 GB`, `12 of 40 files`; the done amount alone where the total is unknown."""
-    done = formats.quantity(amount.done, amount.unit)
+    """`1.2 GB of 3.0 GB`, `12 of 40 files`; the done amount alone where the total is unknown, nothing while that is none."""
+    done = formats.quantity(amount.done, amount.unit) if amount.done or amount.total else ""
     if not amount.total:
         return done
     whole = formats.quantity(amount.total, amount.unit)
@@ -58,6 +58,5 @@ def how_fast(amount: Amount, samples: Sequence[Sample]) -> list[str]:
     pace = rate(samples)
     if not pace:
         return []
-    speed = f"{formats.size(pace)}/s" if amount.unit == "bytes" else f"{formats.compact(pace)} {amount.unit}/s"
     left_ms = (amount.total - amount.done) / pace * 1_000
-    return [speed, *([f"{formats.left(left_ms)} left"] if amount.total > amount.done else [])]
+    return [formats.pace(pace, amount.unit), *([f"{formats.left(left_ms)} left"] if amount.total > amount.done else [])]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
@@ -17,6 +16,7 @@ from pipelines.catalog import migrations, versions
 from pipelines.catalog import rebuild as catalog_rebuild
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import LOG_FILE
 from pipelines.sandbox.java import java_home
 from pipelines.storage import capabilities
@@ -97,7 +97,7 @@ def _server(context: Context) -> Server:
 
 def _document(path: Path) -> dict[str, Any]:
     """A small JSON file; nothing where there is none."""
-    return dict(json.loads(path.read_bytes())) if path.exists() else {}
+    return dict(read_json(path.read_bytes())) if path.exists() else {}
 
 
 def _commit(root: Path) -> str:

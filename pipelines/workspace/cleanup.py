@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 
 from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Unavailable
-from pipelines.domain.ids import JobName
+from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE
 from pipelines.savepoint import library, restore
-from pipelines.workspace import events, experiments, exports, operations, proofs, readings, resumes
+from pipelines.storage import paths
+from pipelines.workspace import events, experiments, exports, life, operations, proofs, readings, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
 
@@ -21,22 +20,33 @@ from pipelines.workspace.files import readable
 def clean(context: Context) -> None:
     """Run once at the opening, when nobody else is at work in the workspace.
 
-    1. Savepoints that were not published, disposals that were begun, what exports left where they wrote, proofs, and state that was read of
-    savepoints that are gone; 2. experiments are completed, so that their forks are no half jobs; 3. half jobs and jobs that were being
-    forgotten; 4. restores and runs that nobody wants; 5. operations whose stop was never written down, and the reverse.
+    0. Documents whose writing was broken off; 1. savepoints that were not published, disposals that were begun, what exports left where
+    they wrote, proofs, and state that was read of savepoints that are gone; 2. jobs that have lost their `wanted.json` get another;
+    3. experiments are completed, so that their forks are no half jobs; 4. half jobs go to the trash, jobs that were being forgotten are
+    deleted; 5. restores and runs that nobody wants; 6. operations whose stop was never written down, and the reverse.
     """
+    _unfinished_writes(context)  # 0
     _savepoints(context)  # 1
     exports.clean(context)
     proofs.clean(context)
     readings.clean(context)
-    experiments.complete(context)  # 2
-    for folder in _leftover_jobs(context):  # 3
-        shutil.rmtree(folder)
+    trash.clean(context)
+    _repair(context)  # 2
+    experiments.complete(context)  # 3
+    _leftover_jobs(context)  # 4
     wanted_by_job = _wanted(context)
-    for job in wanted_by_job:  # 4
+    for job in wanted_by_job:  # 5
         restore.clean(str(context.layout.job(job) / "checkpoints"), context.now_ms())
         _unwanted_runs(context, job, wanted_by_job[job])
-    _operations(context, wanted_by_job)  # 5
+    _operations(context, wanted_by_job)  # 6
+
+
+def _unfinished_writes(context: Context) -> None:
+    """Removes what a kill left beside the documents of the workspace itself; savepoints and checkpoints are swept by the engine."""
+    for folder in context.layout.of_documents():
+        for path in folder.glob(f"{paths.TEMPORARY_PREFIX}*"):
+            if path.is_file():
+                path.unlink()
 
 
 def _savepoints(context: Context) -> None:
@@ -45,11 +55,38 @@ def _savepoints(context: Context) -> None:
         events.say(context, "savepoint.cleaned", None, savepoint, f"savepoint {savepoint} was never finished; what was there is removed")
     for savepoint in cleaned.disposed:
         events.say(context, "savepoint.disposed", None, savepoint, f"the disposal of savepoint {savepoint} was completed")
+    for savepoint in cleaned.lost:
+        message = f"savepoint {savepoint} has lost its manifest, and stays; dispose of it by its id, or put the manifest back from a copy"
+        events.say(context, "savepoint.lost", None, savepoint, message)
+    for left in cleaned.failed:
+        events.say(context, left.error.code, None, left.id, f"savepoint {left.id} could not be cleaned up: {left.error.message}")
 
 
-def _leftover_jobs(context: Context) -> list[Path]:
+def _repair(context: Context) -> None:
+    """A job without `wanted.json` that shows signs of life has lost it: its newest run is wanted again, as it stands."""
+    for job in context.files.job_names():
+        if not context.layout.wanted_file(job).exists():
+            run = _newest_begun(context, job)
+            context.files.write(context.layout.wanted_file(job), Wanted(run))
+            message = f"wanted.json of {job} was lost and is made anew; a stop that was asked for is not in it"
+            events.say(context, "job.repaired", job, run or "", message)
+
+
+def _newest_begun(context: Context, job: JobName) -> RunId | None:
+    """The newest run of `job` that a driver was started for, or that is watched; starting another one is nobody's wish."""
+    begun = [run for run in context.files.run_ids(job) if life.in_run(context.layout.run(job, run))]
+    specs = readable(lambda run: context.files.spec(job, run), begun, [])
+    return max(specs, key=lambda spec: spec.created_ms).run if specs else None
+
+
+def _leftover_jobs(context: Context) -> None:
     listed = set(context.files.job_names())
-    return [folder for folder in context.layout.jobs.iterdir() if folder.is_dir() and folder.name not in listed]
+    for folder in context.layout.jobs.iterdir():
+        if folder.is_dir() and folder.name.startswith("."):
+            shutil.rmtree(folder)
+        elif folder.is_dir() and folder.name not in listed:
+            trash.put(context, folder)
+            events.say(context, "job.cleaned", None, folder.name, f"{folder.name} was never begun in full; it is in the trash for a week")
 
 
 def _wanted(context: Context) -> dict[JobName, Wanted]:
@@ -61,8 +98,9 @@ def _unwanted_runs(context: Context, job: JobName, wanted: Wanted) -> None:
     """Removes runs that were prepared and never wanted: no process has started them."""
     for run in context.files.run_ids(job):
         folder = context.layout.run(job, run)
-        if run != wanted.run and not (folder / PROCESS_FILE).exists() and not (folder / EXIT_FILE).exists():
-            resumes.discard(context, job, run)
+        if run != wanted.run and not life.in_run(folder):
+            trash.put(context, context.layout.checkpoints(job, run))
+            trash.put(context, folder)
 
 
 def _operations(context: Context, wanted_by_job: Mapping[JobName, Wanted]) -> None:

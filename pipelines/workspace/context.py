@@ -34,6 +34,8 @@ class Context:
     entropy: Callable[[int], bytes]
     actor: str = ""
     """Who the events of what is done in this context name."""
+    is_full: bool = False
+    """Whether the disk takes nothing any more: what cannot be written down is let go."""
     changed: threading.Event = field(default_factory=threading.Event)
     """Set when somebody asked for something that the supervisor should look at now."""
     ingesting: threading.RLock = field(default_factory=threading.RLock)

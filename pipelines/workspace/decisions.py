@@ -105,7 +105,8 @@ def _refuse_live(context: Context, job: JobName) -> None:
 
 
 def stopped(context: Context, stop: Stop, ticket: Ticket) -> SavepointId | None:
-    """Stops the job and waits; answers with the savepoint of the stop. Raises the error of a stop that failed."""
+    """Stops the job and waits; answers with the savepoint of the stop, None where there was nothing to save. Raises the error of a stop
+    that failed."""
     newest = runs.newest(context, runs.known(context, stop.job))
     if newest is None or not newest.state.live:
         return None
@@ -113,6 +114,8 @@ def stopped(context: Context, stop: Stop, ticket: Ticket) -> SavepointId | None:
     while (current := operations.get(context, operation.id)).state is OperationState.RUNNING:
         ticket.check()
         time.sleep(PAUSE_S)
+    if current.error_code in stops.NOTHING_TO_SAVE:
+        return None
     return SavepointId(sound(current).result) if current.result or current.state is not OperationState.DONE else None
 
 

@@ -10,7 +10,7 @@ from pipelines.checkpoint.doctor import Examined, Subject
 from pipelines.checkpoint.doctor import parts as doctor_parts
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
-from pipelines.domain.ids import JobName, QueryName, SavepointId, query_name
+from pipelines.domain.ids import JobName, QueryName, SavepointId, query_of
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.domain.trust import Damage, Trust
 from pipelines.savepoint import checksums, completeness, layout, manifests, verify
@@ -85,7 +85,7 @@ def _opened(place: str) -> Storage:
 
 def _checkpoint(place: str, storage: Storage, watch: Watch) -> list[Diagnosis]:
     examined = doctor.examine(Subject(storage), watch)
-    name = query_name(place.rstrip("/").rpartition("/")[2])
+    name = query_of(place)
     return [_diagnosis(place, name, storage.url, examined, examined.findings, advice.of_checkpoint(storage.url, _outlook(examined)))]
 
 
@@ -139,7 +139,7 @@ def _image(
 ) -> Diagnosis:
     home, sink = (f"{context.library.url}/{manifest.id}/{folder(image.query)}" for folder in (layout.checkpoint, layout.sink_log))
     has_log = bool(layout.below([file.path for file in manifest.files], layout.sink_log(image.query)))
-    examined = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, (image.batch,)), watch)
+    examined = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, _of(image)), watch)
     findings = _merged(manifest, image, damages, examined)
     if any(finding.batches for finding in findings):
         examined = Examined(examined.files, examined.bytes, examined.findings, examined.newest_committed, ())
@@ -153,8 +153,13 @@ def _merged(manifest: Manifest, image: QueryImage, damages: Iterable[Damage], ex
     for damage in damages:
         if damage.path not in findings and _concerns(manifest, image, damage.path):
             inner = damage.path.removeprefix(layout.checkpoint(image.query) + "/")
-            findings[damage.path] = Finding(damage, (image.batch,), _part(image.query, inner))
+            findings[damage.path] = Finding(damage, _of(image), _part(image.query, inner))
     return tuple(findings[path] for path in sorted(findings))
+
+
+def _of(image: QueryImage) -> tuple[int, ...]:
+    """The batch that the image is of, none where the query had not begun."""
+    return (image.batch,) if image.begun else ()
 
 
 def _part(query: QueryName, path: str) -> str:

@@ -87,7 +87,7 @@ def _present(
 ) -> tuple[QueryPoint, ...]:
     """The queries of a live checkpoint at their newest committed batches."""
     queries = tuple(gathered)
-    events = progress.of_batches(context, source.job, source.run, [query.image for query in queries])
+    events = progress.of_batches(context, source.job, source.run, [query.image for query in queries if query.image.begun])
     where = {place.query: open_storage(place.checkpoint) for place in source.queries}
     return tuple(
         QueryPoint(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal, refusal
-from pipelines.domain.errors import Invalid, TidemarkError
+from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal
+from pipelines.domain.errors import Invalid, TidemarkError, refusal
 from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space
+from pipelines.savepoint.space import Held
+from pipelines.storage import folders
 from pipelines.verbs.dispose import Dispose
 from pipelines.workspace import savepoints
 from pipelines.workspace.context import Context
@@ -19,49 +21,59 @@ from pipelines.workspace.doers import Planned, plans
 def plan(context: Context, change: Dispose) -> Planned[Disposal, Disposal]:
     """One outcome a savepoint, in the order named; Invalid (`dispose.nothing`) for none.
 
-    What the set frees is counted by inode before; afterwards it is what each gave back as it went, which is the same.
+    Files are counted by inode, here alone: what the set frees, and afterwards what those freed of it that went.
     """
     if not change.savepoints:
         raise Invalid("dispose.nothing", "No savepoint was named", "Name one or more.")
-    outcomes = tuple(_outcomes(context, change.savepoints))
-    plans = [outcome.plan for outcome in outcomes if outcome.plan is not None]
-    frees = space.frees_together(context.library, [plan.savepoint for plan in plans])
-    planned = disposal(outcomes, frees)
-    return Planned(planned, lambda _: _dispose(context, planned))
+    holdings: dict[str, Held] = {}
+    planned = _total(tuple(_outcomes(context, change.savepoints, holdings)), holdings)
+    return Planned(planned, lambda _: _total(tuple(_disposed(context, outcome) for outcome in planned.outcomes), holdings))
 
 
-def _outcomes(context: Context, names: Sequence[str]) -> Iterator[DisposeOutcome]:
-    """Plans each disposal. All names are resolved first: once a savepoint is gone, the beginning of its id may match another."""
+def _total(outcomes: tuple[DisposeOutcome, ...], holdings: Mapping[str, Held]) -> Disposal:
+    """The outcomes with what those that are not refused free together."""
+    return disposal(outcomes, space.frees_together(holdings[outcome.savepoint] for outcome in outcomes if outcome.plan is not None))
+
+
+def _outcomes(context: Context, names: Sequence[str], holdings: dict[str, Held]) -> Iterator[DisposeOutcome]:
+    """Plans each disposal, and adds what it holds. All names are resolved first: once a savepoint is gone, the beginning of its id may
+    match another."""
     planned: set[SavepointId] = set()
     for name in names:
         try:
-            savepoint = savepoints.get(context, name)
+            savepoint = _named(context, name)
         except TidemarkError as error:
             yield DisposeOutcome(name, None, refusal(error))
             continue
-        if savepoint.id not in planned:
-            planned.add(savepoint.id)
-            yield _planned(context, savepoint.id)
+        if savepoint not in planned:
+            planned.add(savepoint)
+            yield _planned(context, savepoint, holdings)
 
 
-def _planned(context: Context, savepoint: SavepointId) -> DisposeOutcome:
+def _named(context: Context, name: str) -> SavepointId:
+    """The savepoint of a name; of one that no list shows, because its manifest is damaged or lost, its whole id."""
+    if name in folders.children(context.library):
+        return SavepointId(name)
+    return savepoints.get(context, name).id
+
+
+def _planned(context: Context, savepoint: SavepointId, holdings: dict[str, Held]) -> DisposeOutcome:
     try:
-        plan = disposing.plan(context.library, savepoint, context.now_ms())
-        if plan.blockers:
-            raise disposing.in_use(savepoint, plan.blockers)
+        look = disposing.look(context.library, savepoint, context.now_ms())
+        if look.plan.blockers:
+            raise disposing.in_use(savepoint, look.plan.blockers)
     except TidemarkError as error:
         return DisposeOutcome(savepoint, None, refusal(error))
-    return DisposeOutcome(savepoint, plan)
+    holdings[savepoint] = look.held
+    return DisposeOutcome(savepoint, look.plan)
 
 
-def _dispose(context: Context, planned: Disposal) -> Disposal:
-    """Deletes each savepoint that is not refused, in the order of the plan."""
-    outcomes = tuple(outcome if outcome.plan is None else _disposed(context, outcome.plan.savepoint) for outcome in planned.outcomes)
-    return disposal(outcomes, sum(outcome.plan.frees_bytes for outcome in outcomes if outcome.plan is not None))
-
-
-def _disposed(context: Context, savepoint: SavepointId) -> DisposeOutcome:
+def _disposed(context: Context, planned: DisposeOutcome) -> DisposeOutcome:
+    """Deletes a savepoint that the plan did not refuse."""
+    if planned.plan is None:
+        return planned
     try:
-        return DisposeOutcome(savepoint, savepoints.dispose(context, savepoints.get(context, savepoint)))
+        savepoints.dispose(context, SavepointId(planned.savepoint))
     except TidemarkError as error:
-        return DisposeOutcome(savepoint, None, refusal(error))
+        return DisposeOutcome(planned.savepoint, None, refusal(error))
+    return planned

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 
 from pipelines.catalog import events as event_rows
+from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
+from pipelines.storage.errors import typed_errors
 from pipelines.verbs.system import ListEvents
 from pipelines.workspace import ingestion
 from pipelines.workspace.context import Context
@@ -26,11 +29,13 @@ def append(context: Context, event: Event) -> None:
     content = {"at_ms": event.at_ms, "kind": event.kind, "job": event.job, "subject": event.subject, "message": event.message}
     if event.actor:
         content["actor"] = event.actor
-    descriptor = os.open(context.layout.events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        os.write(descriptor, json.dumps(content, separators=(",", ":")).encode() + b"\n")
-    finally:
-        os.close(descriptor)
+    line = json.dumps(content, separators=(",", ":")).encode() + b"\n"
+    with suppress(Unavailable) if context.is_full else nullcontext(), typed_errors(context.layout.events_file.name):
+        descriptor = os.open(context.layout.events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
 
 
 @answers(ListEvents)

@@ -31,7 +31,7 @@ def plan(context: Context, change: StartExample) -> Planned[Sequence[Run], Examp
 
 
 def _lives(context: Context, job: JobName) -> bool:
-    newest = runs.newest(context, job) if context.layout.wanted_file(job).is_file() else None
+    newest = runs.newest(context, job) if context.files.has_begun(job) else None
     return newest is not None and newest.state.live
 
 
@@ -50,7 +50,7 @@ def code(script: str) -> str:
 
 def _go_on(context: Context, name: JobName, args: tuple[str, ...], conf: Mapping[str, str], ticket: Ticket) -> Run:
     with context.holding(name):
-        newest = runs.newest(context, name) if context.layout.wanted_file(name).is_file() else None
+        newest = runs.newest(context, name) if context.files.has_begun(name) else None
         if newest is None:
             script = f"{name}.py"
             source = f"pipelines/jobs/{script}"

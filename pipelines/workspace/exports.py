@@ -127,7 +127,7 @@ def _export(context: Context, shelf: Storage, savepoint: SavepointId, to: Target
 
 def _dispose(context: Context, savepoint: Savepoint, to: Target) -> None:
     try:
-        savepoints.dispose(context, savepoint)
+        savepoints.dispose(context, savepoint.id)
     except Conflict as error:
         raise Conflict(error.code, f"It was exported to {to.url}, and not disposed of here: {error.message}", error.hint) from error
 

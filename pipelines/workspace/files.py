@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from pipelines.domain.errors import Corrupt, NotFound, TidemarkError
+from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, RunId, VersionId
 from pipelines.domain.jobs import Job, Wanted
@@ -15,6 +15,7 @@ from pipelines.domain.versions import Version
 from pipelines.storage import documents
 from pipelines.storage.layout import Layout
 from pipelines.storage.opening import open_storage
+from pipelines.workspace import life
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -51,8 +52,12 @@ class Files:
     # what there is
 
     def job_names(self) -> list[JobName]:
-        """Jobs that were begun in full: `wanted.json` is the last file of a beginning."""
-        return [JobName(folder.name) for folder in _folders(self.layout.jobs) if (folder / "wanted.json").is_file()]
+        """Jobs that were begun in full: `wanted.json` is the last file of a beginning. One that shows signs of life has only lost it."""
+        return [JobName(folder.name) for folder in _folders(self.layout.jobs) if self.has_begun(JobName(folder.name))]
+
+    def has_begun(self, job: JobName) -> bool:
+        """Whether `job` is listed: begun in full, whatever it has lost since."""
+        return self.layout.wanted_file(job).exists() or life.in_job(self.layout.job(job))
 
     def run_ids(self, job: JobName) -> list[RunId]:
         return [RunId(folder.name) for folder in _folders(self.layout.runs(job)) if (folder / SPEC_FILE).is_file()]
@@ -88,12 +93,12 @@ class Files:
 
 
 def readable(find: Callable[[K], T | None], keys: Iterable[K], wrong: list[TidemarkError]) -> tuple[T, ...]:
-    """The documents that `find` returns for `keys`; errors of damaged ones go to `wrong`, and the others are still read."""
+    """The documents that `find` returns for `keys`; errors of those that cannot be read go to `wrong`, and the others are still read."""
     documents: list[T] = []
     for key in keys:
         try:
             document = find(key)
-        except Corrupt as error:
+        except TidemarkError as error:
             wrong.append(error)
             continue
         if document is not None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Origin, Run
-from pipelines.domain.savepoints import Manifest, RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.storage.watching import Watch
 from pipelines.verbs.fork import Fork, Variant

@@ -11,15 +11,18 @@ from pathlib import Path
 
 from pipelines.catalog import events as event_rows
 from pipelines.catalog import file_positions as position_rows
+from pipelines.catalog import idle as idle_rows
 from pipelines.catalog import progress as progress_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.catalog import sizes as size_rows
 from pipelines.catalog.connection import Writer
+from pipelines.catalog.idle import IdleMoment
 from pipelines.catalog.sizes import CheckpointSize
+from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event, QuerySeen
 from pipelines.domain.progress import Progress
-from pipelines.domain.runs import EVENTS_FILE, PROGRESS_FILE, QUERIES_FILE, QueryStarted
+from pipelines.domain.runs import EVENTS_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, QueryStarted
 from pipelines.workspace import json_lines
 from pipelines.workspace.context import Context
 
@@ -45,6 +48,7 @@ class NewLines:
     queries: list[tuple[JobName, RunId, QueryStarted]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     sizes: list[CheckpointSize] = field(default_factory=list)
+    idle: list[IdleMoment] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
 
 
@@ -55,13 +59,22 @@ def workspace_events(context: Context) -> None:
 def of_run(context: Context, job: JobName, run: RunId) -> list[GrowingFile]:
     """A run's files, queries first: the catalog then knows them when their progress comes."""
     folder = context.layout.run(job, run)
-    return [GrowingFile(folder / name, job, run) for name in (QUERIES_FILE, EVENTS_FILE, PROGRESS_FILE, SIZES_FILE)]
+    return [GrowingFile(folder / name, job, run) for name in (QUERIES_FILE, EVENTS_FILE, PROGRESS_FILE, IDLE_FILE, SIZES_FILE)]
 
 
 def everything(context: Context) -> list[GrowingFile]:
     """All growing files of the workspace."""
     ran = [(job, run) for job in context.files.job_names() for run in context.files.run_ids(job)]
     return [GrowingFile(context.layout.events_file), *(source for job, run in ran for source in of_run(context, job, run))]
+
+
+def go_on(context: Context) -> None:
+    """Takes the positions of the catalog. A file that is shorter than its position is another one by now, and begins anew."""
+    with context.catalog.reading() as reader:
+        for name, at in position_rows.positions(reader).items():
+            path = context.layout.root / name
+            if not path.is_file() or path.stat().st_size >= at:
+                context.file_positions[name] = at
 
 
 def follow(context: Context, sources: Sequence[GrowingFile]) -> None:
@@ -99,6 +112,7 @@ def record(writer: Writer, lines: NewLines) -> None:
     progress_rows.append(writer, lines.progress)
     event_rows.append(writer, lines.events)
     size_rows.append(writer, lines.sizes)
+    idle_rows.append(writer, lines.idle)
     position_rows.advance(writer, lines.reached)
 
 
@@ -113,14 +127,12 @@ def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted)
 def _whole_lines(path: Path, at: int) -> bytes:
     """The bytes from `at` up to the last end of a line in the next chunk; more than a chunk where one line is longer."""
     try:
-        if path.stat().st_size <= at:
-            return b""
         with path.open("rb") as file:
             file.seek(at)
             data = file.read(CHUNK_BYTES)
             while b"\n" not in data and (more := file.read(CHUNK_BYTES)):
                 data += more
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return b""
     return data[: data.rfind(b"\n") + 1]
 
@@ -129,8 +141,8 @@ def _interpret(context: Context, source: GrowingFile, chunk: bytes, at: int, lin
     for line in chunk.splitlines(keepends=True):
         try:
             _one(source, line, lines)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            message = f"{source.path.name}, byte {at}: not a line that Tidemark writes ({type(error).__name__}: {error}); skipped"
+        except Corrupt as error:
+            message = f"{source.path.name}, byte {at}: not a line that Tidemark writes ({error.message}); skipped"
             lines.events.append(Event(context.now_ms(), "file.malformed", source.job, source.run or "", message))
         at += len(line)
 
@@ -142,6 +154,8 @@ def _one(source: GrowingFile, line: bytes, lines: NewLines) -> None:
         lines.progress.append((source.job, source.run, *json_lines.progress(line)))
     elif source.path.name == QUERIES_FILE:
         lines.queries.append((source.job, source.run, json_lines.query(line)))
+    elif source.path.name == IDLE_FILE:
+        lines.idle.append(json_lines.idle(line, source.job, source.run))
     elif source.path.name == EVENTS_FILE:
         lines.events.append(json_lines.driver_event(line, source.job, source.run))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from pipelines.catalog import batches as batch_rows
 from pipelines.catalog import file_positions as position_rows
@@ -17,6 +18,7 @@ from pipelines.domain.experiments import BatchRow, Health, Series
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobDetail, JobSummary
 from pipelines.domain.runs import QUERIES_FILE
+from pipelines.savepoint.restored_sinks import SINK_ROOT
 from pipelines.savepoint.sinks import FILE_SINKS, inside
 from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob, ShowSeries
@@ -112,9 +114,16 @@ def _refuse_needed(context: Context, name: JobName) -> None:
             hint = "Dispose of the job's savepoints first, or leave the job stopped."
             raise Conflict("job.needed", f"Savepoint {savepoint.id} needs the output of {name}: its forks begin with it", hint)
     for job in filter(None, map(context.files.job, context.files.job_names())):
-        if job.origin is not None and job.origin.job == name and not has_begun(context, job.name):
+        if job.origin is not None and job.origin.job == name and not has_begun(context, job.name) and _links(context, job.name, output):
             hint = f"Wait until {job.name} runs, or forget it first."
             raise Conflict("job.needed", f"The fork {job.name} has not linked its history from {name}'s output yet", hint)
+
+
+def _links(context: Context, fork: JobName, output: str) -> bool:
+    """Whether the fork will link files from below `output`: its sink logs say where their files are."""
+    specs = [context.files.spec(fork, run) for run in context.files.run_ids(fork)]
+    roots = [Path(folder, SINK_ROOT) for spec in specs for folder in spec.sink_logs.values()]
+    return any(inside(root.read_text(), output) for root in roots if root.is_file())
 
 
 def has_begun(context: Context, fork: JobName) -> bool:

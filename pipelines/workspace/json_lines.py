@@ -1,29 +1,61 @@
-"""Parses one line of each growing file; raises ValueError, KeyError or TypeError where it is not such a line."""
+"""Reads one line of each growing file; Corrupt where it is not such a line, or holds a number that the catalog could not keep."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from pipelines.catalog.idle import IdleMoment
 from pipelines.catalog.sizes import CheckpointSize
+from pipelines.domain.bounds import Count, Moment
+from pipelines.domain.errors import Corrupt
 from pipelines.domain.events import DRIVER
-from pipelines.domain.ids import JobName, QueryName, RunId, query_name
+from pipelines.domain.ids import JobName, RunId, query_name
 from pipelines.domain.jobs import Event
+from pipelines.domain.json_text import read_json
+from pipelines.domain.operators import read_sources
 from pipelines.domain.progress import Progress, read_progress
-from pipelines.domain.runs import QueryStarted
+from pipelines.domain.runs import DriverEvent, QueryStarted
+from pipelines.storage import documents
 
 SOURCE_FIELDS = ("description", "startOffset", "endOffset", "numInputRows")
 LATEST = "latestOffset"
 """Kept where the source says it: a file source does not."""
+LINE = "the line"
+
+
+@dataclass(frozen=True)
+class Size:
+    """One line of `sizes.jsonl`."""
+
+    at_ms: Moment
+    checkpoint_bytes: Count
+    state_bytes: Count
+    log_bytes: Count
+    source_bytes: Count
+
+
+@dataclass(frozen=True)
+class Idle:
+    """One line of `idle.jsonl`."""
+
+    at_ms: Moment
+    query_id: str
 
 
 def progress(line: bytes) -> tuple[Progress, str]:
     """A batch, under the name of its query's folder, and its sources as JSON text."""
-    raw = json.loads(line)
-    read = read_progress(raw)
-    sources = [_source(source) for source in raw.get("sources") or ()]
-    return replace(read, query=query_name(read.query)), json.dumps(sources, separators=(",", ":"))
+    try:
+        raw = read_json(line)
+        read = read_progress(raw)
+        sources = [_source(source) for source in raw.get("sources") or ()]
+        text = json.dumps(sources, separators=(",", ":"), allow_nan=False)
+        for source in read_sources(sources, ()):
+            documents.checked(source, LINE)
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise Corrupt("document.malformed", f"{type(error).__name__}: {error}", "Nothing is lost but this line.") from error
+    return documents.checked(replace(read, query=query_name(read.query)), LINE), text
 
 
 def _source(raw: dict[str, Any]) -> dict[str, Any]:
@@ -32,22 +64,23 @@ def _source(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def query(line: bytes) -> QueryStarted:
-    raw: dict[str, Any] = json.loads(line)
-    return QueryStarted(**{**raw, "query": QueryName(raw["query"])})
+    return documents.decode(QueryStarted, line, LINE)
+
+
+def idle(line: bytes, job: JobName, run: RunId) -> IdleMoment:
+    return IdleMoment(job, run, documents.decode(Idle, line, LINE).at_ms)
 
 
 def driver_event(line: bytes, job: JobName, run: RunId) -> Event:
-    raw = json.loads(line)
-    about = f"{raw['query']}: " if raw.get("query") else ""
-    return Event(int(raw["at_ms"]), str(raw["kind"]), job, run, about + str(raw["message"]), DRIVER)
+    event = documents.decode(DriverEvent, line, LINE)
+    about = f"{event.query}: " if event.query else ""
+    return Event(event.at_ms, event.kind, job, run, about + event.message, DRIVER)
 
 
 def event(line: bytes) -> Event:
-    raw = json.loads(line)
-    return Event(int(raw["at_ms"]), str(raw["kind"]), raw["job"], str(raw["subject"]), str(raw["message"]), str(raw.get("actor", "")))
+    return documents.decode(Event, line, LINE)
 
 
 def size(line: bytes, job: JobName, run: RunId) -> CheckpointSize:
-    raw = json.loads(line)
-    figures = (raw["checkpoint_bytes"], raw["state_bytes"], raw["log_bytes"], raw["source_bytes"])
-    return CheckpointSize(job, run, int(raw["at_ms"]), *(int(part) for part in figures))
+    size = documents.decode(Size, line, LINE)
+    return CheckpointSize(job, run, size.at_ms, size.checkpoint_bytes, size.state_bytes, size.log_bytes, size.source_bytes)

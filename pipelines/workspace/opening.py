@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.catalog.file_positions import positions
-from pipelines.catalog.opening import open_catalog
-from pipelines.catalog.rebuild import reopen
-from pipelines.domain.errors import Unsupported
+from pipelines.catalog.opening import open_catalog, open_in_memory
+from pipelines.catalog.rebuild import remove, reopen
+from pipelines.domain.bounds import Format, Moment
+from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.ids import random_id
+from pipelines.storage.errors import translated
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
 from pipelines.workspace import cleanup, ingestion, rebuild
 from pipelines.workspace.context import ID_BYTES, Context
@@ -27,9 +28,9 @@ Clock = Callable[[], int]
 class Marker:
     """`workspace.json`: what makes a directory a workspace."""
 
-    format: int
+    format: Format
     id: str
-    created_ms: int
+    created_ms: Moment
 
 
 def wall_clock_ms() -> int:
@@ -51,16 +52,49 @@ def open_workspace(
     layout = Layout(root.resolve())
     files = Files(layout)
     _mark(layout, files, clock, entropy)  # 1
-    catalog = (reopen if rebuilding else open_catalog)(layout.catalog_file)  # 2
+    if not rebuilding:
+        return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy))  # 2
     try:
-        context = Context(layout, files, catalog, clock, entropy)
-        with catalog.reading() as reader:
-            context.file_positions.update(positions(reader))
+        return _with(Context(layout, files, reopen(layout.catalog_file), clock, entropy), _rebuild)
+    except Corrupt as error:
+        if error.code != "catalog.damaged":
+            raise
+    remove(layout.catalog_file)  # damage that only its use has shown
+    return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy), _rebuild)
+
+
+def _rebuild(context: Context) -> None:
+    rebuild.rebuild(context, rebuild.read(context))
+
+
+def _with(context: Context, then: Callable[[Context], object] = lambda context: None) -> Workspace:
+    """Steps 3 to 5 on an open catalog, which is closed again on an error."""
+    try:
+        ingestion.go_on(context)
         cleanup.clean(context)  # 3
         rebuild.register(context)  # 4
-        if rebuilding:
-            rebuild.rebuild(context)
+        then(context)
         ingestion.follow(context, ingestion.everything(context))  # 5
+    except OSError as error:
+        context.catalog.close()
+        raise translated(error, str(context.layout.root)) from error
+    except BaseException:
+        context.catalog.close()
+        raise
+    return Workspace(context)
+
+
+def open_on_a_full_disk(root: Path, *, clock: Clock = wall_clock_ms, entropy: Callable[[int], bytes] = os.urandom) -> Workspace:
+    """The workspace where nothing can be written: its index is made in memory, nothing is cleaned, events are written if they can be.
+
+    For what only reads, and for what makes room.
+    """
+    layout = Layout(root.resolve())
+    files = Files(layout)
+    catalog = open_in_memory(layout.catalog_file)
+    try:
+        context = Context(layout, files, catalog, clock, entropy, is_full=True)
+        rebuild.fill(context)
     except BaseException:
         catalog.close()
         raise

@@ -17,8 +17,9 @@ from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.verbs.declaration import answer_type
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
-from pipelines.verbs.verb import Begun, Change, Works, answer_type
+from pipelines.verbs.verb import Begun, Change, Works
 from pipelines.workspace import outcomes
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from pipelines import verbs
 from pipelines.domain.ids import OperationId
 from pipelines.domain.operations import Operation
-from pipelines.verbs.verb import answer_type
+from pipelines.verbs.declaration import answer_type
 from pipelines.workspace.tickets import Ticket
 
 T = TypeVar("T")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run
+from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.savepoint import checksums, progress_file
@@ -31,7 +31,7 @@ def keep(context: Context, shelf: Storage, manifest: Manifest, patience_s: float
 
 def find(context: Context, manifest: Manifest, patience_s: float = 0) -> Mapping[QueryName, dict[str, Any]]:
     """Query -> Spark's progress event of the saved batch; a query without a known event is left out."""
-    return of_batches(context, manifest.job, manifest.run, manifest.queries, patience_s)
+    return of_batches(context, manifest.job, manifest.run, manifest.begun, patience_s)
 
 
 def of_batches(
@@ -77,7 +77,7 @@ def _backwards(path: Path, query: QueryName) -> Iterator[dict[str, Any]]:
     """The query's progress events in the file, newest first; lines that hold none (torn, damaged) are passed over."""
     for line in _lines_backwards(path):
         try:
-            event = json.loads(line)
+            event = read_json(line)
         except ValueError:
             continue
         if isinstance(event, dict) and event.get("name") == query and isinstance(event.get("batchId"), int):

@@ -12,7 +12,7 @@ from pipelines.domain.differences import code_difference
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import RunId, SavepointId
 from pipelines.domain.jobs import Run
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.versions import Version
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
@@ -27,7 +27,7 @@ from pipelines.workspace.tickets import Ticket
 
 @plans(Promote)
 def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
-    """Raises what `decisions.variant` raises; Conflict (`promote.parent_gone`, `promote.never_started`, `promote.other`, `promote.sink`,
+    """Raises what `decisions.variant` raises; Conflict (`promote.parent_gone`, `promote.never_started`, `promote.other`,
     `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of."""
     variant = decisions.variant(context, change.job)
     plan = _plan(context, variant, change.state)
@@ -115,9 +115,8 @@ def _restore(context: Context, variant: Variant) -> RestorePlan:
     """The plan of going back to the savepoint; refuses where a sink of the parent cannot."""
     manifest = savepoints.manifest(context, variant.origin.savepoint)
     plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r"))).plan()
-    refused = next((sink for sink in plan.sinks if sink.action == "refuse"), None)
-    if refused is not None:
-        raise Conflict("promote.sink", refused.message, "Promote it on the parent's present state.")
+    if plan.refusal is not None:
+        raise plan.refusal.error
     return plan
 
 

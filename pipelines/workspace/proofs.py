@@ -58,14 +58,15 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
     counts, unread = _counts(context, manifest, counted)
     damages = (*(_damage(store_rows) for store_rows in unread if store_rows.damaged), *proofs.damages(counts))
     ran = Rehearsed(()) if damages else rehearsals.rehearse(manifest, folder, checkpoints, ticket)  # 4
-    note = " ".join(filter(None, (*map(_unreadable, unread), ran.note)))
+    remarks = proofs.remarks(counts)
+    note = " ".join(filter(None, (*map(_unreadable, unread), *remarks, ran.note)))
     took_ms = (time.monotonic() - began) * 1000
     proof = Proof(counted.spark_version, counts, ran.batches, took_ms, note)
-    return _concluded(intact, proof, (*damages, *ran.damages), len(manifest.queries), bool(unread))
+    return _concluded(intact, proof, (*damages, *ran.damages), len(manifest.begun), bool(unread or remarks))
 
 
-def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], queries: int, unread: bool) -> Verification:
-    proved = len(proof.batches) == queries and not unread
+def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], queries: int, open_questions: bool) -> Verification:
+    proved = len(proof.batches) == queries and not open_questions
     reached = None if damages else Trust.PROVED if proved else Trust.INTACT
     return replace(intact, reached=reached, damages=damages, proof=proof)
 

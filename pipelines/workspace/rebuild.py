@@ -42,13 +42,12 @@ class Known:
 @plans(RebuildCatalog)
 def plan(context: Context, change: RebuildCatalog) -> Planned[dict[str, int], RebuildPlan]:
     documents = read(context)
-    return Planned(RebuildPlan(len(documents.jobs), len(documents.savepoints)), lambda _: rebuild(context))
+    return Planned(RebuildPlan(len(documents.jobs), len(documents.savepoints)), lambda _: rebuild(context, documents))
 
 
-def rebuild(context: Context) -> dict[str, int]:
-    """The catalog anew in one transaction: readers see the old one until it is whole. Rows by table."""
+def rebuild(context: Context, documents: Known) -> dict[str, int]:
+    """The catalog anew from `documents`, in one transaction: readers see the old one until it is whole. Rows by table."""
     with context.ingesting:
-        documents = read(context)
         places: dict[str, int] = {}
         with context.catalog.writing() as writer:
             running = operation_rows.running(writer)
@@ -61,6 +60,13 @@ def rebuild(context: Context) -> dict[str, int]:
     report(context, documents)
     with context.catalog.reading() as reader:
         return catalog_rebuild.counts(reader)
+
+
+def fill(context: Context) -> None:
+    """Everything that the files say into a catalog that is empty; what cannot be read is left out."""
+    with context.ingesting, context.catalog.writing() as writer:
+        _save(writer, read(context))
+        _replay(context, writer, context.file_positions)
 
 
 def register(context: Context) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.ids import RunId
+from pipelines.domain.json_text import read_json
 from pipelines.domain.progress import Progress, read_progress
 from pipelines.domain.rehearsals import NO_DATA, RehearsedBatch, batch_file
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
@@ -48,17 +49,17 @@ def rehearse(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket
     home.mkdir()
     spec = _spec(manifest, folder, checkpoints)
     (home / SPEC_FILE).write_text(json.dumps(spec.as_json()))
-    ticket.step("running a batch", len(manifest.queries), "batches")
+    ticket.step("running a batch", len(manifest.begun), "batches")
     reported = 0
 
     def watch() -> None:
         nonlocal reported
-        done = sum((folder / REHEARSAL / batch_file(image.query)).exists() for image in manifest.queries)
+        done = sum((folder / REHEARSAL / batch_file(image.query)).exists() for image in manifest.begun)
         ticket.advance(done - reported)
         reported = done
 
     command = environment.command(manifest.version.python, "pipelines.driver")
-    processes.run(command, home, environment.environ(manifest.version.master), LOG_FILE, watch, timeout_s())
+    processes.run(command, home, environment.environ(manifest.version.master, manifest.version.python), LOG_FILE, watch, timeout_s())
     return _outcome(manifest, folder, checkpoints)
 
 
@@ -79,7 +80,8 @@ def _spec(manifest: Manifest, folder: Path, checkpoints: Path) -> RunSpec:
         checkpoints=str(checkpoints),
         output=output,
         from_savepoint=manifest.id,
-        expected=tuple(image.query for image in manifest.queries),
+        expected=tuple(image.query for image in manifest.begun),
+        new_queries=tuple(image.query for image in manifest.queries if not image.begun),
         rehearsal=str(folder / REHEARSAL),
         rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
     )
@@ -88,12 +90,12 @@ def _spec(manifest: Manifest, folder: Path, checkpoints: Path) -> RunSpec:
 def _outcome(manifest: Manifest, folder: Path, checkpoints: Path) -> Rehearsed:
     home = folder / RUN
     progress = [read_progress(raw) for raw in _lines(home / PROGRESS_FILE)]
-    batches = tuple(batch for image in manifest.queries if (batch := _batch(image, folder / REHEARSAL, checkpoints, progress)))
+    batches = tuple(batch for image in manifest.begun if (batch := _batch(image, folder / REHEARSAL, checkpoints, progress)))
     exit_file = home / EXIT_FILE
-    ending = Exit.from_json(json.loads(exit_file.read_text())) if exit_file.is_file() else None
+    ending = Exit.from_json(read_json(exit_file.read_text())) if exit_file.is_file() else None
     if ending is not None and ending.reason == "failed" and _blames_state(ending.error_class):
         return Rehearsed(batches, (Damage(_place(manifest, ending.message), "state", f"{ending.error_class}: {ending.message}"),))
-    missing = [image.query for image in manifest.queries if image.query not in {batch.query for batch in batches}]
+    missing = [image.query for image in manifest.begun if image.query not in {batch.query for batch in batches}]
     return Rehearsed(batches, note=_note(home, ending, missing))
 
 
@@ -102,7 +104,7 @@ def _batch(image: QueryImage, rehearsal: Path, checkpoints: Path, progress: list
     file = rehearsal / batch_file(image.query)
     if not file.is_file():
         return None
-    written = RehearsedBatch.from_json(json.loads(file.read_text()))
+    written = RehearsedBatch.from_json(read_json(file.read_text()))
     ran = next((event for event in progress if event.query == image.query and event.batch == written.batch), None)
     if ran is None or not (checkpoints / image.query / "commits" / str(written.batch)).is_file():
         return None
@@ -136,4 +138,4 @@ def _note(home: Path, ending: Exit | None, missing: list[Any]) -> str:
 def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
     """Whole JSON lines of a file of the run."""
     text = path.read_text() if path.is_file() else ""
-    return (json.loads(line) for line in text.split("\n")[:-1])
+    return (read_json(line) for line in text.split("\n")[:-1])

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.ids import JobName, RunId
-from pipelines.domain.savepoints import Manifest, RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint import restore
 from pipelines.storage.watching import Watch
@@ -22,7 +23,7 @@ class Restoring:
     target: restore.Target
 
     def plan(self) -> RestorePlan:
-        return restore.plan(self.context.library, self.manifest.id, self.target)
+        return restore.plan(self.context.library, self.manifest, self.target)
 
     def apply(self, watch: Watch) -> dict[str, str]:
         """Makes the checkpoints; answers with the sink logs to carry (query -> directory)."""

@@ -17,7 +17,8 @@ from pipelines.domain.errors import Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.operations import OperationState
-from pipelines.domain.savepoints import Manifest, Reason, RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import Manifest, Reason
 from pipelines.domain.versions import Version
 from pipelines.savepoint import restore, rewind
 from pipelines.verbs.resume import Resume
@@ -54,18 +55,27 @@ def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
     """Plans a new run of a job that is not running.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
-    (`savepoint.not_retained`) and what taking and restoring a savepoint raise.
+    (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise.
     """
     name = runs.known(context, change.job)
     if change.batch is not None and change.from_savepoint:
         raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
     attachments.refuse(context, name, "resumed")
     newest = _ended(context, name)
-    version = versions.changed(versions.get(context, newest.version), change, context.now_ms())
+    version = versions.changed(versions.get(context, _base(context, name, change.version) or newest.version), change, context.now_ms())
     versions.check(version)
     going = Going(name, newest, RunId(context.new_id("r")), version, change.new_queries)
     shown, go = _way(context, going, change)
     return Planned(replace(shown, run=going.run, version=version.id), lambda ticket: _resume(context, going, go, ticket))
+
+
+def _base(context: Context, job: JobName, version: str) -> str:
+    """`version`, which the job has run; NotFound (`version.not_run`) where it has not."""
+    ran = {run.version for run in runs.of_job(context, job)}
+    if version and version not in ran:
+        hint = f"It ran {', '.join(sorted(ran))}. Another job's code is taken over with --code."
+        raise NotFound("version.not_run", f"{job} never ran version {version}", hint)
+    return version
 
 
 def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, Go]:
@@ -97,7 +107,7 @@ def _taken_back(context: Context, job: JobName) -> Iterator[None]:
         for savepoint in savepoints.newest_first(context, job):
             if savepoint.id not in before and savepoint.reason in ON_THE_WAY:
                 with suppress(Conflict):  # a fork of it is in the making
-                    savepoints.dispose(context, savepoint)
+                    savepoints.dispose(context, savepoint.id)
         raise
 
 
@@ -221,7 +231,7 @@ def _begin(
 
 
 def discard(context: Context, job: JobName, run: RunId) -> None:
-    """Removes a run that was never wanted, with the checkpoint that it was to begin."""
+    """Removes a run that was begun here and is not wanted, with the checkpoint that it was to begin."""
     for folder in (context.layout.checkpoints(job, run), context.layout.run(job, run)):
         if folder.exists():
             shutil.rmtree(folder)

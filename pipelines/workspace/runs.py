@@ -19,7 +19,7 @@ from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
-from pipelines.workspace import events
+from pipelines.workspace import events, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import ANY, QueryNames
 
@@ -69,11 +69,10 @@ def publish(context: Context, prepared: Prepared) -> Run:
 
 
 def claim(context: Context, name: JobName) -> None:
-    """Makes the job's folder, empty; the caller holds the job. Raises AlreadyExists (`job.exists`)."""
+    """Makes the job's folder, empty, in place of a half job's; the caller holds the job. Raises AlreadyExists (`job.exists`)."""
     free(context, name)
     folder = context.layout.job(name)
-    if folder.exists():
-        shutil.rmtree(folder)
+    trash.put(context, folder)
     folder.mkdir(parents=True)
 
 
@@ -130,7 +129,7 @@ def wanted_run(spec: RunSpec) -> Run:
 def known(context: Context, job: str) -> JobName:
     """`job` as the name of an existing job; raises NotFound (`job.not_found`)."""
     name = JobName(job)
-    if "/" in job or job.startswith(".") or not job or not context.layout.wanted_file(name).is_file():
+    if "/" in job or job.startswith(".") or not job or not context.files.has_begun(name):
         raise NotFound("job.not_found", f"There is no job {job!r}", "List the jobs to see their names.")
     return name
 

@@ -71,6 +71,8 @@ def _is_kept(context: Context, job: JobName, batches: Mapping[str, int]) -> bool
     """Whether the newest run's present point is a savepoint already (of its stop)."""
     newest = runs.newest(context, job)
     return any(
-        newest is not None and savepoint.run == newest.id and {image.query: image.batch for image in savepoint.queries} == dict(batches)
+        newest is not None
+        and savepoint.run == newest.id
+        and {image.query: image.batch for image in savepoint.queries if image.begun} == dict(batches)
         for savepoint in savepoints.newest_first(context, job)
     )

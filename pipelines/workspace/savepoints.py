@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.catalog import savepoints as savepoint_rows
+from pipelines.catalog.connection import Reader
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
-from pipelines.domain.savepoints import DisposePlan, Manifest, Reason, RetainedBatch, Savepoint, TakePlan
+from pipelines.domain.savepoints import Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
 from pipelines.savepoint import batch_choice, contents, library
 from pipelines.savepoint import dispose as disposing
@@ -22,6 +23,7 @@ from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
+from pipelines.words import savepoints as words
 from pipelines.workspace import events, readings, runs, sources
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
@@ -60,7 +62,7 @@ def publish(context: Context, planned: PlannedTake, watch: Watch) -> Savepoint:
     record(context, savepoint)
     context.unsealed.put(savepoint.id)
     label = f" ({savepoint.label})" if savepoint.label else ""
-    message = f"savepoint {savepoint.id}{label} of batch {savepoint.batch} in {savepoint.took_ms:.0f} ms"
+    message = f"savepoint {savepoint.id}{label} of {words.points(savepoint)} in {savepoint.took_ms:.0f} ms"
     events.say(context, "savepoint.taken", savepoint.job, savepoint.id, message)
     return savepoint
 
@@ -138,16 +140,24 @@ def space(context: Context, job: str) -> Space:
     return measuring.space(context.library, [savepoint.id for savepoint in newest_first(context, job)])
 
 
-def forget(context: Context, savepoint: Savepoint) -> None:
+def forget(context: Context, savepoint: SavepointId) -> None:
     """Removes a savepoint whose files are gone from the catalog, and its readings."""
     with context.catalog.writing() as writer:
-        savepoint_rows.forget(writer, savepoint.id)
-    readings.forget(context, savepoint.id)
-    events.say(context, "savepoint.disposed", JobName(savepoint.job), savepoint.id, f"savepoint {savepoint.id} was disposed of")
+        job = _job(writer, savepoint)
+        savepoint_rows.forget(writer, savepoint)
+    readings.forget(context, savepoint)
+    events.say(context, "savepoint.disposed", job, savepoint, f"savepoint {savepoint} was disposed of")
 
 
-def dispose(context: Context, savepoint: Savepoint) -> DisposePlan:
-    """Deletes it and answers with what that was; Conflict (`savepoint.in_use`) while something is made from it."""
-    disposed = disposing.dispose(context.library, savepoint.id, context.now_ms())
+def _job(reader: Reader, savepoint: SavepointId) -> JobName | None:
+    """The job of a savepoint; None for one that no list shows, because it is damaged."""
+    try:
+        return savepoint_rows.get(reader, savepoint).job
+    except NotFound:
+        return None
+
+
+def dispose(context: Context, savepoint: SavepointId) -> None:
+    """Deletes it; Conflict (`savepoint.in_use`) while something is made from it."""
+    disposing.dispose(context.library, savepoint, context.now_ms())
     forget(context, savepoint)
-    return disposed

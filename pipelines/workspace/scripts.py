@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.domain.ids import JobName, RunId, job_name
 from pipelines.domain.jobs import Run
-from pipelines.domain.savepoints import RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.versions import Version, version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript

@@ -56,5 +56,5 @@ def started_queries(context: Context, job: JobName, run: RunId) -> Iterator[Quer
     for line in path.read_bytes().split(b"\n")[:-1]:
         try:
             yield json_lines.query(line)
-        except (ValueError, KeyError, TypeError) as error:
+        except Corrupt as error:
             raise Corrupt("run.queries", f"{path} has a line that no driver wrote: {line[:80]!r}", "Remove that line.") from error

@@ -97,7 +97,7 @@ def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryN
 def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
     """Progress events of the batches: from the savepoint, else from the job's runs."""
     events = progress_file.read(context.library, manifest.id)
-    return events if len(events) == len(manifest.queries) else {**progress.find(context, manifest), **events}
+    return events if len(events) == len(manifest.begun) else {**progress.find(context, manifest), **events}
 
 
 def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, ticket: Ticket) -> Reading:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.domain.errors import Conflict, NotFound, TidemarkError
+from pipelines.domain.errors import GROUPS, Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId, SavepointId
 from pipelines.domain.jobs import Run, StopWanted, Wanted
 from pipelines.domain.operations import Operation, OperationState
@@ -71,9 +71,9 @@ def _again(context: Context, plan: StopPlan, wanted: Wanted, stop: StopWanted) -
 
 
 def finish(context: Context, job: JobName, stop: StopWanted, *, with_savepoint: bool) -> SavepointId | None:
-    """Carries a stop through once its run has ended; the id of its savepoint, None where there was nothing to save.
+    """Carries a stop through once its run has ended; the id of its savepoint, None where there is none.
 
-    A savepoint that fails fails the operation alone.
+    A stop that was to save and could not has stopped the job all the same: its operation fails, and says so.
     """
     with context.holding(job):
         running = _running(context, job, stop)
@@ -82,19 +82,19 @@ def finish(context: Context, job: JobName, stop: StopWanted, *, with_savepoint: 
             ended = replace(running, state=OperationState.DONE, result=savepoint or "", ended_ms=context.now_ms())
         except TidemarkError as error:
             savepoint = None
-            nothing = error.code in NOTHING_TO_SAVE
-            done = replace(running, state=OperationState.DONE, ended_ms=context.now_ms())
-            ended = done if nothing else operations.failed(running, error, context.now_ms())
-            events.say(
-                context,
-                "savepoint.skipped" if nothing else "savepoint.failed",
-                job,
-                stop.operation,
-                f"no savepoint at the stop: {error.message}",
-            )
+            ended = operations.failed(running, _unsaved(job, error), context.now_ms())
+            kind = "savepoint.skipped" if error.code in NOTHING_TO_SAVE else "savepoint.failed"
+            events.say(context, kind, job, stop.operation, f"no savepoint at the stop: {error.message}")
         operations.save(context, ended)
         context.files.write(context.layout.wanted_file(job), replace(context.files.wanted(job), stop=None))
         return savepoint
+
+
+def _unsaved(job: JobName, error: TidemarkError) -> TidemarkError:
+    message = f"Job {job} has stopped, without a savepoint: {error.message}"
+    if error.code in NOTHING_TO_SAVE:
+        return Conflict(error.code, message, "Nothing is lost: a resume begins where it was. To stop without a savepoint, say so.")
+    return GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint)
 
 
 def _savepoint(context: Context, job: JobName, stop: StopWanted) -> SavepointId:

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
+from pipelines import verbs
 from pipelines.api.app import create_api
 from pipelines.storage.layout import Layout
 from pipelines.verbs.face import Face
+
+_IDLE: defaultdict[tuple[type, ...], list[FastAPI]] = defaultdict(list)
+"""Applications that serve no face now, by the verbs they have: making one takes longer than most tests that need it."""
 
 
 @contextmanager
 def serving(face: Face, layout: Layout | None = None) -> Iterator[str]:
     """URL of a server of `face`, as long as the block lasts."""
+    idle = _IDLE[verbs.every()]
+    api = idle.pop() if idle else create_api(face)
+    api.state.face, api.state.layout = face, layout or getattr(face, "layout", None)
     listening = socket.create_server(("127.0.0.1", 0))
-    mounted = Starlette(routes=[Mount("/api", create_api(face, layout))])
+    mounted = Starlette(routes=[Mount("/api", api)])
     server = uvicorn.Server(uvicorn.Config(mounted, ws="none", lifespan="off", log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
@@ -30,3 +39,4 @@ def serving(face: Face, layout: Layout | None = None) -> Iterator[str]:
         server.should_exit = True
         thread.join()
         listening.close()
+        idle.append(api)

@@ -99,7 +99,7 @@ def a_stopped_job_is_rewound(watched: Watched, server: Served, job: str) -> None
     page = watched.page
     page.goto(f"{server.url}/job?job={job}&tab=Savepoints")
     page.get_by_role("button", name="Stop", exact=True).click()
-    page.get_by_text("Take a savepoint when it stands").click()
+    page.get_by_text("Take a savepoint after it stopped").click()
     page.get_by_role("dialog").get_by_role("button", name="Stop").click()
     expect(page.locator(".st-key-resume button")).to_be_visible(timeout=LONG_MS)
     batch = server.ask(f"/jobs/{job}/retained")[0]["batch"]

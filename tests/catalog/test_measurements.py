@@ -5,10 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.catalog import health, jobs, progress, rebuild, runs, savepoints, sizes, summaries
+from pipelines.catalog import idle as idle_rows
 from pipelines.catalog.connection import Catalog, scratch
+from pipelines.catalog.idle import IdleMoment
 from pipelines.catalog.migrations import apply, steps
 from pipelines.catalog.sizes import CheckpointSize
 from pipelines.domain.errors import NotFound
+from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.runs import RunState
@@ -85,7 +88,7 @@ def test_a_summary_of_a_running_job(catalog: Catalog) -> None:
     assert 1 < len(found.latency) <= 60
     assert max(found.latency) == 200.0
     assert (found.input_rate, found.processed_rate) == (3.0, 20.0)
-    assert (found.lag_ms, found.watermark_ms) == (3000 - 1000 + 150, NOW - 9000)
+    assert (found.lag_ms, found.watermark_ms) == (3000, NOW - 9000)
     assert (found.late_rows, found.state_rows, found.state_bytes, found.checkpoint_bytes) == (101, 5, 50, 400)
     assert (found.last_progress_ms, found.savepoints, found.last_savepoint_ms) == (NOW - 500, 2, 88)
     assert detail.summary == found
@@ -117,9 +120,60 @@ def test_jobs_are_listed_worst_first(catalog: Catalog) -> None:
     assert by_name["done"].last_progress_ms == NOW - 1000
     assert (by_name["new"].state, by_name["new"].batch, by_name["new"].restarts) == (None, None, 0)
     assert (said.jobs, said.running, said.failed, said.input_rate) == (6, 3, 1, 30.0)
-    assert (said.worst_lag_job, said.worst_lag_ms) == ("later", 3 * MINUTE)
+    assert (said.worst_lag_job, said.worst_lag_ms) == ("later", 3 * MINUTE + 1000)
     with pytest.raises(NotFound), catalog.reading() as reader:
         summaries.detail(reader, NOW, "missing")
+
+
+def test_lag_grows_while_no_batch_ends_and_old_rates_are_not_shown(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1")])
+        progress.append(writer, [batch(1, NOW - 9 * MINUTE, batch_ms=0.0, event_max_ms=NOW - 10 * MINUTE)])
+        (stalled,) = summaries.listed(writer, NOW)
+        (fresh,) = summaries.listed(writer, NOW - 8 * MINUTE)
+    assert (fresh.lag_ms, fresh.input_rate) == (2 * MINUTE, 10.0)
+    assert (stalled.lag_ms, stalled.input_rate, stalled.processed_rate) == (10 * MINUTE, None, None)
+    assert [finding.problem for finding in stalled.findings] == [Problem.NO_PROGRESS]
+
+
+@pytest.mark.parametrize(
+    ("beats", "idle"),
+    [
+        ([], False),
+        ([NOW - 20 * MINUTE], False),
+        ([NOW - 5_000], True),
+        ([NOW - 3 * MINUTE], False),
+        ([NOW - 7 * MINUTE, NOW - 3 * MINUTE], True),
+    ],
+    ids=["never", "before its last batch", "just now", "long ago", "as seldom as always"],
+)
+def test_a_job_is_idle_as_long_as_its_driver_says_so(catalog: Catalog, beats: list[int], idle: bool) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1")])
+        progress.append(writer, [batch(1, NOW - 9 * MINUTE, batch_ms=1_000.0, event_max_ms=NOW - 10 * MINUTE)])
+        for beat in beats:
+            idle_rows.append(writer, [IdleMoment(A, RunId("r-1"), beat)])
+        (summary,) = summaries.listed(writer, NOW)
+    assert summary.idle_since_ms == (NOW - 9 * MINUTE + 1_000 if idle else None)
+    assert (summary.lag_ms, summary.findings == ()) == (MINUTE + 1_000 if idle else 10 * MINUTE, idle)
+
+
+@pytest.mark.parametrize("chunks", [1, 3, 60])
+def test_the_usual_gap_is_learnt_and_one_long_night_counts_little(catalog: Catalog, chunks: int) -> None:
+    times = [NOW - 24 * 60 * MINUTE + 10_000 * n for n in range(60)]
+    rows = [batch(n, at) for n, at in enumerate(times)]
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1")])
+        for start in range(0, 60, 60 // chunks):
+            progress.append(writer, rows[start : start + 60 // chunks])
+        (before,) = summaries.listed(writer, NOW)
+        progress.append(writer, [batch(60, NOW)])
+        (after,) = summaries.listed(writer, NOW)
+    assert before.gap_ms == pytest.approx(10_000)
+    assert after.gap_ms is not None and 10_000 < after.gap_ms < 20_000
 
 
 def test_a_resumed_run_counts_its_own_late_rows(catalog: Catalog) -> None:

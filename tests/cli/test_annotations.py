@@ -54,9 +54,9 @@ def test_of_no_savepoint(tidemark: Door) -> None:
 
 def test_dispose(tidemark: Door) -> None:
     done = tidemark("dispose", FIRST, "--dry-run")
-    assert "frees      4.1 kB" in done.stdout
-    assert done.stderr == "would free 4.1 kB with 1 savepoint\n"
-    assert tidemark("dispose", FIRST, SECOND).stderr == "freed 8.2 kB with 2 savepoints\n"
+    assert "frees on disk  4.1 kB" in done.stdout
+    assert done.stderr == "would dispose of 1 savepoint, which frees 4.1 kB\n"
+    assert tidemark("dispose", FIRST, SECOND).stderr == "disposed of 2 savepoints, which frees 8.2 kB\n"
     assert tidemark.face.savepoints_by_id == {}
 
 
@@ -65,7 +65,7 @@ def test_one_that_is_refused_keeps_no_other_and_decides_the_exit_code(tidemark: 
     done = tidemark("dispose", FIRST, SECOND, "sp-none")
     assert done.exit_code == 5
     assert f"refused    Savepoint {FIRST} is needed" in done.stdout
-    assert done.stderr.splitlines()[0] == "freed 4.1 kB with 1 savepoint, 2 refused"
+    assert done.stderr.splitlines()[0] == "disposed of 1 of 3 savepoints, which frees 4.1 kB"
     assert "hint: Try again" in done.stderr
     assert set(tidemark.face.savepoints_by_id) == {FIRST}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from typer.testing import CliRunner
 
 from pipelines import verbs
 from pipelines.cli.app import app
-from pipelines.verbs.verb import Asked, Change, Shell, parts, spelling, summary
+from pipelines.domain.errors import Conflict, refusal
+from pipelines.verbs.declaration import parts, summary
+from pipelines.verbs.verb import Asked, Change, Shell, spelling
 from tests.cli.doors import Door
 from tests.cli.test_help import COMMANDS
 from tests.faces import FakeFace
@@ -26,6 +29,7 @@ CHANGES = {
     "cancel": [JOB],
     "resume": ["post_events", "--from", FIRST, "--conf", "k=v"],
     "attach": ["far", "s3://lake/far"],
+    "rename-query": [JOB, "query-0", "counts"],
     "forget": ["post_events"],
     "savepoint": [JOB, "--batch", "8"],
     "annotate": [FIRST, "--label", "kept"],
@@ -91,6 +95,15 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(busy: Door, script: Path, 
     assert as_json.exit_code == 0 and isinstance(json.loads(as_json.stdout), dict)
     assert busy.face.begun == [] and busy.ticks == (1 if word == "undrop" else 0)
     assert (busy.face.runs, busy.face.savepoints_by_id, busy.face.operations_by_id) == before
+
+
+@pytest.mark.parametrize("word", ["fork", "experiment", "resume"])
+def test_a_dry_run_of_what_is_refused_ends_as_the_real_one(busy: Door, script: Path, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, refused = FakeFace._restore_plan, refusal(Conflict("restore.sink_shared", "two jobs on one sink", "Say --sink fresh."))
+    monkeypatch.setattr(FakeFace, "_restore_plan", lambda *args, **more: replace(whole(*args, **more), refusal=refused))
+    shown = busy(word, "--dry-run", *(text.format(script=script) for text in CHANGES[word]))
+    assert shown.exit_code == 5 and shown.stdout, "the plan is shown all the same"
+    assert "two jobs on one sink" in shown.stderr and "--sink fresh" in shown.stderr
 
 
 def test_what_no_field_is_is_no_option() -> None:

@@ -51,7 +51,9 @@ def test_export_to_a_path_from_here(tidemark: Door, tmp_path: Path, monkeypatch:
 def test_export_dry_run_prints_the_plan(tidemark: Door) -> None:
     lines = [line.split("  ", 1) for line in tidemark("export", FIRST, "s3://lake/one.tar.zst", "--dry-run").stdout.splitlines()]
     said = {name: value.strip() for name, value in lines}
-    assert (said["as"], said["size"], said["then disposes of it here"]) == ("one .tar.zst file", "2.0 MB", "no")
+    assert (said["becomes"], said["copies"]) == ("one compressed file", "12 files, 2.0 MB read; the file is usually smaller")
+    leaves = tidemark("export", FIRST, "s3://lake/a", "--then-dispose", "--dry-run").stdout
+    assert "then" not in said and "It is deleted here once the copy was read back" in leaves
     assert tidemark.json("export", FIRST, "s3://lake/one", "--directory", "--dry-run")["archive"] is False
     assert len(tidemark.face.exported) == 1
 
@@ -60,7 +62,7 @@ def test_import_prints_the_id(tidemark: Door) -> None:
     done = tidemark("import", ARCHIVE)
     assert (done.exit_code, done.stdout) == (0, f"{ARCHIVED}\n")
     assert tidemark.face.begun == [Import(ARCHIVE)]
-    assert "2.0 MB in 12 files" in done.stderr
+    assert "12 files, 2.0 MB" in done.stderr
 
 
 def test_an_import_that_fails_on_its_way_ends_with_the_code_of_its_error(tidemark: Door) -> None:
@@ -110,7 +112,7 @@ def test_a_second_signal_ends_it_as_ever(tidemark: Door, monkeypatch: pytest.Mon
         raise AssertionError("the second signal did nothing")
 
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
-    monkeypatch.setattr(tidemark.face, "cancel", cancel)
+    tidemark.face.answers(CancelOperation, cancel)
     assert tidemark("export", FIRST, "s3://lake/one").exit_code == 130
 
 
@@ -123,7 +125,7 @@ def test_who_leaves_too_late_has_what_was_done(tidemark: Door, monkeypatch: pyte
         return asked(change)
 
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
-    monkeypatch.setattr(tidemark.face, "cancel", cancel)
+    tidemark.face.answers(CancelOperation, cancel)
     done = tidemark("export", FIRST, "s3://lake/one")
     assert (done.exit_code, done.stdout) == (0, "s3://lake/one\n")
 
@@ -212,9 +214,7 @@ def test_cancel_operation(tidemark: Door) -> None:
 
 
 @pytest.mark.parametrize(("state", "code"), [(OperationState.DONE, 5), (OperationState.FAILED, 9)])
-def test_cancel_operation_waits_and_says_how_it_ended(
-    tidemark: Door, monkeypatch: pytest.MonkeyPatch, state: OperationState, code: int
-) -> None:
+def test_cancel_operation_waits_and_says_how_it_ended(tidemark: Door, state: OperationState, code: int) -> None:
     asked = tidemark.face.ask(ShowOperation("op-exporting"))
 
     def seen(question: ShowOperation) -> Operation:
@@ -223,7 +223,7 @@ def test_cancel_operation_waits_and_says_how_it_ended(
         failed = samples.failed(asked, Unavailable("storage.away", "the store is away", "Wait."))
         return failed if state is OperationState.FAILED else replace(asked, state=state, ended_ms=NOW_MS)
 
-    monkeypatch.setattr(tidemark.face, "cancel", lambda change: asked)
-    monkeypatch.setattr(tidemark.face, "operation", seen)
+    tidemark.face.answers(CancelOperation, lambda change: Begun(change, answer=asked))
+    tidemark.face.answers(ShowOperation, seen)
     assert tidemark("cancel-operation", "op-exporting").exit_code == code
     assert tidemark.ticks == 3

@@ -22,6 +22,8 @@ COURSES = {
         [(0, COPYING[1]), (9_000, COPYING[0]), (11_000, COPYING[1])],
         "4.0 MB of 8.0 MB, 2.0 MB/s, 2 s left",
     ),
+    "one of one": ([(0, Amount("running a batch", 0, 1, "batches"))], "0 of 1 batch"),
+    "a wait": ([(0, Amount("waiting for the sandbox"))], ""),
     "no total": ([(0, Amount("copying", 0)), (1_000, Amount("copying", 3_000))], "3.0 kB, 3.0 kB/s"),
 }
 
@@ -82,3 +84,11 @@ def test_nothing_is_drawn_before_anything_is_known(monkeypatch: pytest.MonkeyPat
     with progress.shown(lambda: 0, as_json=False) as show:
         show(None)
     assert terminal.getvalue() == ""
+
+
+def test_a_wait_is_said_once_and_without_an_amount(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter(range(0, 600_000, 5_000))
+    with progress.shown(lambda: next(times), as_json=False) as show:
+        for _ in range(12):
+            show(Amount("waiting for the sandbox"))
+    assert capsys.readouterr().err == "waiting for the sandbox\n"

@@ -40,7 +40,7 @@ def test_verify_a_savepoint(tidemark: Door, words: list[str], level: Trust) -> N
 def test_verify_to_a_proof_prints_its_counts(tidemark: Door) -> None:
     lines = [line.split() for line in tidemark("verify", FIRST, "--level", "proved").stdout.splitlines()]
     assert ["reached", "proved"] in lines
-    assert ["counts", "0", "stateStoreSave", "116", "116"] in lines
+    assert ["counts", "0", "·", "stateStoreSave", "116", "116", "yes"] in lines
     assert ["counts", "10", "40", "12", "812", "ms"] in lines
 
 
@@ -54,7 +54,7 @@ def test_verify_of_a_damaged_one_has_the_doctors_word(tidemark: Door) -> None:
     done = tidemark("verify", FIRST)
     assert done.exit_code == 7
     assert "missing    queries/counts/checkpoint/metadata: the file is gone" in done.stdout
-    assert "newest restorable batch  8" in done.stdout and "state of operator 0, partition 3" in done.stdout
+    assert "can be restored   batches 7–8\n" in done.stdout and "state of operator 0, partition 3" in done.stdout
     advice = do(tidemark.face, Diagnose(FIRST))[0].advice
     assert done.stderr == f"error: {FIRST} has 1 damaged file, first queries/counts/checkpoint/metadata\nhint: {advice}\n"
 
@@ -68,22 +68,19 @@ def test_verify_of_a_damaged_one_as_json(tidemark: Door) -> None:
     assert json.loads(done.stderr)["error"]["code"] == "savepoint.damaged"
 
 
-def test_a_doctor_who_cannot_look_takes_nothing_away(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(change: Diagnose) -> None:
-        raise Corrupt("manifest.damaged", "the manifest is no JSON", "Restore it.")
-
+def test_a_doctor_who_cannot_look_takes_nothing_away(tidemark: Door) -> None:
     tidemark.face.damaged.add(FIRST)
-    monkeypatch.setattr(tidemark.face, "diagnose", refuse)
+    tidemark.face.refuses(Diagnose, Corrupt("manifest.damaged", "the manifest is no JSON", "Restore it."))
     done = tidemark("verify", FIRST)
     assert (done.exit_code, done.stderr) == (7, "error: the manifest is no JSON\nhint: Restore it.\n")
     assert "missing    queries/counts/checkpoint/metadata" in done.stdout
 
 
-def test_a_level_that_is_not_reached_without_damage_is_a_conflict(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_that_is_not_reached_without_damage_is_a_conflict(tidemark: Door) -> None:
     note = "the sources had nothing new to run a batch with"
     savepoint = tidemark.face.ask(ShowSavepoint(FIRST))
     found = replace(samples.verification(savepoint, Trust.INTACT), asked=Trust.PROVED, proof=replace(samples.proof(), note=note))
-    monkeypatch.setattr(tidemark.face, "answer", lambda begun: found)
+    tidemark.face.answers(Verify, found)
     done = tidemark("verify", FIRST, "--level", "proved")
     assert done.exit_code == 5
     assert "reached    intact" in done.stdout
@@ -102,12 +99,12 @@ def test_the_doctor_on_a_job_and_on_a_checkpoint(
     subject = subject.format(here=tmp_path)
     assert tidemark.json("verify", typed) == plain(do(tidemark.face, Diagnose(subject)))
     shown = tidemark("verify", typed).stdout
-    assert "restorable batches       7–9" in shown and "damaged                  nothing" in shown
+    assert "can be restored   batches 7–9" in shown and "damaged           nothing" in shown
     tidemark.face.damaged.add(subject)
     damaged = tidemark("verify", typed)
     assert damaged.exit_code == 7
     assert damaged.stderr.startswith(f"error: {subject} has 1 damaged file\nhint: Batch 8 is whole")
-    assert "restorable batches       7–8" in damaged.stdout and "state/0/3/9.delta" in damaged.stdout
+    assert "can be restored   batches 7–8" in damaged.stdout and "state/0/3/9.delta" in damaged.stdout
 
 
 def test_the_doctor_on_an_attached_job(busy: Door) -> None:
@@ -130,7 +127,7 @@ def test_show_has_each_level_with_its_time_and_the_proof(busy: Door) -> None:
     assert ["trust", "proved"] in lines
     reached = {line[0]: " ".join(line[4:]) for line in lines if line and line[0] in ("complete", "intact", "proved")}
     assert reached == {"complete": "(1 min ago)", "intact": "(1 min ago)", "proved": "(just now)"}
-    assert ["counts", "0", "stateStoreSave", "116", "116"] in lines
+    assert ["counts", "0", "·", "stateStoreSave", "116", "116", "yes"] in lines
     assert busy.json("show", PROVED)["verification"] == plain(busy.face.ask(ReadVerification(PROVED)))
 
 
@@ -157,7 +154,7 @@ def test_the_best_level_is_not_the_last_one_asked_for(busy: Door) -> None:
 def test_sizes(tidemark: Door) -> None:
     lines = [" ".join(line.split()) for line in tidemark("savepoints", "--sizes").stdout.splitlines()]
     assert lines == [
-        "SAVEPOINT JOB FULL FREES SHARED",
+        "SAVEPOINT JOB FULL SIZE FREES SHARED",
         "sp-000000000003 post_engagement 2.0 MB 4.1 kB 2.0 MB",
         "sp-000000000002 post_engagement 2.0 MB 4.1 kB 2.0 MB",
         "together on disk 2.0 MB 8.2 kB 2.0 MB",

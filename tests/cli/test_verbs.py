@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.operations import Amount, Operation, OperationState
@@ -16,7 +16,7 @@ from pipelines.domain.runs import Exit, RunState
 from pipelines.storage.documents import plain
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.dispose import Dispose
-from pipelines.verbs.experiments import Compare, ListExperiments
+from pipelines.verbs.experiments import Compare, ListExperiments, ShowTree
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import ListOperations, ShowOperation
@@ -24,6 +24,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.stop import Stop
+from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from tests.cli.doors import Door
 from tests.faces import LOG, NOW_MS, ROOT
@@ -57,21 +58,21 @@ def test_run_takes_its_name_from_the_script_and_its_state_from_a_savepoint(tidem
     ]
 
 
-def test_run_waits_until_it_runs(tidemark: Door, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _starting(tidemark, monkeypatch, until_ticks=4, then=RunState.RUNNING)
+def test_run_waits_until_it_runs(tidemark: Door, script: Path) -> None:
+    _starting(tidemark, until_ticks=4, then=RunState.RUNNING)
     assert tidemark("run", script, "--wait").exit_code == 0
     assert tidemark.ticks == 4
 
 
-def test_run_that_fails_while_waited_for_says_why(tidemark: Door, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _starting(tidemark, monkeypatch, until_ticks=2, then=RunState.FAILED)
+def test_run_that_fails_while_waited_for_says_why(tidemark: Door, script: Path) -> None:
+    _starting(tidemark, until_ticks=2, then=RunState.FAILED)
     done = tidemark("run", script, "--wait")
     assert (done.exit_code, done.stdout) == (1, "")
     assert "BAD_STATE no luck" in done.stderr and "logs counts" in done.stderr
 
 
-def test_run_that_does_not_come_up_in_time_is_unavailable(tidemark: Door, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _starting(tidemark, monkeypatch, until_ticks=1_000_000, then=RunState.RUNNING)
+def test_run_that_does_not_come_up_in_time_is_unavailable(tidemark: Door, script: Path) -> None:
+    _starting(tidemark, until_ticks=1_000_000, then=RunState.RUNNING)
     done = tidemark("run", script, "--wait", "--timeout", "10")
     assert done.exit_code == 9
     assert 10 <= tidemark.waited < 11
@@ -122,12 +123,15 @@ def test_list_of_nothing_is_empty_and_says_what_to_do(tidemark: Door) -> None:
 
 
 def test_events_go_on_where_the_last_list_ended(tidemark: Door) -> None:
+    every = tidemark.face.ask(ListEvents())
+    place = every[1].cursor
+    tidemark.face.answers(ListEvents(limit=2, before=place), every[2:])
     first = tidemark("events", "--limit", "2")
     assert len(first.stdout.splitlines()) == 3
-    option, place = first.stderr.removeprefix("Older ones: ").split()
-    assert option == "--before"
+    assert first.stderr == f"Older ones: --before {place}\n"
     rest = tidemark("events", "--limit", "2", "--before", place)
     assert len(rest.stdout.splitlines()) == 2 and "Older" not in rest.stderr
+    tidemark.face.refuses(ListEvents, Invalid("events.cursor", "'yesterday' is not the cursor of an event"))
     assert tidemark("events", "--before", "yesterday").exit_code == 2
 
 
@@ -166,7 +170,7 @@ def test_logs_follow_until_the_run_ends(tidemark: Door, monkeypatch: pytest.Monk
         text += "the end\n"
         tidemark.face._end(JOB, RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
 
-    monkeypatch.setattr(tidemark.face, "logs", logs)
+    tidemark.face.answers(ReadLog, logs)
     monkeypatch.setattr(tidemark, "sleep", sleep)
     assert tidemark("logs", JOB, "-f").stdout == LOG + "the end\n"
     assert [json.loads(line)["run"] for line in tidemark("logs", JOB, "-f", "--json").stdout.splitlines()]
@@ -179,12 +183,10 @@ def test_stop_prints_the_path_of_its_savepoint(tidemark: Door) -> None:
     assert "waiting" in done.stderr
 
 
-def test_stop_waits_for_the_operation(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_waits_for_the_operation(tidemark: Door) -> None:
     ended = tidemark.face.operation
-    monkeypatch.setattr(
-        tidemark.face,
-        "operation",
-        lambda question: ended(question) if tidemark.ticks > 3 else replace(ended(question), state=OperationState.RUNNING),
+    tidemark.face.answers(
+        ShowOperation, lambda question: ended(question) if tidemark.ticks > 3 else replace(ended(question), state=OperationState.RUNNING)
     )
     assert tidemark("stop", JOB).exit_code == 0
     assert tidemark.ticks == 4
@@ -201,17 +203,17 @@ def test_stop_shows_how_far_its_savepoint_is(tidemark: Door, monkeypatch: pytest
         of = [("o-1", "another", replace(copied, done=0)), ("o-2", JOB, copied)]
         return [Operation(OperationId(id_), "take", JobName(job), OperationState.RUNNING, 0, amount=amount) for id_, job, amount in of]
 
-    monkeypatch.setattr(tidemark.face, "operation", operation)
-    monkeypatch.setattr(tidemark.face, "operations", operations)
+    tidemark.face.answers(ShowOperation, operation)
+    tidemark.face.answers(ListOperations, operations)
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: Door.sleep(tidemark, 6))
     said = tidemark("stop", JOB).stderr.splitlines()
     assert said[1:3] == ["copying: 20.0 MB of 40.0 MB, 1.7 MB/s, 12 s left", "copying: 30.0 MB of 40.0 MB, 1.7 MB/s, 6 s left"], said
 
 
-def test_stop_whose_operation_fails(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_whose_operation_fails(tidemark: Door) -> None:
     ended = tidemark.face.operation
     failed = {"state": OperationState.FAILED, "error_code": "savepoint.gone", "error_message": "files vanished", "error_hint": "again"}
-    monkeypatch.setattr(tidemark.face, "operation", lambda question: replace(ended(question), **failed))
+    tidemark.face.answers(ShowOperation, lambda question: replace(ended(question), **failed))
     done = tidemark("stop", JOB)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "error: files vanished\nhint: again\n" in done.stderr
@@ -271,7 +273,8 @@ def test_resume_goes_to_one_point(tidemark: Door) -> None:
 
 
 ATTACHED = [
-    (["/lake/counts"], {"query-0": "/lake/counts"}),
+    (["/lake/counts"], {"counts": "/lake/counts"}),
+    (["s3://lake/my clicks/"], {"my_clicks": "s3://lake/my clicks/"}),
     (["s3://lake/counts", "--query", "counts"], {"counts": "s3://lake/counts"}),
     (["--checkpoint", "a=s3://lake/a", "--checkpoint", "b=/b=c"], {"a": "s3://lake/a", "b": "/b=c"}),
 ]
@@ -291,7 +294,7 @@ def test_attach_with_all_that_a_checkpoint_does_not_say(
     monkeypatch.chdir(tmp_path)
     words = ["--sink", "parquet", "--sink-path", "out", "--code", script, "--arg", "1", "--conf", "k=v", "--master", "yarn"]
     assert tidemark("attach", "far", "live/counts", *words, "--spark-version", "4.1.0").exit_code == 0
-    here = {"query-0": str(tmp_path / "live" / "counts")}
+    here = {"counts": str(tmp_path / "live" / "counts")}
     code = "print('counts')\n"
     asked = Attach(
         name="far",
@@ -327,7 +330,7 @@ def test_savepoint_prints_its_path_and_nothing_else(tidemark: Door) -> None:
     done = tidemark("savepoint", JOB, "--batch", "8", "--label", "before ads")
     assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.ask(ListSavepoints(JOB))[0].path}\n")
     assert tidemark.face.begun == [Take(JOB, 8, label="before ads")]
-    assert "batch 8, 2.0 MB in 12 files, 4.1 kB new, in 42 ms" in done.stderr
+    assert "batch 8, 12 files, 2.0 MB, 4.1 kB new on disk, in 42 ms" in done.stderr
 
 
 def test_savepoint_at_a_time(tidemark: Door) -> None:
@@ -356,7 +359,7 @@ def test_savepoint_at_no_time(tidemark: Door, option: str) -> None:
 
 def test_savepoint_dry_run_prints_the_plan(tidemark: Door) -> None:
     before = dict(tidemark.face.savepoints_by_id)
-    assert "batches    counts: 9" in tidemark("savepoint", JOB, "--dry-run").stdout
+    assert "batch      9 of counts" in tidemark("savepoint", JOB, "--dry-run").stdout
     assert tidemark.json("savepoint", JOB, "--dry-run")["new_bytes"] == 4096
     assert tidemark.face.savepoints_by_id == before
 
@@ -385,7 +388,7 @@ def test_fork(tidemark: Door, script: Path) -> None:
 
 def test_fork_dry_run_prints_the_plan(tidemark: Door) -> None:
     text = tidemark("fork", FIRST, "--name", "c", "--dry-run").stdout
-    assert "query id     new" in text and "warning      a warning" in text and "continue" in text
+    assert "query id     a new one" in text and "warning      a warning" in text and "continued" in text
     assert "c" not in tidemark.face.runs
 
 
@@ -497,10 +500,12 @@ def test_about(tidemark: Door) -> None:
 
 
 def test_events_are_filtered(tidemark: Door) -> None:
-    assert [one["job"] for one in tidemark.json("events", "--by", "page")] == [JOB]
-    assert [one["job"] for one in tidemark.json("events", "--text", "split", "--kind", "runs")] == ["post_engagement_split"]
+    tidemark("events", "--by", "page", "--since", "-10m")
+    assert tidemark.face.asked[-1] == ListEvents(limit=50, actor="page", from_ms=NOW_MS - 600_000)
+    tidemark("events", "--text", "split", "--kind", "runs", "--until", "2000-01-01T00:00+00:00")
+    assert tidemark.face.asked[-1] == ListEvents(limit=50, kind="runs", text="split", to_ms=946_684_800_000)
+    tidemark.face.answers(ListEvents(limit=50, kind="failures"), [])
     assert tidemark("events", "--kind", "failures").stdout == ""
-    assert tidemark("events", "--until", "2000-01-01T00:00").stdout == ""
     assert tidemark("events", "--since", "soon").exit_code == 2
 
 
@@ -520,13 +525,10 @@ def test_catalog_rebuild(tidemark: Door) -> None:
 
 
 @pytest.mark.parametrize("group", STATUS_AND_EXIT_CODES)
-def test_each_group_has_its_exit_code(tidemark: Door, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_group_has_its_exit_code(tidemark: Door, group: str) -> None:
     error = GROUPS.get(group, TidemarkError)("some.code", "a message", "a hint")
 
-    def refuse(question: object) -> None:
-        raise error
-
-    monkeypatch.setattr(tidemark.face, "tree", refuse)
+    tidemark.face.refuses(ShowTree, error)
     plainly, as_json = tidemark("versions"), tidemark("versions", "--json")
     assert {plainly.exit_code, as_json.exit_code} == {STATUS_AND_EXIT_CODES[group][1]}
     assert (plainly.stdout, plainly.stderr) == ("", "error: a message\nhint: a hint\n")
@@ -572,7 +574,7 @@ def test_the_workspace_is_the_option_then_the_environment_then_the_repository(ti
     assert tidemark.paths == [tmp_path / "a", tmp_path / "b", repository]
 
 
-def _starting(tidemark: Door, monkeypatch: pytest.MonkeyPatch, *, until_ticks: int, then: RunState) -> None:
+def _starting(tidemark: Door, *, until_ticks: int, then: RunState) -> None:
     """Makes every run look as if it still started, until the supervisor has acted so often."""
     known = tidemark.face.job
 
@@ -582,4 +584,4 @@ def _starting(tidemark: Door, monkeypatch: pytest.MonkeyPatch, *, until_ticks: i
         how = Exit("failed", 1, "BAD_STATE", "no luck", NOW_MS) if state is RunState.FAILED else None
         return replace(detail, runs=tuple(replace(run, state=state, exit=how) for run in detail.runs))
 
-    monkeypatch.setattr(tidemark.face, "job", job)
+    tidemark.face.answers(ShowJob, job)

@@ -12,164 +12,23 @@ import pytest
 from pipelines import verbs
 from pipelines.api.app import create_api
 from pipelines.client.remote import RemoteFace
-from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, Unavailable
 from pipelines.domain.operations import Operation, OperationState, sound
-from pipelines.domain.trust import Trust
 from pipelines.storage.documents import plain
-from pipelines.verbs.annotate import Annotate
-from pipelines.verbs.attach import Attach
-from pipelines.verbs.diagnose import Diagnose
-from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.drop import Drop, Undrop
-from pipelines.verbs.experiment import StartExperiment
-from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
+from pipelines.verbs.experiments import ShowTree, ShowVersion
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import Face, do
-from pipelines.verbs.forget import Forget
-from pipelines.verbs.fork import Fork, Variant
-from pipelines.verbs.import_ import Import
-from pipelines.verbs.jobs import (
-    ListBatches,
-    ListJobs,
-    ListOperators,
-    ListPlans,
-    ListRetained,
-    ReadLog,
-    ShowEventSeries,
-    ShowJob,
-    ShowSeries,
-)
-from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
-from pipelines.verbs.promote import Promote
-from pipelines.verbs.resume import Resume
-from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
-from pipelines.verbs.state import ListStates, QueryState, ReadState
-from pipelines.verbs.stop import Stop
-from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowAbout, ShowHealth, ShowSpace, StartExample
+from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.operations import CancelOperation, ReadAnswer
+from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
+from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.verb import Asked, Change
 from pipelines.verbs.verify import Verify
 from tests.api.serving import serving
-from tests.faces import ROOT, FakeFace
-
-FIRST = "sp-000000000002"
-ARCHIVE = "s3://lake/archive/clicks.tar.zst"
-PROVED = "sp-000000000007"
-JOB, SPLIT = "post_engagement", "post_engagement_split"
-CHANGED: dict[str, Any] = {"code": "print()\n", "script": "c.py", "args": ("1",), "conf": {"k": "v"}, "master": "local[1]", "python": "/py"}
-FORKED: dict[str, Any] = {"sinks": {"*": "fresh"}, "new_queries": ("more",), **CHANGED}
-TABLE: dict[str, Any] = {"query": "counts", "operator": 0, "store": "default"}
-FULL_RUN = RunScript(
-    name="new",
-    script="new.py",
-    code="print('é')\n",
-    args=("--x", "{output}"),
-    conf={"a": "b"},
-    master="local[1]",
-    python="/py",
-    source="/src/new.py",
-    from_savepoint=FIRST,
-    new_queries=("q",),
-)
-FULL_ATTACH = Attach(
-    name="far",
-    checkpoints={"a": "s3://lake/a"},
-    sink="parquet",
-    sink_path="s3://o",
-    script="far.py",
-    code="print()",
-    args=("1",),
-    conf={"k": "v"},
-    master="yarn",
-    spark_version="4.1.0",
-)
-VALUES: list[Asked[Any]] = [
-    ListJobs(),
-    ShowHealth(),
-    ShowHealth(60_000),
-    ShowJob(JOB),
-    ShowJob(SPLIT),
-    FULL_RUN,
-    RunScript(name="new", script="new.py", code="print()"),
-    Stop(JOB, label="x"),
-    Stop(JOB, savepoint=False, at_once=True),
-    Resume(job="post_events"),
-    Resume(job="post_events", from_savepoint=FIRST, new_queries=("more",), **CHANGED),
-    Resume(job="post_events", batch=8),
-    FULL_ATTACH,
-    Attach(name="far", checkpoints={"a": "/a", "b": "/b"}),
-    Forget("post_events"),
-    ReadLog(JOB),
-    ReadLog(JOB, "r-9", 3, 5),
-    ListRetained(JOB),
-    ListOperators(JOB),
-    ListOperators("post_events"),
-    ListPlans(JOB),
-    ListPlans(JOB, "counts"),
-    ListPlans("post_events"),
-    ListBatches(JOB),
-    ListBatches(JOB, 1),
-    ShowSeries(JOB, 5, 9),
-    ShowSeries(JOB, 5, 9, 1),
-    ShowEventSeries(JOB, 1),
-    ListEvents(),
-    ListEvents(JOB, 1),
-    ListEvents("", 200, "runs", "split", "command", 1, 10**13),
-    ShowOperation("op-verified"),
-    ListOperations(),
-    ListOperations(running=True),
-    CancelOperation("op-exporting"),
-    Diff(FIRST, JOB),
-    ShowTree(),
-    Take(JOB, 7, label="ü"),
-    Take(JOB, event_ms=4, to="s3://lake/one"),
-    Take(JOB, at_ms=4),
-    ListSavepoints(),
-    ListSavepoints("post_events"),
-    ShowSavepoint(FIRST),
-    ShowSavepoint(f"{ROOT}/{FIRST}"),
-    ReadManifest(FIRST),
-    ReadManifest(f"{ROOT}/{FIRST}"),
-    Annotate(FIRST, "ü", "a\nb", 5),
-    Annotate(f"{ROOT}/{FIRST}", best_before_ms=0),
-    Verify(FIRST),
-    Verify(FIRST, Trust.PROVED),
-    ReadVerification(PROVED),
-    ReadVerification(FIRST),
-    Diagnose(JOB),
-    Diagnose(f"{ROOT}/{FIRST}"),
-    Diagnose("/data/ü/checkpoint"),
-    ListStates(FIRST),
-    ListStates(f"{ROOT}/{FIRST}"),
-    ReadState(savepoint=FIRST),
-    ReadState(savepoint=FIRST, limit=9, **TABLE),
-    QueryState(savepoint=PROVED, sort="key.post", descending=True, filter="p1", offset=1, limit=3),
-    QueryState(savepoint=PROVED, sql='SELECT key.window.start AS "ü", count(*) FROM state GROUP BY 1', **TABLE),
-    ShowSpace(),
-    ShowSpace("clicks"),
-    Export(FIRST, "s3://lake/one", True, True),
-    Export(FIRST, "s3://lake/one.tar.zst"),
-    Import(ARCHIVE),
-    Dispose((FIRST, "sp-none")),
-    Dispose((f"{ROOT}/{FIRST}", PROVED)),
-    Fork(savepoint=FIRST, name="c", **FORKED),
-    Fork(savepoint=f"{ROOT}/{FIRST}", name="c"),
-    ListExperiments(),
-    ShowExperiment("ex-1"),
-    StartExperiment("e", FIRST, (Variant(name="c", **FORKED), Variant(name="d")), True),
-    Compare(JOB, "post_events", "q", ("k",), 3),
-    ShowIntervals(JOB, "post_events"),
-    ShowIntervals(JOB, "post_events", "counts"),
-    Promote(SPLIT),
-    Promote(SPLIT, StateFrom.SAVEPOINT),
-    Drop(SPLIT),
-    Drop(SPLIT, savepoint=False, at_once=True),
-    StartExample(),
-    ShowAbout(),
-    RebuildCatalog(),
-]
+from tests.faces import FakeFace
+from tests.verbs.requests import EVERY, FIRST, JOB, SPLIT
 
 
 def after_another(face: Face) -> Asked[Any]:
@@ -195,11 +54,11 @@ def of_an_operation_that_ended(face: Face) -> Asked[Any]:
 
 Prepared = Callable[[Face], Asked[Any]]
 PREPARED: dict[str, Prepared] = {
-    **{repr(value)[:80]: lambda face, value=value: value for value in VALUES},  # type: ignore[misc]
+    **{name: lambda face, value=value: value for name, value in EVERY.items()},  # type: ignore[misc]
     "events after another": after_another,
-    "ShowVersion": of_a_run,
-    "Undrop": of_one_that_was_dropped,
-    "ReadAnswer": of_an_operation_that_ended,
+    "version": of_a_run,
+    "undrop": of_one_that_was_dropped,
+    "answer": of_an_operation_that_ended,
 }
 CHANGES = {name: prepared for name, prepared in PREPARED.items() if isinstance(prepared(FakeFace.busy()), Change)}
 
@@ -212,7 +71,7 @@ class Recording(httpx.HTTPTransport):
     """A transport that keeps (method, path below /api) of what went over it."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(verify=False)
         self.calls: set[tuple[str, str]] = set()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -333,13 +192,9 @@ def test_who_acts_is_said(face: FakeFace, remote: RemoteFace) -> None:
 
 
 @pytest.mark.parametrize("group", STATUS_AND_EXIT_CODES)
-def test_errors_come_back_as_themselves(face: FakeFace, remote: RemoteFace, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_come_back_as_themselves(face: FakeFace, remote: RemoteFace, group: str) -> None:
     kind = GROUPS.get(group, TidemarkError)
-
-    def refuse(question: object) -> None:
-        raise kind("some.code", "a message", "a hint")
-
-    monkeypatch.setattr(face, "ask", refuse)
+    face.refuses(ShowTree, kind("some.code", "a message", "a hint"))
     with pytest.raises(kind) as raised:
         remote.ask(ShowTree())
     assert type(raised.value) is kind

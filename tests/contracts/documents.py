@@ -25,7 +25,8 @@ from pipelines.api import server
 from pipelines.cli import additions, commands
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.verbs import docs
-from pipelines.verbs.verb import Asked, summary
+from pipelines.verbs.declaration import summary
+from pipelines.verbs.verb import Asked
 
 B = TypeVar("B")
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import navigation, session
-from pipelines.domain.errors import TidemarkError
-from pipelines.verbs.verb import Asked, Begun
 from tests.faces import FakeFace
 
 APP = Path(navigation.__file__).with_name("app.py")
@@ -84,28 +80,3 @@ def tables(app: AppTest) -> dict[str, list[str]]:
     """The ids of each table's rows, by its name."""
     found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_table" in one.proto.component_name]
     return {data["name"]: [row["id"] for row in data["rows"]] for data in found}
-
-
-Which = type[Asked[Any]] | Asked[Any]
-"""Every question or change of a kind, or one."""
-
-
-def answering(monkeypatch: pytest.MonkeyPatch, face: FakeFace, which: Which, answer: Callable[[Any], Any]) -> None:
-    """From now on the face answers `which`, asked, planned or begun, as `answer` does; what that raises refuses it."""
-    ask, plan, begin = face.ask, face.plan, face.begin
-
-    def fits(asked: Asked[Any]) -> bool:
-        return isinstance(asked, which) if isinstance(which, type) else asked == which
-
-    monkeypatch.setattr(face, "ask", lambda question: answer(question) if fits(question) else ask(question))
-    monkeypatch.setattr(face, "plan", lambda change: answer(change) if fits(change) else plan(change))
-    monkeypatch.setattr(face, "begin", lambda change: Begun(change, answer=answer(change)) if fits(change) else begin(change))
-
-
-def refusing(monkeypatch: pytest.MonkeyPatch, face: FakeFace, which: Which, error: TidemarkError) -> None:
-    """From now on the face refuses `which`."""
-
-    def refuse(_: object) -> None:
-        raise error
-
-    answering(monkeypatch, face, which, refuse)

@@ -16,6 +16,7 @@ from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
 
 CHECKPOINT = "/data/clicks/checkpoint"
+FOLDER = CHECKPOINT.rpartition("/")[2]
 
 
 def form(opened: Opener, face: FakeFace, **typed: str) -> AppTest:
@@ -29,7 +30,7 @@ def form(opened: Opener, face: FakeFace, **typed: str) -> AppTest:
 def test_one_query_is_attached(opened: Opener) -> None:
     face = FakeFace()
     app = clicked(form(opened, face, name="clicks", checkpoint_0=CHECKPOINT), "attach_start")
-    assert face.begun == [Attach(name="clicks", checkpoints={"query-0": CHECKPOINT})]
+    assert face.begun == [Attach(name="clicks", checkpoints={FOLDER: CHECKPOINT})]
     assert selected(app, "job") == "clicks"
 
 
@@ -61,7 +62,7 @@ def test_several_queries_with_their_sink_and_code(opened: Opener, tmp_path: Path
     [
         ({}, "Give it a name"),
         ({"name": "clicks"}, "Give each query a name and its checkpoint"),
-        ({"name": "clicks", "checkpoint_0": CHECKPOINT, "query_0": ""}, "Give each query"),
+        ({"name": "clicks", "query_0": "counts"}, "Give each query"),
     ],
 )
 def test_what_is_missing_is_said(opened: Opener, typed: dict[str, str], why: str) -> None:
@@ -74,7 +75,7 @@ def test_what_is_missing_is_said(opened: Opener, typed: dict[str, str], why: str
     ("typed", "words"),
     [
         ({"name": "post_events", "checkpoint_0": CHECKPOINT}, "a job &#x27;post_events&#x27; exists. Choose another name."),
-        ({"name": "clicks", "checkpoint_0": "/data/gone"}, "query-0: there is no checkpoint at /data/gone. Give the checkpoint location"),
+        ({"name": "clicks", "checkpoint_0": "/data/gone"}, "gone: there is no checkpoint at /data/gone. Give the checkpoint location"),
         ({"name": "no/name", "checkpoint_0": CHECKPOINT}, "is not a job name"),
     ],
 )
@@ -92,7 +93,7 @@ def test_a_press_with_the_last_letter_counts(opened: Opener) -> None:
     app = clicked(form(opened, face, name="clicks", checkpoint_0="/data/gone"), "attach_start")
     app.text_input(key="attach_checkpoint_0").set_value(CHECKPOINT)
     clicked(app, "attach_start")
-    assert face.begun[-1] == Attach(name="clicks", checkpoints={"query-0": CHECKPOINT})
+    assert face.begun[-1] == Attach(name="clicks", checkpoints={FOLDER: CHECKPOINT})
     assert selected(app, "job") == "clicks"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import re
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -71,6 +73,30 @@ def test_a_frame_keeps_its_types() -> None:
 def test_what_the_server_answers(kind: str, body: object, status: int) -> None:
     answer = answered(Starlette(routes=downloads.routes()), f"/download/{kind}", method="POST", body=body)
     assert answer.status_code == status, answer.text
+
+
+HOSTILE = {
+    "deep": b'{"columns": ' + b"[" * 100_000,
+    "half a pair": b'{"columns": [{"name": "a\\ud800"}], "rows": [["\\ud800"]]}',
+    "a huge number": b'{"columns": [{"name": "a"}], "rows": [[1' + b"0" * 400 + b"]]}",
+    "a far time": b'{"columns": [{"name": "a", "unit": "time"}], "rows": [[1e300]]}',
+    "a time that is none": b'{"columns": [{"name": "a", "unit": "time"}], "rows": [["x"]]}',
+    "no table": b"[1, 2]",
+    "no text": b"\xff\xfe",
+}
+
+
+async def posted(path: str, content: bytes) -> httpx.Response:
+    transport = httpx.ASGITransport(Starlette(routes=downloads.routes()))
+    async with httpx.AsyncClient(transport=transport, base_url="http://tests") as client:
+        return await client.post(path, content=content)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_what_is_no_table_is_said_to_be_none(kind: str, hostile: str) -> None:
+    status = asyncio.run(posted(f"/download/{kind}", HOSTILE[hostile])).status_code
+    assert status == 400 or (status, kind, hostile) == (200, "csv", "a huge number")
 
 
 def test_cells_say_what_their_numbers_are_in() -> None:

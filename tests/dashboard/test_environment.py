@@ -6,6 +6,7 @@ import fcntl
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,31 +87,34 @@ def test_a_stamp_that_was_cut_short_is_none(ready: Path, requirements: Path) -> 
     assert needed(ready, requirements) is Need.INSTALL
 
 
-def test_prepares_a_real_environment_over_the_rest_of_a_killed_one(tmp_path: Path, requirements: Path) -> None:
+def test_a_killed_set_up_is_done_over_and_a_failed_installation_says_why_and_is_taken_up_again(
+    tmp_path: Path, requirements: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real environment, which takes long to make: all that is said of one is said of this."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     venv = tmp_path / ".venv"
     (venv / "lib").mkdir(parents=True)
     (venv / "lib" / "half a package").touch()
     (venv / UNFINISHED).touch()
+    requirements.write_text("no-such-package-of-ours==1.0\n")
+    with pytest.raises(installing.SetupFailed, match=r"(?s)no-such-package-of-ours.*network"):
+        environment.prepare(venv, requirements, lambda line: None)
+    assert not (venv / "lib" / "half a package").exists()
+    assert needed(venv, requirements) is Need.INSTALL
+    for part_of_pip in venv.glob("lib/*/site-packages/pip*"):  # as where another tool made it
+        shutil.rmtree(part_of_pip)
+    requirements.write_text("# none\n")
     said: list[str] = []
     environment.prepare(venv, requirements, said.append)
     assert needed(venv, requirements) is Need.NOTHING
-    assert not (venv / "lib" / "half a package").exists()
-    assert subprocess.run(
-        [venv / "bin" / "python", "-c", "import sys; print(sys.prefix)"], capture_output=True, text=True
-    ).stdout.strip() == str(venv)
     assert said[-1] == "ready"
+    assert _prefix(venv) == str(venv)
 
 
-def test_a_failed_installation_says_why_and_is_taken_up_again(tmp_path: Path, requirements: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    requirements.write_text("no-such-package-of-ours==1.0\n")
-    with pytest.raises(installing.SetupFailed, match=r"(?s)no-such-package-of-ours.*network"):
-        environment.prepare(tmp_path / ".venv", requirements, lambda line: None)
-    assert needed(tmp_path / ".venv", requirements) is Need.INSTALL
-    requirements.write_text("# none\n")
-    environment.prepare(tmp_path / ".venv", requirements, lambda line: None)
-    assert needed(tmp_path / ".venv", requirements) is Need.NOTHING
+def _prefix(venv: Path) -> str:
+    command = [venv / "bin" / "python", "-c", "import sys; print(sys.prefix)"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_a_second_set_up_waits_for_the_first(ready: Path, requirements: Path) -> None:

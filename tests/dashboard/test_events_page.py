@@ -7,9 +7,9 @@ import pytest
 from dashboard import session
 from dashboard.views import events
 from dashboard.views.job import occurrences
-from pipelines.domain.errors import Unavailable
+from pipelines.domain.errors import Invalid, Unavailable
 from pipelines.verbs.system import ListEvents
-from tests.dashboard.opening import Opener, clicked, refusing, said, selected, tables
+from tests.dashboard.opening import Opener, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace
 
 
@@ -17,23 +17,42 @@ def test_all_events_newest_first(opened: Opener) -> None:
     assert tables(opened(FakeFace.sample(), "events"))["events"] == ["0", "1", "2"]
 
 
-def test_what_is_chosen_stands_in_the_address(opened: Opener) -> None:
-    assert tables(opened(FakeFace.sample(), "events", kind="Savepoints"))["events"] == []
-    assert tables(opened(FakeFace.sample(), "events", filter="split"))["events"] == ["0"]
-    assert tables(opened(FakeFace.sample(), "events", job="post_events"))["events"] == ["0"]
-    assert tables(opened(FakeFace.sample(), "events", kind="Runs", by="page"))["events"] == ["0"]
-    assert tables(opened(FakeFace.sample(), "events", by="driver"))["events"] == []
+@pytest.mark.parametrize(
+    ("address", "question"),
+    [
+        ({"kind": "Savepoints"}, ListEvents(limit=events.LIMIT, kind="savepoints")),
+        ({"filter": "split"}, ListEvents(limit=events.LIMIT, text="split")),
+        ({"job": "post_events"}, ListEvents("post_events", events.LIMIT)),
+        ({"kind": "Runs", "by": "page"}, ListEvents(limit=events.LIMIT, kind="runs", actor="page")),
+        ({"since": "Last hour"}, ListEvents(limit=events.LIMIT, from_ms=NOW_MS - 3_600_000)),
+    ],
+)
+def test_what_is_chosen_stands_in_the_address(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, address: dict[str, str], question: ListEvents
+) -> None:
+    monkeypatch.setattr(session, "now_ms", lambda: float(NOW_MS))
+    face = FakeFace.sample()
+    face.answers(question, face.ask(ListEvents())[1:2])
+    assert tables(opened(face, "events", **address))["events"] == ["0"]
 
 
-def test_the_time_is_counted_from_now(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "now_ms", lambda: NOW_MS + 2 * 3_600_000.0)
-    assert tables(opened(FakeFace.sample(), "events", since="Last hour"))["events"] == []
-    assert tables(opened(FakeFace.sample(), "events", since="Last day"))["events"] == ["0", "1", "2"]
+def test_none_that_fits_is_said(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.answers(ListEvents(limit=events.LIMIT, actor="driver"), [])
+    assert tables(opened(face, "events", by="driver"))["events"] == []
+
+
+def paged(monkeypatch: pytest.MonkeyPatch) -> FakeFace:
+    """Two events a page, of three."""
+    monkeypatch.setattr(events, "LIMIT", 2)
+    face = FakeFace.sample()
+    every = face.ask(ListEvents())
+    face.answers(ListEvents(limit=2, before=every[1].cursor), every[2:])
+    return face
 
 
 def test_older_ones_are_a_click_away_and_the_address_says_where(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "LIMIT", 2)
-    app = opened(FakeFace.sample(), "events")
+    app = opened(paged(monkeypatch), "events")
     assert tables(app)["events"] == ["0", "1"]
     app = clicked(app, "older")
     assert selected(app, "before") and tables(app)["events"] == ["0"]
@@ -42,14 +61,15 @@ def test_older_ones_are_a_click_away_and_the_address_says_where(opened: Opener, 
 
 
 def test_another_filter_begins_at_the_newest(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "LIMIT", 2)
-    app = clicked(opened(FakeFace.sample(), "events"), "older")
+    app = clicked(opened(paged(monkeypatch), "events"), "older")
     app.selectbox(key="job").select("post_engagement").run()
     assert selected(app, "before") == "" and tables(app)["events"] == ["0"]
 
 
 def test_a_place_that_is_none_is_said(opened: Opener) -> None:
-    assert "events.cursor" in said(opened(FakeFace.sample(), "events", before="yesterday"))
+    face = FakeFace.sample()
+    face.refuses(ListEvents(limit=events.LIMIT, before="yesterday"), Invalid("events.cursor", "It is not the cursor of an event"))
+    assert "events.cursor" in said(opened(face, "events", before="yesterday"))
 
 
 def test_a_job_with_many_events_leads_to_all_of_them(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,9 +82,9 @@ def test_nothing_yet(opened: Opener) -> None:
     assert "Nothing has happened yet" in said(opened(FakeFace(), "events"))
 
 
-def test_an_error_is_shown(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_shown(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, ListEvents, Unavailable("catalog.away", "The catalog is away."))
+    face.refuses(ListEvents, Unavailable("catalog.away", "The catalog is away."))
     assert "catalog.away" in said(opened(face, "events"))
 
 

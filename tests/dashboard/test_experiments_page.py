@@ -16,7 +16,7 @@ from pipelines.verbs.drop import Drop
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.promote import Promote
 from tests import samples
-from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import FakeFace
 
 
@@ -73,14 +73,21 @@ def test_a_and_b_side_by_side(opened: Opener) -> None:
     words = said(app)
     for part in ("ads", "post_engagement_split", "Agreement", "80.0 %", "Only in A", "Metrics over event time", "Code, A → B", "compared"):
         assert part in words
-    for part in ("They part at", "equal up to", "What differs for sure", "B is 12 % slower, between 5 and 19 %", "rows", "as it is now"):
+    for part in (
+        "First difference at",
+        "equal up to",
+        "Metric differences (95 %)",
+        "B is 12 % slower, between 5 and 19 %",
+        "rows",
+        "as it is now",
+    ):
         assert part in words
     assert any("a.views" in one.value.columns for one in app.dataframe)
 
 
-def test_what_cannot_be_compared_is_said_and_the_rest_is_shown(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_compared_is_said_and_the_rest_is_shown(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, Compare, Unsupported("compare.sink", "Only files can be compared", "Write to parquet."))
+    face.refuses(Compare, Unsupported("compare.sink", "Only files can be compared", "Write to parquet."))
     words = said(opened(face, "experiments", experiment="ex-1"))
     assert "compare.sink" in words
     assert "Metrics over event time" in words
@@ -137,7 +144,7 @@ def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
     face = FakeFace.sample()
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
     words = said(app)
-    for part in ("goes on: version", "It is kept.", "Its arguments become those of", "+12"):
+    for part in ("goes on: version", "The variant keeps running.", "Its arguments become those of", "+12"):
         assert part in words
     assert face.begun == []
     answered(app, "decide_promote", "decide_yes")

@@ -10,8 +10,8 @@ import pytest
 
 from dashboard import gallery, typed
 from dashboard.views.fork import drafts, form
-from pipelines.domain.errors import Invalid, NotFound, TidemarkError
-from pipelines.domain.savepoints import SinkPlan
+from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError, refusal
+from pipelines.domain.restores import SinkPlan
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.fork import Fork, Variant
@@ -152,7 +152,8 @@ def test_a_sink_that_is_refused_cannot_be_started(opened: Opener, monkeypatch: p
 
     def refusing(self: FakeFace, *args: object, **more: object) -> object:
         plan = whole(self, *args, **more)  # type: ignore[arg-type]
-        return replace(plan, sinks=(SinkPlan(plan.sinks[0].query, "parquet", "/shared", "refuse", "Two jobs on one sink"),))
+        sink = SinkPlan(plan.sinks[0].query, "parquet", "/shared", "refuse", "Two jobs on one sink")
+        return replace(plan, sinks=(sink,), refusal=refusal(Conflict("restore.sink_shared", sink.message)))
 
     monkeypatch.setattr(FakeFace, "_restore_plan", refusing)
     app = opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT)
@@ -178,7 +179,8 @@ def test_a_refused_sink_says_what_to_change(opened: Opener, monkeypatch: pytest.
 
     def refusing(self: FakeFace, *args: object, **more: object) -> object:
         plan = whole(self, *args, **more)  # type: ignore[arg-type]
-        return replace(plan, sinks=(SinkPlan(plan.sinks[0].query, "parquet", "/shared", "refuse", "Two jobs on one sink"),))
+        sink = SinkPlan(plan.sinks[0].query, "parquet", "/shared", "refuse", "Two jobs on one sink")
+        return replace(plan, sinks=(sink,), refusal=refusal(Conflict("restore.sink_shared", sink.message)))
 
     monkeypatch.setattr(FakeFace, "_restore_plan", refusing)
     words = said(opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT))

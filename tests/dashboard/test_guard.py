@@ -82,3 +82,20 @@ def test_a_websocket_needs_the_own_origin() -> None:
     assert [message["type"] for message in websocket_answers(ORIGIN)] == ["websocket.accept", "websocket.close"]
     (refusal,) = websocket_answers("http://evil.example")
     assert (refusal["type"], refusal["code"]) == ("websocket.close", 1008)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site"])
+def test_another_sites_request_without_an_origin_changes_nothing(site: str) -> None:
+    assert ask("POST", **{"Sec-Fetch-Site": site}).json()["error"]["code"] == "server.foreign_origin"
+    assert ask("GET", **{"Sec-Fetch-Site": site}).status_code == 200, "a link from elsewhere opens a page"
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_own_requests_without_an_origin_are_let_in(site: str) -> None:
+    assert ask("POST", **{"Sec-Fetch-Site": site}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8501", "evil.example"])
+def test_nobody_frames_a_page(host: str) -> None:
+    answer = ask(host=host)
+    assert answer.headers["content-security-policy"] == "frame-ancestors 'none'" and answer.headers["x-frame-options"] == "DENY"

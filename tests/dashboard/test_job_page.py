@@ -24,8 +24,8 @@ from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
 from pipelines.verbs.verb import Question
 from tests import samples
-from tests.dashboard.opening import Opener, agreed, answered, answering, asked, clicked, refusing, said, selected, tables
-from tests.faces import NOW_MS, FakeFace
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected, tables
+from tests.faces import NOW_MS, FakeFace, judged
 
 TABS = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
 JOB = "post_engagement"
@@ -64,6 +64,47 @@ def test_every_tab_is_drawn_in_every_state(opened: Opener, job: str, tab: str) -
     assert f"<h1>{job}</h1>" in words
 
 
+def in_health(face: FakeFace, **changes: Any) -> None:
+    """From now on the job's numbers are changed so, with the findings that follow from them."""
+    detail = face.ask(ShowJob(JOB))
+    changed = judged(replace(detail.summary, **changes))
+    face.answers(ShowJob, lambda question: replace(detail, summary=changed))
+
+
+def test_a_job_without_progress_says_so_in_its_head_and_where_to_look(opened: Opener) -> None:
+    face = FakeFace.sample()
+    in_health(face, last_progress_ms=NOW_MS - 600_000, lag_ms=600_000.0, gap_ms=10_000.0)
+    words = said(opened(face, "job", job=JOB))
+    assert "No progress" in words and ">Running<" not in words
+    assert "no batch has ended since; usually one every 10.0 s" in words
+    assert "tab=Logs" in words and "Read the log</a>" in words
+    assert "on time" not in words and "behind the clock" in words
+
+
+def test_an_idle_job_is_neither_stuck_nor_on_time(opened: Opener) -> None:
+    face = FakeFace.sample()
+    in_health(face, last_progress_ms=NOW_MS - 600_000, idle_since_ms=NOW_MS - 600_000)
+    words = said(opened(face, "job", job=JOB))
+    assert "Idle" in words and "No progress" not in words
+    assert "idle; as its last batch left it" in words and "on time" not in words
+
+
+def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opened: Opener) -> None:
+    face, failed = FakeFace.sample(), "post_engagement_split"
+    detail = face.ask(ShowJob(failed))
+    assert "Resume" in labels(opened(face, "job", job=failed)), "there is no code before its only version"
+    earlier = face.ask(ShowJob(JOB)).runs[-1]
+    runs = (*detail.runs, replace(earlier, job=detail.runs[0].job))
+    face.answers(ShowJob, lambda question: replace(detail, runs=runs))
+    app = opened(face, "job", job=failed)
+    assert f"Resume with {earlier.version[:10]}" in labels(app)
+    app.button(key="resume").click().run()
+    assert app.radio(key="resume_way").value == resuming.PREVIOUS
+    app.button(key="resume").click()
+    clicked(app, "resume_yes")
+    assert face.begun == [Resume(failed, version=earlier.version)]
+
+
 def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "job", job=JOB, tab="Operators")
     assert tables(app) == {"sources_counts": ["0", "1"], "operators_counts": ["0", "1"], "sink_counts": ["sink"]}
@@ -74,7 +115,7 @@ def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
 
 
 def test_where_no_plan_is_known_the_page_says_why(opened: Opener) -> None:
-    assert "No batch is known" in said(opened(FakeFace.sample(), "job", job="post_events", tab="Operators"))
+    assert "No batch yet" in said(opened(FakeFace.sample(), "job", job="post_events", tab="Operators"))
     watched = said(opened(FakeFace.busy(), "job", job="clicks", tab="Operators"))
     assert "This job runs elsewhere" in watched and "No stateful operator" not in watched
 
@@ -108,16 +149,16 @@ def test_a_savepoint_answers_with_all_that_is_to_know(opened: Opener) -> None:
     app = clicked(opened(face, "job", job=JOB), "take")
     assert face.begun == [Take(JOB)]
     words = said(app)
-    for part in ("Savepoint taken", "batch 9", "2.0 MB in 12 files", "4.1 kB new on disk"):
+    for part in ("Savepoint taken", "batch 9", "12 files, 2.0 MB", "4.1 kB new on disk"):
         assert part in words
     assert any(code.value.startswith("/fake/savepoints/sp-") for code in app.code)
     assert "Savepoint taken" not in said(clicked(app, "notice_close"))
 
 
-def test_a_refused_savepoint_says_why(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_savepoint_says_why(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB)
-    refusing(monkeypatch, face, Take, Unavailable("storage.full", "The disk is full.", "Make room."))
+    face.refuses(Take, Unavailable("storage.full", "The disk is full.", "Make room."))
     assert "storage.full" in said(clicked(app, "take"))
 
 
@@ -191,10 +232,10 @@ def test_resume_goes_back_to_a_batch(opened: Opener) -> None:
     assert face.begun[-1] == Resume("post_events", batch=7)
 
 
-def test_a_refused_plan_cannot_be_begun(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_plan_cannot_be_begun(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job="post_events")
-    refusing(monkeypatch, face, Resume, Unavailable("storage.gone", "The store is away.", "Wait."))
+    face.refuses(Resume, Unavailable("storage.gone", "The store is away.", "Wait."))
     app = asked(app, "resume", resume_way=resuming.BATCH)
     assert "storage.gone" in said(app)
     assert app.button(key="resume_yes").disabled
@@ -220,11 +261,11 @@ def test_a_sound_checkpoint_is_said_to_be_sound(opened: Opener) -> None:
     assert "Nothing is damaged." not in said(clicked(app, "doctor_close"))
 
 
-def test_a_checkpoint_with_nothing_left_leads_to_a_savepoint(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_with_nothing_left_leads_to_a_savepoint(opened: Opener) -> None:
     face = FakeFace.sample()
     do(face, Take("post_engagement_split"))
     one = samples.diagnosis("post_engagement_split", "/c", damaged=True)
-    answering(monkeypatch, face, Diagnose, lambda _: [replace(one, restorable=())])
+    face.answers(Diagnose, lambda _: [replace(one, restorable=())])
     app = opened(face, "job", job="post_engagement_split", examine="yes")
     assert "no batch" in said(app)
     app = clicked(app, "doctor_savepoint")

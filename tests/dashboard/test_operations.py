@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import OperationState
 from pipelines.domain.trust import Trust
 from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
 from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said
+from tests.dashboard.opening import Opener, answered, asked, clicked, said
 from tests.faces import FakeFace
 
 SAVEPOINT = "sp-000000000002"
@@ -56,10 +54,10 @@ def test_cancelling_ends_it_and_says_so_until_it_is_put_away(opened: Opener) -> 
     assert "was cancelled" not in said(clicked(app, f"away_savepoints_{EXPORTING}"))
 
 
-def test_a_cancel_that_is_refused_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancel_that_is_refused_is_said(opened: Opener) -> None:
     face = FakeFace.busy()
     app = opened(face, "savepoints")
-    refusing(monkeypatch, face, CancelOperation, Conflict("operation.not_cancellable", "It cannot be called back", "Wait."))
+    face.refuses(CancelOperation, Conflict("operation.not_cancellable", "It cannot be called back", "Wait."))
     assert "operation.not_cancellable" in said(clicked(app, f"cancel_savepoints_{EXPORTING}"))
 
 

@@ -9,9 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.components.table import Cell
-from dashboard.views.overview import table
-from dashboard.views.overview.attention import findings
+from dashboard.health import health
+from dashboard.views.overview import ACTIONS, table
+from dashboard.views.overview.attention import NEXT_STEPS, alerts
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.findings import Problem
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.verbs.face import do
@@ -21,8 +23,8 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowHealth, StartExample
 from pipelines.verbs.take import Take
-from tests.dashboard.opening import Opener, answering, clicked, refusing, said, selected, tables
-from tests.faces import NOW_MS, FakeFace
+from tests.dashboard.opening import Opener, clicked, said, selected, tables
+from tests.faces import NOW_MS, FakeFace, judged
 
 
 def summary(**changes: Any) -> JobSummary:
@@ -66,7 +68,7 @@ def test_the_table_is_filtered_by_state_and_words(opened: Opener) -> None:
     assert shown(opened(FakeFace.sample(), "overview", filter="events", state="Failed")) == []
 
 
-def test_the_range_stands_in_the_address(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_range_stands_in_the_address(opened: Opener) -> None:
     face, asked = FakeFace.sample(), list[int]()
     health = face.ask(ShowHealth())
 
@@ -74,14 +76,14 @@ def test_the_range_stands_in_the_address(opened: Opener, monkeypatch: pytest.Mon
         asked.append(question.span_ms)
         return health
 
-    answering(monkeypatch, face, ShowHealth, watched)
+    face.answers(ShowHealth, watched)
     opened(face, "overview", range="6h")
     assert asked[-1] == 6 * 3_600_000
 
 
-def test_an_error_is_shown_as_such(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_shown_as_such(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, ListJobs, Unavailable("catalog.away", "The catalog is away.", "Wait."))
+    face.refuses(ListJobs, Unavailable("catalog.away", "The catalog is away.", "Wait."))
     assert "catalog.away" in said(opened(face, "overview"))
 
 
@@ -110,30 +112,8 @@ def test_states_are_counted_and_a_click_filters(opened: Opener) -> None:
     assert selected(clicked(app, "state_all"), "state") == ""
 
 
-@pytest.mark.parametrize(
-    ("changes", "title"),
-    [
-        ({}, None),
-        ({"lag_ms": 252_000.0}, "lagging"),
-        ({"last_progress_ms": NOW_MS - 600_000}, "no progress"),
-        ({"input_rate": 100.0, "processed_rate": 50.0, "batch_ms_p50": 9_000.0}, "falling behind"),
-        ({"state": RunState.STARTING}, "still starting"),
-        ({"state": RunState.STOPPED}, None),
-        ({"queries": 0, "last_progress_ms": None}, None),
-    ],
-)
-def test_what_needs_attention(changes: dict[str, Any], title: str | None) -> None:
-    found = findings([summary(**changes)], NOW_MS)
-    assert [one.title for one in found] == ([title] if title else [])
-
-
-def test_lag_is_said_with_the_rate() -> None:
-    found = findings([summary(lag_ms=252_000.0, input_rate=100.0, processed_rate=79.0)], NOW_MS)
-    assert found[0].words == "event-time lag 4m 12s · processed rate 21 % below input"
-
-
 def test_numbers_are_ordered_by_value_and_lines_are_drawn() -> None:
-    row = table._row(summary(), None, NOW_MS)
+    row = table._row(summary(), NOW_MS)
     cells = dict(zip((column.name for column in table.COLUMNS), row.cells, strict=True))
     assert cells["p99"] == Cell("850 ms", sort=850.0, unit="ms")
     assert cells["Batch latency"].as_json()["l"] == [47, 49, 100]
@@ -148,34 +128,31 @@ def test_a_cell_says_no_more_than_it_has() -> None:
 DAY_MS = 86_400_000
 
 
-@pytest.mark.parametrize(
-    ("changes", "title", "action"),
-    [
-        ({"recent_restarts": 3}, "restarting often", "logs"),
-        ({"checkpoint_bytes": 5_000_000_000, "checkpoint_bytes_before": 2_000_000_000}, "checkpoint growing", "inspect"),
-        ({"last_savepoint_ms": None}, "no savepoint", "take"),
-        ({"last_savepoint_ms": NOW_MS - 2 * DAY_MS}, "no savepoint", "take"),
-    ],
-)
-def test_what_is_not_wrong_yet_is_said_with_what_to_do(changes: dict[str, Any], title: str, action: str) -> None:
-    known = summary(last_savepoint_ms=NOW_MS)
+def test_each_problem_has_a_next_step() -> None:
+    assert set(NEXT_STEPS) == set(Problem) and set(NEXT_STEPS.values()) <= set(ACTIONS)
+
+
+def test_an_attached_job_is_looked_at_and_never_resumed() -> None:
+    watched = summary(state=RunState.WATCHED, last_progress_ms=NOW_MS - DAY_MS)
+    (alert,) = alerts([judged(replace(watched, job=replace(watched.job, attached=True)))])
+    assert (alert.title, alert.action) == ("no progress", "inspect")
+
+
+def test_the_state_says_what_is_wrong_and_a_notice_does_not_replace_it() -> None:
+    silent, known = judged(summary(last_progress_ms=NOW_MS - 600_000)), summary(last_savepoint_ms=None)
     assert known.run is not None
-    old = replace(known, run=replace(known.run, started_ms=NOW_MS - 3 * DAY_MS))
-    assert findings([old], NOW_MS) == []
-    assert [(one.title, one.action) for one in findings([replace(old, **changes)], NOW_MS)] == [(title, action)]
-
-
-def test_little_growth_no_state_and_a_young_job_need_nothing() -> None:
-    young = summary(last_savepoint_ms=None)
-    grown = summary(last_savepoint_ms=NOW_MS, checkpoint_bytes=5_000_000, checkpoint_bytes_before=1_000_000)
-    assert findings([young, grown], NOW_MS) == []
+    assert (health(silent), health(known)) == (("No progress", "orange"), ("Running", "green"))
+    assert health(replace(known, idle_since_ms=NOW_MS - 60_000)) == ("Idle", "blue")
+    unsaved = judged(replace(known, run=replace(known.run, started_ms=NOW_MS - 3 * DAY_MS)))
+    assert [finding.title for finding in unsaved.findings] == ["no savepoint"]
+    assert health(unsaved) == ("Running", "green")
 
 
 def test_damaged_savepoints_and_a_full_disk_come_before_what_can_wait() -> None:
     face = FakeFace.sample()
     damaged = replace(face.ask(ListSavepoints())[0], damaged_files=2, verified_ms=NOW_MS)
     disk = replace(face.ask(ShowHealth()), free_bytes=5, total_bytes=100)
-    found = findings([summary(recent_restarts=9)], NOW_MS, [damaged, face.ask(ListSavepoints())[1]], disk)
+    found = alerts([judged(summary(recent_restarts=9))], [damaged, face.ask(ListSavepoints())[1]], disk)
     assert [one.title for one in found] == ["damaged savepoint", "disk nearly full", "restarting often"]
     assert found[0].subject == damaged.id
 

@@ -11,7 +11,7 @@ from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
-from tests.dashboard.opening import Opener, answered, answering, asked, clicked, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, QUERY, FakeFace
 
 JOB, STOPPED = "post_engagement", "post_events"
@@ -119,18 +119,18 @@ def test_a_fork_from_a_batch_takes_it_first(opened: Opener) -> None:
     ("axis", "take"),
     [("clock", Take(JOB, at_ms=NOW_MS - 10_000)), ("event", Take(JOB, event_ms=NOW_MS - 60_000))],
 )
-def test_several_queries_are_taken_at_a_moment(opened: Opener, monkeypatch: pytest.MonkeyPatch, axis: str, take: Take) -> None:
+def test_several_queries_are_taken_at_a_moment(opened: Opener, axis: str, take: Take) -> None:
     face = FakeFace.sample()
     other = [RetainedBatch(one.query, one.batch, one.timestamp_ms, one.watermark_ms) for one in face.ask(ListRetained(JOB))]
-    answering(monkeypatch, face, ListRetained, lambda _: [*other, RetainedBatch("late", 2, NOW_MS, NOW_MS)])
+    face.answers(ListRetained, lambda _: [*other, RetainedBatch("late", 2, NOW_MS, NOW_MS)])
     clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:8", axis=axis), "point_take")
     assert face.begun == [take]
 
 
-def test_several_queries_are_not_rewound_by_number(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_queries_are_not_rewound_by_number(opened: Opener) -> None:
     face = FakeFace.sample()
     kept = [*face.ask(ListRetained(STOPPED)), RetainedBatch("late", 2, NOW_MS, NOW_MS)]
-    answering(monkeypatch, face, ListRetained, lambda _: kept)
+    face.answers(ListRetained, lambda _: kept)
     app = opened(face, "job", job=STOPPED, tab="Savepoints", point="counts:8")
     assert "take a savepoint here" in app.button(key="point_rewind").help
     assert resuming.BATCH not in asked(app, "resume").radio(key="resume_way").options

@@ -58,7 +58,7 @@ def test_samples_are_of_the_present_step_and_of_the_last_seconds() -> None:
         (
             Amount("reading state", 3, 40, "stores"),
             seen((98_000, 1), (100_000, 3)),
-            ["reading state", "3 of 40 stores", "1 stores/s", "37 s left"],
+            ["reading state", "3 of 40 stores", "1 store/s", "37 s left"],
         ),
         (Amount("reading files", 700), (), ["reading files", "700 B", "begun 10 s ago"]),
         (Amount("running a batch"), (), ["running a batch", "begun 10 s ago"]),
@@ -97,7 +97,7 @@ def ended(state: OperationState, **more: str) -> Operation:
     ("operation", "parts"),
     [
         (ended(OperationState.DONE, kind="prove", result="proved"), ("done", "Proved sp-01234567 of a: proved")),
-        (ended(OperationState.DONE, kind="prove", result="intact"), ("not proved", "is not proved, but intact")),
+        (ended(OperationState.DONE, kind="prove", result="intact"), ("not proved", "is intact, not proved")),
         (ended(OperationState.DONE, kind="verify", result="damaged"), ("damaged", "sp-01234567 of a is damaged")),
         (ended(OperationState.DONE, kind="import", subject="s3://b/x", result="sp-1"), ("done", "Imported sp-1")),
         (ended(OperationState.DONE, result="s3://b/x"), ("done", "Exported sp-01234567 of a to s3://b/x")),

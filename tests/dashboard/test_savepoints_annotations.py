@@ -6,11 +6,11 @@ import time
 from datetime import UTC, date, datetime
 
 import pandas as pd
-import pytest
 from pandas.io.formats.style import Styler
 
 from dashboard.views.savepoints.filters import matches
 from dashboard.views.savepoints.table import MOST_TONED, frame, toned
+from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
@@ -20,7 +20,7 @@ from pipelines.verbs.operations import ListOperations, ShowOperation
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -45,6 +45,13 @@ def test_the_table_says_origin_date_and_that_there_is_a_note(opened: Opener) -> 
     assert list(rows["origin"]) == ["stop", "by hand", "by hand"]
     assert list(rows["note"]) == ["", "", "≡"]
     assert rows["until"].isna().tolist() == [True, True, False]
+
+
+def test_the_latest_date_of_all_is_shown(opened: Opener) -> None:
+    face = annotated(best_before_ms=LATEST_MS)
+    rows = opened(face, "savepoints").dataframe[0].value.set_index("id")
+    assert str(rows["until"][FIRST])[:10] == "9999-12-30"
+    assert "9999" in said(opened(face, "savepoints", savepoint=FIRST))
 
 
 def test_one_is_annotated_in_place(opened: Opener) -> None:
@@ -78,9 +85,9 @@ def test_what_is_not_changed_is_not_sent(opened: Opener) -> None:
     assert len(face.begun) == 1, "nothing was changed"
 
 
-def test_what_was_typed_stays_when_it_fails(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_typed_stays_when_it_fails(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, Annotate, Unavailable("storage.full", "The disk is full.", "Make room."))
+    face.refuses(Annotate, Unavailable("storage.full", "The disk is full.", "Make room."))
     place = f"annotation_{FIRST}"
     app = clicked(opened(face, "savepoints", savepoint=FIRST), "annotate_catalog")
     app.text_area(key=f"{place}_note").set_value("long thought")

@@ -16,7 +16,7 @@ from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.verb import Begun
 from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, answered, asked, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -41,7 +41,7 @@ def test_several_are_previewed_together_and_asked_once(opened: Opener) -> None:
     words = said(app)
     for part in ("2 savepoints", "24 files, 4.0 MB", "<strong>8.2 kB</strong>", "post_engagement has no savepoint left then."):
         assert part in words
-    preview = next(one.value for one in app.dataframe if "Frees alone" in one.value)
+    preview = next(one.value for one in app.dataframe if "Frees if deleted" in one.value)
     assert sorted(preview["Savepoint"]) == [FIRST, SECOND]
     app = answered(app, "bulk_dispose", "dispose_yes")
     assert not face.savepoints_by_id
@@ -75,7 +75,7 @@ def test_one_that_fails_after_the_question_is_said(opened: Opener, monkeypatch: 
     app = opened(face, "savepoints", savepoint=BOTH)
     app = answered(clicked(app, "bulk_dispose"), "bulk_dispose", "dispose_yes")
     words = said(app)
-    assert "1 of 2 were disposed of" in words and f"{SECOND} was not disposed of" in words
+    assert "Disposed of 1 of 2 savepoints, which frees 4.1 kB" in words and f"{SECOND} was not disposed of" in words
     assert set(face.savepoints_by_id) == {SECOND}
 
 
@@ -101,9 +101,9 @@ def test_several_are_verified_as_operations(opened: Opener, level: Trust) -> Non
     assert len(face.ask(ListOperations(running=True))) == 2
 
 
-def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, Verify(SECOND), Conflict("savepoint.disposing", "It is being disposed of", "Use another one."))
+    face.refuses(Verify(SECOND), Conflict("savepoint.disposing", "It is being disposed of", "Use another one."))
     app = opened(face, "savepoints", savepoint=BOTH)
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
     assert "1 of 2 are done" in said(app) and "savepoint.disposing" in said(app)

@@ -8,13 +8,12 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard import trust
 from dashboard.views.savepoints.reading import by_kind, kind_of, offset_words
 from dashboard.views.savepoints.trust import nearest_sound, states_frame
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.runs import Exit, RunState
-from pipelines.domain.savepoints import Reason, StoredFile
+from pipelines.domain.savepoints import StoredFile
 from pipelines.domain.trust import StateCount, Trust, Verification
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import do
@@ -25,7 +24,7 @@ from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, agreed, answered, answering, asked, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, QUERY, FakeFace
 from tests.samples import proof
 from tests.waiting import until
@@ -97,7 +96,7 @@ def test_the_address_filters(opened: Opener) -> None:
 def test_the_address_selects_one_and_its_contents_are_shown(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", savepoint=FIRST)
     words = said(app)
-    for part in (FIRST, "before ads", "complete", "by hand", "2.0 MB in 12 files", "42 ms"):
+    for part in (FIRST, "before ads", "complete", "by hand", "12 files, 2.0 MB", "42 ms"):
         assert part in words
     assert any(one.value == f"/fake/savepoints/{FIRST}" for one in app.code)
     tables = [set(one.value.columns) for one in app.dataframe]
@@ -140,7 +139,7 @@ def test_a_damaged_one_shows_what_the_doctor_finds_and_the_way_out(opened: Opene
     do(face, Verify(FIRST))
     app = opened(face, "savepoints", savepoint=FIRST)
     words = said(app)
-    for part in ("1 file of", "state of operator 0, partition 3", "batches 7–8", "Batch 8 is whole", "the file is gone"):
+    for part in (f"{FIRST} has 1 damaged file", "state of operator 0, partition 3", "batches 7–8", "Batch 8 is whole", "the file is gone"):
         assert part in words
     for key in ("fork_catalog", "resume_catalog", "export_catalog"):
         assert app.button(key=key).disabled
@@ -173,9 +172,11 @@ def test_counts_that_differ_are_said() -> None:
     assert list(states_frame(states)["Agrees"]) == ["yes", "no", "not known"]
 
 
-def test_a_proof_that_could_not_run_a_batch_says_why() -> None:
-    found = Verification(SavepointId(FIRST), Trust.PROVED, Trust.INTACT, NOW_MS, 1, 1, proof=replace(proof(), note="Nothing new to read."))
-    assert trust.verdict(found) == ("Not proved: intact was reached", "Nothing new to read.", "orange")
+def test_a_proof_that_could_not_run_a_batch_says_why(opened: Opener) -> None:
+    face, unproved = FakeFace.sample(), replace(proof(), note="Nothing new to read.")
+    face.verifications[FIRST] = Verification(SavepointId(FIRST), Trust.PROVED, Trust.INTACT, NOW_MS, 1, 1, proof=unproved)
+    words = said(opened(face, "savepoints", savepoint=FIRST))
+    assert f"{FIRST} is intact, not proved" in words and unproved.note in words
 
 
 def test_sizes_are_shown_each_and_together(opened: Opener) -> None:
@@ -218,7 +219,6 @@ def test_where_each_came_from_is_said(opened: Opener) -> None:
     do(face, Resume("post_engagement", batch=8))
     app = opened(face, "savepoints")
     assert list(app.dataframe[0].value["origin"]) == ["rewind", "by hand", "by hand"]
-    assert set(trust.ORIGINS) == set(trust.ORIGIN_HINTS) == set(Reason)
 
 
 def finished(app: AppTest, face: FakeFace) -> AppTest:
@@ -233,16 +233,16 @@ def test_a_savepoint_that_is_gone_leaves_the_list(opened: Opener) -> None:
     assert "Select a savepoint" in said(app)
 
 
-def test_an_error_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_said(opened: Opener) -> None:
     face = FakeFace()
-    refusing(monkeypatch, face, ListSavepoints, Unavailable("catalog.away", "The catalog is away.", "Wait."))
+    face.refuses(ListSavepoints, Unavailable("catalog.away", "The catalog is away.", "Wait."))
     assert "catalog.away" in said(opened(face, "savepoints"))
 
 
-def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener) -> None:
     face, measured = FakeFace.sample(), threading.Event()
     found = face.ask(ShowSpace())
-    answering(monkeypatch, face, ShowSpace, lambda _: found if measured.wait(60) else None)
+    face.answers(ShowSpace, lambda _: found if measured.wait(60) else None)
     app = opened(face, "savepoints")
     assert "measuring …" in said(app)
     assert SECOND in list(app.dataframe[0].value["id"])

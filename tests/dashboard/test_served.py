@@ -70,3 +70,9 @@ def test_text_goes_out_compressed_and_is_kept_for_ever(name: str, packed: bool) 
     assert "immutable" in answer.headers["Cache-Control"]
     assert "Content-Encoding" not in answered(app, asset_url(name), **{"Accept-Encoding": "identity"}).headers
     assert "immutable" not in answered(app, f"/assets/{name}").headers["Cache-Control"]
+
+
+def test_no_other_site_steers_a_page() -> None:
+    """Streamlit takes messages from the origins that it lists; its own default is its makers' cloud."""
+    config = tomllib.loads((HERE / ".streamlit" / "config.toml").read_text())
+    assert config["client"]["allowedOrigins"] == []

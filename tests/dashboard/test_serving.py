@@ -53,3 +53,8 @@ def test_the_server_says_where_it_is_while_it_is_there(tmp_path: Path) -> None:
     with assembly.announced(assembly.Settings(tmp_path, "http://127.0.0.1:1")):
         assert '"url": "http://127.0.0.1:1"' in said.read_text()
     assert not said.exists()
+
+
+def test_a_port_that_is_none_is_refused_in_words() -> None:
+    with pytest.raises(Unavailable, match="up to 65535"):
+        server.listening("127.0.0.1", 70_000)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
-from tests.dashboard.opening import Opener, agreed, answering, clicked, said, tables
+from tests.dashboard.opening import Opener, agreed, clicked, said, tables
 from tests.faces import FakeFace
 
 
@@ -45,9 +43,9 @@ def test_the_index_is_made_anew_after_a_question(opened: Opener) -> None:
     assert "The index was made anew: 5 rows." in [one.value for one in app.success]
 
 
-def test_a_disk_that_is_nearly_full_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_nearly_full_is_said(opened: Opener) -> None:
     face = FakeFace.sample()
     found = face.ask(ShowAbout())
     disk = replace(found.storage.disk, free_bytes=10_000_000_000)
-    answering(monkeypatch, face, ShowAbout, lambda _: replace(found, storage=replace(found.storage, disk=disk)))
+    face.answers(ShowAbout, lambda _: replace(found, storage=replace(found.storage, disk=disk)))
     assert "nearly full" in said(opened(face, "settings"))

@@ -22,9 +22,8 @@ from pipelines.verbs.face import do
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
 from pipelines.verbs.stop import Stop
-from pipelines.verbs.verb import Begun
 from tests import samples
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -105,9 +104,9 @@ def test_what_changes_nothing_has_nothing_to_undo(opened: Opener) -> None:
     assert notice(labelled(opened(FakeFace.sample(), "savepoints", savepoint=FIRST), " before ads ")) == ""
 
 
-def test_the_ones_that_were_changed_are_offered_where_another_failed(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ones_that_were_changed_are_offered_where_another_failed(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, Annotate(SECOND, "audit"), Unavailable("storage.full", "The disk is full.", "Make room."))
+    face.refuses(Annotate(SECOND, "audit"), Unavailable("storage.full", "The disk is full.", "Make room."))
     app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
     app = answered(app, "bulk_label", "bulk_label_yes")
     assert "storage.full" in said(app)
@@ -206,17 +205,17 @@ def test_a_fork_outside_of_experiments_is_resumed_instead(opened: Opener) -> Non
     assert face.runs[SPLIT][-1].state is RunState.RUNNING
 
 
-def test_a_refused_drop_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_drop_is_said(opened: Opener) -> None:
     face = FakeFace.sample()
-    refusing(monkeypatch, face, Drop, Conflict("decision.made", "That was decided already", "Fork again."))
+    face.refuses(Drop, Conflict("decision.made", "That was decided already", "Fork again."))
     assert "decision.made" in notice(clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop"))
 
 
-def test_a_drop_that_failed_stays_among_the_operations(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drop_that_failed_stays_among_the_operations(opened: Opener) -> None:
     begun = Operation(OperationId("op-drop"), "drop", JobName(SPLIT), OperationState.RUNNING, NOW_MS, subject=SPLIT)
     failed = samples.failed(begun, Unavailable("storage.full", "The disk is full.", "Make room."))
     face = FakeFace.sample()
-    monkeypatch.setattr(face, "begin", lambda change: Begun(change, face._keep(failed)))
+    face.answers(Drop, lambda change: face._keep(failed))
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
     assert "ended-drop" in said(app) and "storage.full" in said(app) and notice(app) == ""
 

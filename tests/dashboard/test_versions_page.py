@@ -22,7 +22,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
-from tests.dashboard.opening import Opener, clicked, refusing, said, selected
+from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -159,9 +159,9 @@ def test_a_savepoint_that_is_gone_is_said(opened: Opener) -> None:
     assert "savepoint.not_found" in said(opened(FakeFace.sample(), "versions", savepoint="sp-gone"))
 
 
-def test_an_error_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_said(opened: Opener) -> None:
     face = FakeFace()
-    refusing(monkeypatch, face, ShowTree, Unavailable("catalog.away", "The catalog is away.", "Wait."))
+    face.refuses(ShowTree, Unavailable("catalog.away", "The catalog is away.", "Wait."))
     assert "catalog.away" in said(opened(face, "versions"))
 
 

@@ -15,6 +15,7 @@ from pipelines.domain.runs import RunState
 from pipelines.verbs.face import do
 from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
 from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.take import Take
 from tests.copies import Copies
 from tests.dashboard.opening import Opener, agreed, clicked, said, selected
 from tests.faces import FakeFace
@@ -88,11 +89,8 @@ def test_another_session_sees_it_and_cancels_it(opened: Opener, face: FakeFace, 
     assert "operation.cancelled" in said(come(asking, face, f"take_{JOB}"))
 
 
-def test_what_refuses_a_copy_late_is_said_on_the_job_s_page(opened: Opener, face: FakeFace, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: object) -> None:
-        raise Unavailable("storage.away", "the store is away", "Wait.")
-
-    monkeypatch.setattr(face, "begin", refuse)
+def test_what_refuses_a_copy_late_is_said_on_the_job_s_page(opened: Opener, face: FakeFace) -> None:
+    face.answers(Take, Unavailable("storage.away", "the store is away", "Wait."))
     failing = Copies(face)
     app = clicked(opened(face, "job", job=JOB), "take")
     assert face.ask(ListOperations(running=True))

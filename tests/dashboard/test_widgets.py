@@ -5,7 +5,8 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from dashboard.components.code_editor import syntax_diagnostics
-from dashboard.widgets import STATES, chip, spark, state_chip, when
+from dashboard.key_figures import spark
+from dashboard.widgets import STATES, chip, state_chip, when
 from pipelines.domain.runs import RunState
 
 
@@ -41,7 +42,8 @@ def _page() -> None:
     from dashboard.components.code_editor import code_editor
     from dashboard.components.panel import panel
     from dashboard.drawing.jobs import throughput
-    from dashboard.widgets import KeyFigure, empty_state, errors_shown, key_figures, page_header
+    from dashboard.key_figures import KeyFigure, key_figures
+    from dashboard.widgets import empty_state, errors_shown, page_header
     from pipelines.domain.errors import Conflict
 
     with page_header("A page", chips=["<i>chip</i>"], caption="said"):

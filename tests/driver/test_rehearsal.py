@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.rehearsals import BATCH_WRITE, NO_DATA
+from pipelines.domain.runs import IDLE_FILE
 from tests.driver.process import Drivers, batches
 
 SINKS = """
@@ -94,9 +95,13 @@ def test_every_sink_is_replaced_and_each_query_ends_after_one_batch(drivers: Dri
 @pytest.mark.spark
 def test_without_new_data_a_stubborn_script_is_ended_and_it_is_said(drivers: Drivers, tmp_path: Path) -> None:
     told = {"rehearsal": str(tmp_path / "rehearsal"), "rehearsal_patience_s": 1.0, "expected": ["idle"]}
-    driver = drivers.start("run-1", IDLE, str(write_files(tmp_path / "events", 0)), told=told)
+    often = {"spark.sql.streaming.noDataProgressEventInterval": "100"}
+    driver = drivers.start("run-1", IDLE, str(write_files(tmp_path / "events", 0)), told=told, conf=often)
     assert driver.wait() == 0, driver.log
     assert driver.exit["reason"] == "finished"
     assert [(event["kind"], event["query"]) for event in driver.events] == [(NO_DATA, "idle")]
     assert "asked to end" in driver.log
     assert not (tmp_path / "rehearsal" / "idle.json").exists()
+    (query,), moments = driver.queries, driver.lines(IDLE_FILE)
+    assert moments and {moment["query_id"] for moment in moments} == {query["query_id"]}
+    assert all(moment["at_ms"] >= query["at_ms"] for moment in moments)

@@ -65,6 +65,7 @@ def test_a_script_runs_unchanged_and_stops_between_two_batches(drivers: Drivers)
     assert f"confs 3 a b clicks ['{output}']" in driver.log, "what the script sets in code wins over the run's conf"
     assert "refused sink.taken Give the output directory as {output}" in driver.log
     slow, files = driver.queries
+    assert slow["sources"] == files["sources"] == ["rate"]
     assert (slow["query"], slow["sink"], slow["sink_path"]) == ("slow_one", "foreachBatch", "")
     assert (files["query"], files["sink"], files["sink_path"]) == ("query-1", "json", f"{output}/json")
     assert slow["checkpoint"] == str(checkpoints / "slow_one")

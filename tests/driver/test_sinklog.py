@@ -19,6 +19,9 @@ from pipelines.driver.sinklog import Carry, CheckpointFacts, Mend, checkpoint_fa
     ("case", "brought", "planned", "in_sink", "decision"),
     [
         ("nothing to bring", -1, 5, None, Carry.NOTHING),
+        ("not begun, on the old output", -1, -1, 9, Carry.REPLACE),
+        ("not begun, set aside already", -1, -1, -1, Carry.NOTHING),
+        ("not begun, batches have run since", -1, 0, 0, Carry.NOTHING),
         ("a fork's new output", 5, 5, None, Carry.PUT),
         ("a crash before the rename", 5, 6, None, Carry.PUT),
         ("a resume on the old output", 5, 5, 9, Carry.REPLACE),

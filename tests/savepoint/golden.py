@@ -67,10 +67,19 @@ class Bench:
 def bench(folder: Path, name: str = "rocksdb_format2") -> Bench:
     """The golden job `name`, copied into `folder`."""
     made = Bench(folder, name)
-    shutil.copytree(GOLDEN / name / "checkpoint", made.checkpoint)
+    lay_checkpoint(name, made.checkpoint)
     if (GOLDEN / name / "sink_log").exists():
         lay_output(name, made.output / "counts")
     return made
+
+
+def lay_checkpoint(name: str, place: Path) -> Path:
+    """The golden job's checkpoint in `place`, which is new. Its hundreds of files are small: so this takes half of what `shutil` does."""
+
+    def write(source: str, target: str) -> None:
+        Path(target).write_bytes(Path(source).read_bytes())
+
+    return Path(shutil.copytree(GOLDEN / name / "checkpoint", place, copy_function=write))
 
 
 def lay_output(name: str, sink: Path) -> None:

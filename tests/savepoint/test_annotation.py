@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.annotations import LATEST_MS, MOST_LABEL, MOST_NOTE
+from pipelines.domain import texts
+from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
@@ -46,9 +47,9 @@ def test_what_is_not_given_stays_and_what_was_taken_is_not_touched(bench: Bench)
 
 WRONG = {
     "nothing": ((), "annotation.nothing"),
-    "long label": (("x" * (MOST_LABEL + 1),), "annotation.label"),
+    "long label": (("x" * (texts.LABEL.most + 1),), "annotation.label"),
     "two lines": (("a\nb",), "annotation.label"),
-    "long note": ((None, "x" * (MOST_NOTE + 1)), "annotation.note"),
+    "long note": ((None, "x" * (texts.NOTE.most + 1)), "annotation.note"),
     "a zero byte": ((None, "a\0b"), "annotation.note"),
     "before 1970": ((None, None, -1), "annotation.best_before"),
     "after 9999": ((None, None, LATEST_MS + 1), "annotation.best_before"),
@@ -68,7 +69,7 @@ def test_what_is_wrong_is_refused_and_changes_nothing(bench: Bench, case: str) -
 
 def test_the_longest_is_allowed(bench: Bench) -> None:
     bench.take()
-    assert annotate(bench, "ü" * MOST_LABEL, "x" * MOST_NOTE, LATEST_MS)[2] == LATEST_MS
+    assert annotate(bench, "ü" * texts.LABEL.most, "x" * texts.NOTE.most, LATEST_MS)[2] == LATEST_MS
 
 
 def test_it_goes_with_its_savepoint(bench: Bench) -> None:
@@ -93,7 +94,7 @@ def other(raw: dict[str, Any]) -> None:
 
 
 def long(raw: dict[str, Any]) -> None:
-    raw["note"] = "x" * (MOST_NOTE + 1)
+    raw["note"] = "x" * (texts.NOTE.most + 1)
 
 
 DAMAGES: list[tuple[Callable[[dict[str, Any]], None], type[TidemarkError]]] = [(newer, Unsupported), (other, Corrupt), (long, Corrupt)]

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.savepoints import NOT_BEGUN
 from pipelines.savepoint import restore, take
 from pipelines.savepoint.batch_choice import Newest, OfBatch
 from tests.driver.process import batches
@@ -72,6 +73,30 @@ def test_two_queries_of_one_job(spark: Any, tmp_path: Path) -> None:
         assert difference(bench.rows(job), bench.rows("reference", first)) == {}
     for job in running:
         assert difference(bench.rows(job), bench.rows("reference")) == {}
+
+
+def test_a_query_that_has_not_begun_does_not_hold_the_others_up(spark: Any, tmp_path: Path) -> None:
+    """Saved in its first batch, with files that its source has noted for it: both forks are exact, the second from its first batch on."""
+    bench = Bench(Line(queries.windowed, FORMAT_2), tmp_path, spark)
+    write_inputs(bench.line, tmp_path, files=6)
+    bench.run("reference")
+    gates = {job: bench.gates.setdefault(job, held(batch)) for job, batch in {"one": 3, "two": 0}.items()}
+    running = {job: bench.start(job) for job in gates}
+    until(lambda: all(gate.reached.is_set() for gate in gates.values()) or not all(query.isActive for query in running.values()))
+    savepoint = take.take(bench.source("two", "one"), Newest(), bench.library, take.Naming(SavepointId("sp-1"), 1))
+    for job, query in running.items():
+        gates[job].released.set()
+        bench.finish(query, job)
+    assert [(image.query, image.batch, image.begun) for image in savepoint.queries] == [("one", 2, True), (matrix.QUERY, NOT_BEGUN, False)]
+    assert batches(bench.checkpoint("two"), "commits"), "the job itself went on"
+    target = restore.Fork(JobName("fork"), str(tmp_path / "forks"), CODE, str(tmp_path / "output"), lambda: str(uuid.uuid4()))
+    restore.restore(bench.library, savepoint.id, target, 1)
+    assert not list((tmp_path / "forks" / matrix.QUERY).rglob("[0-9]*")), "neither a planned batch nor a noted file"
+    for query, job, first in (("one", "fork-one", 3), (matrix.QUERY, "fork-two", 0)):
+        bench.checkpoint(job).parent.mkdir(parents=True)
+        (tmp_path / "forks" / query).rename(bench.checkpoint(job))
+        bench.run(job)
+        assert difference(bench.rows(job), bench.rows("reference", first)) == {}
 
 
 @pytest.mark.parametrize("store", ["rocksdb", "changelog", "format2"])

@@ -10,8 +10,9 @@ import pytest
 from pipelines.checkpoint.closure import closure
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import dispose, restore, verify
+from pipelines.savepoint import dispose, manifests, restore, verify
 from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.savepoint.restore import Fork, Restored
 from pipelines.storage.local import LocalStorage
@@ -22,6 +23,10 @@ from tests.savepoint.test_take import NAMES
 
 def restored(bench: Bench, target: restore.Target | None = None) -> Restored:
     return restore.restore(bench.library, SavepointId("sp-1"), target or bench.fork(), NOW_MS)
+
+
+def planned_of(bench: Bench, target: restore.Target) -> RestorePlan:
+    return restore.plan(bench.library, manifests.load(bench.library, SavepointId("sp-1")), target)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,7 +67,7 @@ def test_the_sink_log_waits_beside_the_checkpoint_and_outlives_the_savepoint(ben
 
 def test_the_plan_says_what_the_restore_does(bench: Bench) -> None:
     bench.take()
-    planned = restore.plan(bench.library, SavepointId("sp-1"), bench.fork())
+    planned = planned_of(bench, bench.fork())
     made = restored(bench)
     assert (planned.how, planned.new_bytes, planned.keeps_query_id) == ("link", made.new_bytes, False)
     assert planned.files == made.files == len(bench.files(Path(made.checkpoints)))
@@ -72,10 +77,11 @@ def test_the_plan_says_what_the_restore_does(bench: Bench) -> None:
 def test_a_fork_that_would_write_into_its_parents_output_is_refused(bench: Bench) -> None:
     bench.take()
     running = replace(VERSION, args=("--output", str(bench.output)))
-    assert restore.plan(bench.library, SavepointId("sp-1"), bench.fork(running=running)).sinks[0].action == "refuse"
+    planned = planned_of(bench, bench.fork(running=running))
+    assert planned.sinks[0].action == "refuse" and planned.refusal is not None
     with pytest.raises(Conflict) as refused:
         restored(bench, bench.fork(running=running))
-    assert refused.value.code == "restore.sink_shared"
+    assert refused.value.code == planned.refusal.code == "restore.sink_shared"
     assert "{output}" in refused.value.hint
     assert not (bench.folder / "forks").exists()
 
@@ -91,6 +97,8 @@ def test_a_damaged_savepoint_is_not_restored_and_the_file_is_named(harm: str, be
     with pytest.raises(Corrupt, match="commits/13") as refused:
         restored(bench)
     assert refused.value.code == "savepoint.damaged"
+    with pytest.raises(Corrupt, match="commits/13"):
+        planned_of(bench, bench.fork())
     assert bench.files(bench.folder / "forks") == set()
     assert not list((bench.folder / "savepoints").rglob("leases")), "its lease is given back"
 
@@ -103,8 +111,9 @@ def test_damage_that_a_verify_found_within_a_file_is_not_restored_either(bench: 
     victim.unlink()
     victim.write_bytes(data[:-1] + b"?")
     verify.verify(bench.library, SavepointId("sp-1"), Trust.INTACT, NOW_MS)
-    with pytest.raises(Corrupt, match="commits/13"):
-        restored(bench)
+    for begin in (lambda: restored(bench), lambda: planned_of(bench, bench.fork())):
+        with pytest.raises(Corrupt, match="commits/13"):
+            begin()
 
 
 def test_nothing_is_restored_over_what_is_there(bench: Bench) -> None:

@@ -13,7 +13,7 @@ from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
-from pipelines.savepoint import restore
+from pipelines.savepoint import manifests, restore
 from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.storage.local import LocalStorage
 from tests.driver.process import Drivers
@@ -119,7 +119,8 @@ def test_a_moved_workspace_still_has_its_history(parent: Lab) -> None:
 def _refused_without_its_history(here: Lab) -> None:
     target = here.forking(saved(here), "lost")
     Path(history_after_the_move(here)[0]).unlink()
-    assert [sink.action for sink in restore.plan(here.library, SavepointId("sp-9"), target).sinks] == ["refuse"]
+    manifest = manifests.load(here.library, SavepointId("sp-9"))
+    assert [sink.action for sink in restore.plan(here.library, manifest, target).sinks] == ["refuse"]
     with pytest.raises(Conflict, match=r"1 of the .* any more") as refused:
         restore.restore(here.library, SavepointId("sp-9"), target, 1)
     assert refused.value.code == "restore.history_gone"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_what_cannot_be_taken(bench: Bench) -> None:
 
 
 def test_before_the_first_commit(bench: Bench) -> None:
-    for path in (bench.checkpoint / "commits").iterdir():
+    for path in [*(bench.checkpoint / "commits").iterdir(), *(bench.checkpoint / "offsets").glob("[1-9]*")]:
         path.unlink()
     with pytest.raises(Conflict) as refused:
         bench.take()
@@ -165,8 +165,8 @@ def test_a_look_at_files_that_vanish_is_another_look(failures: int, bench: Bench
 def test_a_batch_that_is_purged_once_it_was_chosen_is_not_kept_any_more(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     oldest, choose = contents.retained_batches(bench.source().queries[0])[0].batch, batch_choice.choose
 
-    def purged(query: QueryName, choice: BatchChoice, retained: Sequence[RetainedBatch]) -> int:
-        chosen = choose(query, choice, retained)
+    def purged(choice: BatchChoice, retained: Mapping[QueryName, Sequence[RetainedBatch]]) -> Mapping[QueryName, int]:
+        chosen = choose(choice, retained)
         for folder in ("offsets", "commits"):
             (bench.checkpoint / folder / str(oldest)).unlink(missing_ok=True)
         return chosen

@@ -14,6 +14,7 @@ import pytest
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
+from pipelines.domain.versions import Version
 from pipelines.sandbox.processes import MARK
 from pipelines.supervisor import processes
 from pipelines.supervisor.commands import Driver
@@ -27,7 +28,9 @@ from pipelines.workspace.workspace import Workspace
 from tests import waiting
 
 TINY = str(Path(__file__).with_name("tiny_driver.py"))
-DRIVER = Driver(lambda version: [version.python or sys.executable, TINY], lambda version: dict(os.environ))
+STARTED: list[Version] = []
+"""Versions of the drivers that were started."""
+DRIVER = Driver(lambda version: [version.python or sys.executable, TINY], lambda version: dict(os.environ), STARTED.append)
 
 
 until = partial(waiting.until, seconds=8.0, every=0.01)

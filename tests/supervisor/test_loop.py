@@ -21,7 +21,7 @@ from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import ShowOperation
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.system import ListEvents, ShowHealth
-from tests.supervisor.conftest import DRIVER, House, until
+from tests.supervisor.conftest import DRIVER, STARTED, House, until
 
 
 def kinds(house: House) -> list[str]:
@@ -35,6 +35,7 @@ def test_a_wanted_run_is_started_and_runs(house: House) -> None:
     assert (house.folder(run) / "driver.log").read_text() == "tiny driver: wait\n"
     assert house.workspace.ask(ReadLog("a")).text == "tiny driver: wait\n"
     assert house.workspace.ask(ShowHealth()).running == 1
+    assert STARTED[-1].id == run.version
 
 
 def test_a_streaming_run_is_up_with_its_first_query(house: House) -> None:
@@ -127,12 +128,13 @@ def test_a_stop_whose_savepoint_fails_says_so_and_the_run_is_stopped(house: Hous
     assert house.workspace.context.files.wanted(house.run().job).stop is None
 
 
-def test_a_stop_with_nothing_to_save_is_done_without_a_savepoint(house: House) -> None:
+def test_a_stop_with_nothing_to_save_stops_and_says_that_it_saved_nothing(house: House) -> None:
     house.up(house.begin("wait"))
     operation = house.stop()
     until(lambda: house.run().state is RunState.STOPPED)
     done = house.workspace.ask(ShowOperation(operation.id))
-    assert (done.state, done.result, done.error_code) == (OperationState.DONE, "", "")
+    assert (done.state, done.result, done.error_code) == (OperationState.FAILED, "", "savepoint.no_query")
+    assert "has stopped, without a savepoint" in done.error_message
     assert "savepoint.skipped" in kinds(house)
 
 

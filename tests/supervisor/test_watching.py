@@ -29,10 +29,10 @@ from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
 from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowHealth
 from pipelines.workspace.opening import open_workspace
 from tests.driver.process import Drivers, batches
+from tests.savepoint.golden import lay_checkpoint
 from tests.savepoint.streaming import BRISK
 from tests.supervisor.conftest import until
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 NEWEST = 13
 AT_ONCE = Pace(0, 0, 0, 0, 0)
 
@@ -82,7 +82,7 @@ class Post:
 
 @pytest.fixture
 def post(tmp_path: Path) -> Iterator[Post]:
-    shutil.copytree(GOLDEN / "rocksdb_format2" / "checkpoint", tmp_path / "checkpoint")
+    lay_checkpoint("rocksdb_format2", tmp_path / "checkpoint")
     for batch in range(NEWEST + 1):
         planned = json.loads((tmp_path / "checkpoint" / "offsets" / str(batch)).read_text().splitlines()[1])["batchTimestampMs"]
         os.utime(tmp_path / "checkpoint" / "commits" / str(batch), ns=((planned + 250) * 1_000_000,) * 2)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from pipelines.domain.bounds import LATEST_MS
 from pipelines.words import formats
 
 DAY = 86_400_000
@@ -70,3 +71,25 @@ def test_moments_with_their_age_and_days() -> None:
 
 def test_amounts_in_their_unit() -> None:
     assert [formats.quantity(1_500_000, unit) for unit in ("bytes", "files")] == ["1.5 MB", "1,500,000 files"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "says"),
+    [(1, "batches", "1 batch"), (1, "stores", "1 store"), (0, "files", "0 files"), (1_200, "rows", "1,200 rows"), (1, "bytes", "1 B")],
+)
+def test_an_amount_of_one_is_singular(value: int, unit: str, says: str) -> None:
+    assert formats.quantity(value, unit) == says
+
+
+def test_paces_and_files() -> None:
+    paces = [formats.pace(1.0, "batches"), formats.pace(2.5, "stores"), formats.pace(1_500, "bytes")]
+    assert paces == ["1 batch/s", "2.5 stores/s", "1.5 kB/s"]
+    assert [formats.files(1, 900), formats.files(12, 2e6)] == ["1 file, 900 B", "12 files, 2.0 MB"]
+
+
+@pytest.mark.parametrize("at_ms", [10**15, -(2**63), 2**63 - 1, LATEST_MS])
+@pytest.mark.parametrize("zone", [UTC, ZoneInfo("Pacific/Kiritimati"), ZoneInfo("Pacific/Honolulu"), None])
+def test_a_moment_in_any_year_has_a_text(at_ms: int, zone: tzinfo | None) -> None:
+    """A job's event times may be in any year; our own end where every zone still has a day."""
+    assert formats.exact(at_ms, zone).startswith("9999-12-3") == (at_ms == LATEST_MS)
+    assert formats.when(at_ms, 0, zone) and formats.clock(at_ms)

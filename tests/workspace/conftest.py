@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from pipelines.verbs.stop import Stop
 from pipelines.workspace import ingestion, operations, rebuild, runs
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
-from tests.savepoint.golden import lay_output
+from tests.savepoint.golden import lay_checkpoint, lay_output
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NEWEST = 13
@@ -74,7 +73,7 @@ class House:
         """A job with a golden checkpoint, whose run is in `state`."""
         run = self.begin(name)
         checkpoint, sink = Path(run.checkpoints) / "counts", self.face.layout.output(run.job) / "counts"
-        shutil.copytree(GOLDEN / golden / "checkpoint", checkpoint)
+        lay_checkpoint(golden, checkpoint)
         lay_output(golden, sink)
         self.append(run, QUERIES_FILE, query_line(str(checkpoint), str(sink)))
         self.see(run, state)

@@ -1,4 +1,7 @@
-"""A job with an operator of each kind on each store, run by real Spark in a real workspace, to take savepoints of and prove them."""
+"""A job with an operator of each kind on each store, run by real Spark in a real workspace, to take savepoints of and prove them.
+
+Two of its queries compute each batch more than once: a sort looks at its input first, and three actions are three executions.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ QUERIES = ("counts_hdfs", "counts_rocks", "joined", "distinct", "totals", "plain
 CODE = f"""
 import sys
 from pathlib import Path
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor
 
@@ -59,6 +62,11 @@ class Totals(StatefulProcessor):
     def close(self):
         pass
 
+ACTIONS = {{
+    "counts_rocks": (lambda batch: batch.orderBy("count").collect(),),
+    "distinct": (DataFrame.count, DataFrame.collect, DataFrame.count),
+}}
+
 def read(folder=events, **more):
     return spark.readStream.schema("post STRING, ts TIMESTAMP, n INT").options(maxFilesPerTrigger=2, **more).json(folder)
 
@@ -67,7 +75,8 @@ def start(frame, name, mode="update"):
         output.mkdir(parents=True, exist_ok=True)
         with (output / "marks").open("a") as marks:
             marks.write(f"{{name}} {{number}}\\n")
-        batch.count()
+        for action in ACTIONS.get(name, (DataFrame.count,)):
+            action(batch)
     writer = frame.writeStream.queryName(name).outputMode(mode).foreachBatch(mark)
     return writer.trigger(availableNow=True).start()
 

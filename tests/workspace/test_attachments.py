@@ -33,6 +33,7 @@ from pipelines.verbs.take import Take
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 from tests.driver.process import CONF, batches
+from tests.savepoint.golden import lay_checkpoint
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, FILES, STORES, differences, rows, write_events
 from tests.waiting import until
 from tests.workspace.conftest import CODE, GOLDEN, NEWEST, House
@@ -44,7 +45,7 @@ FRESH = {"*": "fresh"}
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
     """The checkpoint and the output of a job that somebody else runs."""
-    shutil.copytree(GOLDEN / "rocksdb_format2" / "checkpoint", tmp_path / "elsewhere" / "checkpoint")
+    lay_checkpoint("rocksdb_format2", tmp_path / "elsewhere" / "checkpoint")
     shutil.copytree(GOLDEN / "rocksdb_format2" / "sink_log", tmp_path / "elsewhere" / "sink" / "_spark_metadata")
     return tmp_path / "elsewhere"
 

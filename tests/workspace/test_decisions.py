@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import replace
 
@@ -252,7 +253,7 @@ def test_a_parent_that_is_gone_or_elsewhere_does_not_go_on(house: House) -> None
     assert isinstance(known, Job)
     files.write(layout.job_file(known.name), replace(known, attached=True))
     refused(house, "split", "job.attached")
-    layout.wanted_file(known.name).unlink()
+    shutil.rmtree(layout.job(known.name))
     refused(house, "split", "promote.parent_gone")
 
 

@@ -81,7 +81,7 @@ def test_two_savepoints_of_one_job(house: House) -> None:
 
 def test_a_savepoint_and_its_job_with_rows_from_progress(house: House) -> None:
     run = house.ran()
-    operator = '"stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 42}], '
+    operator = '"stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 42, "numStateStoreInstances": 2}], '
     house.append(run, PROGRESS_FILE, house.progress(run, NEWEST).replace('"eventTime"', f'{operator}"eventTime"'))
     saved = taken(house, NEWEST - 1)
     found = house.face.ask(Diff(saved.id, "a"))

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import Invalid
+from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import leases
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.take import Take
+from pipelines.workspace import disposals
+from pipelines.workspace.tickets import Ticket
 from tests.savepoint.test_space import used
 from tests.workspace.conftest import House
 
@@ -86,3 +89,15 @@ def test_none_named_is_a_mistake(house: House) -> None:
     with pytest.raises(Invalid) as refused:
         do(house.face, Dispose(()))
     assert refused.value.code == "dispose.nothing"
+
+
+@pytest.mark.parametrize("kept", ["checkpoint kept", "checkpoint gone"])
+def test_what_a_fork_needs_since_the_preview_is_not_counted_as_freed(house: House, three: list[str], kept: str) -> None:
+    if kept == "checkpoint gone":
+        purge(house)
+    context = house.face.context
+    planned, before = disposals.plan(context, Dispose(tuple(three))), disk(house)
+    with leases.lease(context.library, SavepointId(three[1]), "fork b", context.now_ms()):
+        done = planned.do(Ticket())
+    assert [outcome.savepoint for outcome in done.refused] == [three[1]]
+    assert before - disk(house) == done.frees_bytes > 0

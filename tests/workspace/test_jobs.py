@@ -269,6 +269,19 @@ def test_a_resume_with_other_code_is_a_new_version_on_the_same_checkpoint(house:
     assert spec(house, second).args == spec(house, first).args
 
 
+def test_an_upgrade_is_taken_back_by_the_version_before(house: House) -> None:
+    first = house.ran("a")
+    second = do(house.face, Resume("a", code=CODE + "# changed\n", conf={"spark.x": "1"}))
+    house.see(second, RunState.FAILED)
+    third = do(house.face, Resume("a", version=first.version))
+    assert (third.version, third.checkpoints) == (first.version, first.checkpoints)
+    assert spec(house, third).conf == spec(house, first).conf
+    house.see(third, RunState.STOPPED)
+    with pytest.raises(NotFound, match="a never ran version v-nothing") as refused:
+        house.face.plan(Resume("a", version="v-nothing"))
+    assert refused.value.code == "version.not_run" and first.version in refused.value.hint
+
+
 def test_an_upgrade_keeps_the_last_point_of_the_version_that_it_leaves(house: House) -> None:
     first = house.ran("a")
     second = do(house.face, Resume("a", code=CODE + "# changed\n"))
@@ -377,12 +390,21 @@ def test_a_forgotten_job_leaves_its_savepoints(house: House) -> None:
 
 
 def test_a_job_whose_output_a_fork_is_still_to_take_is_not_forgotten(house: House) -> None:
-    ran_without_files(house)
-    forked = do(house.face, Fork(take(house).id, name="b"))
+    house.ran("a")
+    taken = take(house)
+    forked = do(house.face, Fork(taken.id, name="b"))
+    do(house.face, Dispose((taken.id,)))
     with refusal(Conflict, "job.needed"):
         do(house.face, Forget("a"))
     (house.folder(forked) / QUERIES_FILE).write_text("")
     do(house.face, Forget("a"))
+
+
+def test_a_fork_that_failed_before_its_start_and_needs_no_output_keeps_no_job(house: House) -> None:
+    ran_without_files(house)
+    house.see(do(house.face, Fork(take(house).id, name="b")), RunState.FAILED)
+    do(house.face, Forget("a"))
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["b"]
 
 
 def test_a_job_whose_output_a_savepoint_needs_is_not_forgotten(house: House) -> None:

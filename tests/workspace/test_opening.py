@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,7 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.workspace.opening import open_workspace
+from tests.storage.s3_server import ROOT
 from tests.workspace.conftest import House, job
 
 
@@ -105,7 +107,8 @@ def test_forks_of_an_experiment_that_was_not_written_down_are_gone(house: House)
 def test_an_unfinished_savepoint_is_removed(house: House) -> None:
     house.ran("a")
     saved = do(house.face, Take("a"))
-    (house.face.layout.savepoint(saved.id) / "manifest.json").unlink()
+    folder = house.face.layout.savepoint(saved.id)
+    (folder / "manifest.json").rename(folder / "making.json")
     assert house.reopen().ask(ListSavepoints()) == []
     assert not house.face.layout.savepoint(saved.id).exists()
 
@@ -151,6 +154,47 @@ def test_a_damaged_document_hides_nothing_else(house: House) -> None:
     assert house.folder(broken).exists()
     assert {one.job.name for one in house.face.ask(ListJobs())} == {"a", "b"}
     assert "document.malformed" in {event.kind for event in house.face.ask(ListEvents())}
+
+
+def test_documents_whose_writing_was_broken_off_are_removed(house: House) -> None:
+    """Everywhere where the workspace writes its own; the job's output is nobody's to clean."""
+    run = house.ran("a")
+    do(house.face, Take("a"))
+    layout = house.face.layout
+    folders = [layout.root, layout.exports, layout.experiments, layout.version(run.version), layout.job(run.job), house.folder(run)]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+        (folder / ".tmp-0011223344556677").write_text("{")
+    theirs = layout.output(run.job) / ".tmp-0011223344556677"
+    theirs.write_text("rows")
+    house.reopen()
+    assert [path for path in house.root.rglob(".tmp-*") if path.is_file()] == [theirs]
+
+
+@pytest.mark.parametrize("left", [1, 100, 4_096, 20_000, -1])
+def test_a_catalog_that_was_cut_short_is_rebuilt(house: House, left: int) -> None:
+    house.ran("a")
+    saved = do(house.face, Take("a"))
+    house.face.close()
+    whole = house.face.layout.catalog_file.read_bytes()
+    house.face.layout.catalog_file.write_bytes(whole[:left])
+    with pytest.raises(Corrupt) as refused:
+        open_workspace(house.root)
+    assert "catalog rebuild" in refused.value.hint
+    house.face = open_workspace(house.root, rebuilding=True)
+    assert [listed.id for listed in house.face.ask(ListSavepoints())] == [saved.id]
+
+
+def test_on_a_full_disk_without_a_server_savepoints_are_listed_and_disposed_of(tmp_path: Path) -> None:
+    """Really full, to the last byte: the catalog cannot even be opened."""
+    command = ["unshare", "-rm", sys.executable, "-m", "tests.workspace.full_disk", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    jobs, savepoints, annotated, disposed, left = json.loads(done.stdout)
+    assert [ended["failed"] for ended in (jobs, savepoints, annotated, disposed, left)] == [""] * 5
+    assert (jobs["code"], savepoints["code"]) == (0, 0) and "large" in savepoints["out"] and "the disk is full" in savepoints["err"]
+    assert annotated["code"] == 9 and "dispose of savepoints" in annotated["err"]
+    assert (disposed["code"], left["code"], left["out"].strip()) == (0, 0, "[]")
 
 
 def test_a_catalog_that_is_a_folder_is_a_typed_error(house: House) -> None:

@@ -17,8 +17,10 @@ def image(*operators: Operator, provider: str = "rocksdb") -> QueryImage:
     return QueryImage(QueryName("q"), "id", 3, 1, 0, (), provider, 2, operators, {}, "noop", "", 1, 1)
 
 
-def event(**rows: int) -> dict[str, Any]:
-    return {"stateOperators": [{"operatorName": name, "numRowsTotal": count} for name, count in rows.items()]}
+def event(stores: int = 2, **rows: int) -> dict[str, Any]:
+    """`stores` as Spark opened them for each operator: two are those of one execution."""
+    operators = [{"operatorName": name, "numRowsTotal": count, "numStateStoreInstances": stores} for name, count in rows.items()]
+    return {"stateOperators": operators}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,25 @@ def test_other_rows_are_damage_that_says_both_numbers() -> None:
     (damage,) = proofs.damages(counts)
     assert (damage.path, damage.kind) == ("queries/q/checkpoint/state/0", "state")
     assert damage.message == "has 4 rows (stateStoreSave 0); the job counted 5 at that batch"
+
+
+@pytest.mark.parametrize(
+    ("stores", "said", "expected", "damaged", "remarked"),
+    [
+        (4, 8, 4, False, False),
+        (6, 12, 4, False, False),
+        (4, 10, 5, False, True),
+        (4, 9, None, False, False),
+        (3, 5, None, False, False),
+        (0, 4, None, False, False),
+        (2, 8, 8, True, False),
+    ],
+    ids=["twice", "three times", "twice, other rows", "twice, unequally", "a part of it twice", "not said", "once: half is lost"],
+)
+def test_a_batch_that_was_computed_more_than_once(stores: int, said: int, expected: int | None, damaged: bool, remarked: bool) -> None:
+    """Spark adds up the rows of every execution: no count of several shows damage, and half of the rows of one execution does."""
+    counts = proofs.state_counts(image(SAVE), {0: 4}, event(stores, stateStoreSave=said), {})
+    assert (counts[0].expected, bool(proofs.damages(counts)), bool(proofs.remarks(counts))) == (expected, damaged, remarked)
 
 
 @pytest.mark.parametrize(

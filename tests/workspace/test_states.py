@@ -75,7 +75,7 @@ def test_the_tables_of_every_kind_of_state_are_listed_without_spark(house: House
 def test_rows_of_an_operator_are_those_of_the_jobs_own_progress(house: House) -> None:
     run = house.ran("a", "rocksdb_format2")
     said = json.loads(progress_line(NEWEST, "2026-01-01T00:35:00.000Z"))
-    said |= {"name": "counts", "stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 3}]}
+    said |= {"name": "counts", "stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 3, "numStateStoreInstances": 2}]}
     savepoint = do(house.face, Take("a"))
     assert house.face.ask(ListStates(savepoint.id))[0].operator_rows is None
     house.append(run, PROGRESS_FILE, json.dumps({**said, "batchId": savepoint.batch}) + "\n")

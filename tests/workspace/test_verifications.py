@@ -73,6 +73,8 @@ def test_a_proof_compares_every_store_runs_a_batch_and_touches_nothing(stage: St
         "totals": "transformWithStateInPySparkExec",
     }
     assert all(state.rows == state.expected and state.rows for state in proof.states), proof.states
+    executions = {state.query: state.executions for state in proof.states}
+    assert executions == {"counts_hdfs": 1, "counts_rocks": 2, "joined": 1, "distinct": 3, "totals": 1}
     batches = {batch.query: (batch.batch, batch.input_rows) for batch in proof.batches}
     assert batches.keys() == set(QUERIES)
     assert all(batch == image.batch + 1 for image in savepoint.queries for batch in [batches[image.query][0]])

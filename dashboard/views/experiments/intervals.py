@@ -31,7 +31,7 @@ WORSE_UP = frozenset({Measure.BATCH_MS})
 def draw(pair: Pair) -> None:
     """The table; what it says is as of the last seconds."""
     intervals = _intervals(pair)
-    section("What differs for sure", "medians over the same events, the difference with its 95 % interval")
+    section("Metric differences (95 %)", "medians over the same events, the difference with its 95 % interval")
     st.html(intervals_table(intervals))
     save_buttons(intervals_frame(intervals), name="intervals", key="intervals")
 

@@ -14,8 +14,9 @@ from dashboard import session
 from dashboard.components.frames import save_buttons
 from dashboard.components.panel import panel
 from dashboard.drawing.comparisons import outputs_over_time
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.experiments.reading import PARTS, Pair, bar, examples_frame, parting_frame, parting_table, share, tinted, whole
-from dashboard.widgets import KeyFigure, chip, error_box, key_figures, section, when
+from dashboard.widgets import chip, error_box, section, when
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
 from pipelines.verbs.experiments import Compare
@@ -87,7 +88,7 @@ def _head(comparison: Comparison, compared: Compared) -> None:
         section("Outputs", f"query {comparison.query} · {until}compared {when(compared.at_ms, session.now_ms())}")
         with st.popover("Keys", icon=":material/key:", type="tertiary", key="compare_keys_button", help="Which columns name a row"):
             by = [name for name in comparison.keys if name in comparison.columns]
-            chosen = st.multiselect("A row is named by", comparison.columns, default=by, key="compare_keys")
+            chosen = st.multiselect("Key columns", comparison.columns, default=by, key="compare_keys")
             st.caption("Rows with one key and other values are changed. Without a key rows are compared whole.")
             if st.button("Compare by these", key="compare_by", disabled=tuple(chosen) == tuple(comparison.keys)):
                 session.select(keys=",".join(chosen))
@@ -117,7 +118,7 @@ def _parting(comparison: Comparison) -> None:
         at, until = (formats.exact(at_ms, session.zone()) for at_ms in (parting.at_ms, parting.equal_until_ms))
         equal = f"equal up to {until}" if parting.equal_until_ms is not None else "no earlier row is equal"
         note = f'<span class="tm-caption">{escape(parting.time_column)} · {equal} · {AS_WRITTEN}</span>'
-        st.html(f'<div class="tm-section"><h2>They part at {at}</h2>{note}</div>')
+        st.html(f'<div class="tm-section"><h2>First difference at {at}</h2>{note}</div>')
         st.html(parting_table(parting))
         save_buttons(parting_frame(parting), name="first_difference", key="parting")
 

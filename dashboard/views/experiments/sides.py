@@ -9,12 +9,13 @@ import streamlit as st
 from dashboard import navigation, session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.frames import save_buttons
+from dashboard.health import health_chip
 from dashboard.views import decisions, operations
 from dashboard.views.experiments.reading import Pair
 from dashboard.views.fork.drafts import difference
 from dashboard.views.job import actions
 from dashboard.views.versions import difference as versions_difference
-from dashboard.widgets import chip, confirm, errors_shown, facts, message_box, state_chip, when
+from dashboard.widgets import chip, confirm, errors_shown, facts, message_box, when
 from pipelines.domain.decisions import Choice, Decision
 from pipelines.domain.errors import NotFound
 from pipelines.domain.experiments import Experiment
@@ -52,7 +53,7 @@ def card(side: str, job: str, experiment: Experiment | None = None) -> None:
 
 def _title(side: str, job: str, detail: JobDetail | None, made: Decision | None) -> str:
     mark = f'<span class="tm-side {side.lower()}">{side}</span>'
-    state, badge = state_chip(detail.summary.state) if detail else "", decisions.badge(made) if made else ""
+    state, badge = health_chip(detail.summary) if detail else "", decisions.badge(made) if made else ""
     link = f'<a href="{navigation.href("job", job=job)}" target="_self"><strong>{escape(job)}</strong></a>'
     return f'<div class="tm-head">{mark}{link}{state}{badge}</div>'
 

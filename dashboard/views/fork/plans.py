@@ -11,9 +11,11 @@ from dashboard import session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.views import restore_plans
 from dashboard.views.fork.drafts import Draft, Variant, doubled, fork_from, pinned
-from dashboard.widgets import chip, error_box, message_box
+from dashboard.widgets import chip, error_box, message_box, plain_facts
 from pipelines.domain.errors import AlreadyExists, Invalid, TidemarkError
-from pipelines.domain.savepoints import Manifest, RestorePlan
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import Manifest
+from pipelines.words import plans
 
 NO_CODE = "The savepoint does not say what code its job runs"
 REFUSED = "It cannot start like this. Choose what happens with the output above, or give another place for it under Arguments."
@@ -32,7 +34,7 @@ class Outlook:
         """Why it cannot be started; empty where it can."""
         if self.refusal:
             return self.refusal.message
-        return restore_plans.refusal(self.plan)
+        return plans.refusal(self.plan)
 
 
 def outlooks(manifest: Manifest, draft: Draft) -> list[Outlook]:
@@ -79,7 +81,7 @@ def _verdict(outlook: Outlook) -> str:
 
 
 def _plan(plan: RestorePlan) -> None:
-    restore_plans.outline(plan)
+    plain_facts(plans.restore(plan))
     for sink in plan.sinks:
         st.html(restore_plans.sink_words(sink))
         if sink.action == "refuse":

@@ -6,12 +6,14 @@ import streamlit as st
 
 from dashboard import navigation, notices, session
 from dashboard.dialogs import redraw
+from dashboard.health import health
 from dashboard.views import operations
 from dashboard.views.job import (
     actions,
     batches,
     configuration,
     failure,
+    findings,
     header,
     logs,
     metrics,
@@ -68,6 +70,7 @@ def _live(name: str, span_ms: int, shape: object) -> None:
         header.line(detail, now)
         watched.draw(detail)
         failure.draw(name, detail)
+        findings.draw(detail, now)
         _tabs(name, detail, span_ms, now)
 
 
@@ -101,7 +104,8 @@ def _titles(detail: JobDetail) -> tuple[str, ...]:
 def _shape(detail: JobDetail) -> tuple[object, ...]:
     """The values that the page outside the live part depends on."""
     run = detail.summary.run
-    return (detail.summary.state, run.id if run else "", run.ui_url if run else "", header.streams(detail), len(detail.runs))
+    summary = detail.summary
+    return (health(summary), summary.state, run.id if run else "", run.ui_url if run else "", header.streams(detail), len(detail.runs))
 
 
 def _choose() -> None:

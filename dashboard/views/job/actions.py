@@ -11,7 +11,6 @@ from dashboard.dialogs import dialog
 from dashboard.notices import Notice
 from dashboard.views import operations, waiting
 from dashboard.views.commands import folded
-from dashboard.views.job.resuming import savepoint_words
 from dashboard.widgets import confirm, errors_shown
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail
@@ -21,7 +20,7 @@ from pipelines.verbs.forget import Forget
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
-from pipelines.words import formats
+from pipelines.words import formats, savepoints
 
 
 def take(job: str, batch: int | None = None, at_ms: int | None = None, event_ms: int | None = None) -> Savepoint | None:
@@ -68,7 +67,7 @@ def ask_fork(job: str) -> None:
                 st.rerun()
             if not known:
                 return
-            names = {savepoint.id: savepoint_words(savepoint) for savepoint in known}
+            names = {savepoint.id: savepoints.choice(savepoint, session.now_ms()) for savepoint in known}
             chosen = st.selectbox(
                 "or from a savepoint that there is", list(names), format_func=lambda savepoint_id: names[savepoint_id], key="fork_from"
             )
@@ -85,7 +84,7 @@ def ask_stop(job: str, streaming: bool) -> None:
     def ask() -> None:
         boundary = "It ends when the batch that runs now is committed; it can be resumed from there."
         st.markdown(boundary if streaming else "Its script is asked to end; it can be resumed, and begins anew.")
-        keep = streaming and st.checkbox("Take a savepoint when it stands", value=True, key="stop_keep")
+        keep = streaming and st.checkbox("Take a savepoint after it stopped", value=True, key="stop_keep")
         label = st.text_input("Label", placeholder="before the change", key="stop_label", disabled=not keep) if streaming else ""
         stop = Stop(job, savepoint=keep, label=(label or "").strip())
         if st.button("Stop", type="primary", icon=":material/stop_circle:", key="stop_yes"):

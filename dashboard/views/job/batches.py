@@ -13,6 +13,7 @@ from dashboard import session
 from dashboard.components.table import Cell, Column, Row, clock, moment, number, table
 from dashboard.widgets import empty_state, facts, section, when
 from pipelines.domain.experiments import BatchRow
+from pipelines.domain.json_text import read_json
 from pipelines.verbs.jobs import ListBatches
 from pipelines.words import formats
 
@@ -132,7 +133,7 @@ def phase_bars(phases: Mapping[str, float], batch_ms: float) -> str:
 
 def _sources(raw: str) -> list[dict[str, Any]]:
     """Spark's JSON of a batch's sources."""
-    read = json.loads(raw) if raw else []
+    read = read_json(raw) if raw else []
     return [source for source in read if isinstance(source, dict)]
 
 

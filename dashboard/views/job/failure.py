@@ -15,8 +15,10 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
 
+MISFIT = r"STATE_STORE_.*SCHEMA|STATEFUL_OPERATOR|STATE_SCHEMA"
+"""Error classes of code that does not fit its state."""
 HINTS = (
-    (r"STATE_STORE_.*SCHEMA|STATEFUL_OPERATOR|STATE_SCHEMA",
+    (MISFIT,
      "The code expects another state than the checkpoint holds. Resume with the code it had, "
      "or fork a savepoint whose state fits the new code."),
     (r"STATE_STORE_PROVIDER|STDS_|STATE_STORE_",
@@ -44,6 +46,13 @@ def hint(error_class: str, message: str, reason: str) -> str:
         if re.search(pattern, cause, re.IGNORECASE):
             return words
     return next((words for pattern, words in HINTS[:5] if re.search(pattern, message)), OTHERWISE)
+
+
+def way_back(detail: JobDetail) -> str:
+    """The version to go on with where the newest run failed because its code does not fit its state; empty otherwise."""
+    run = detail.summary.run
+    misfit = run is not None and run.state is RunState.FAILED and run.exit is not None and re.search(MISFIT, run.exit.error_class)
+    return resuming.previous_version(detail) if misfit else ""
 
 
 def draw(name: str, detail: JobDetail) -> None:
@@ -82,7 +91,7 @@ def _doctor(name: str, detail: JobDetail) -> None:
         diagnosis.draw(every)
         with st.container(horizontal=True):
             _way_on(name, detail, every)
-            st.button("Put away", type="tertiary", key="doctor_close", on_click=_examine, args=("",))
+            st.button("Dismiss", type="tertiary", key="doctor_close", on_click=_examine, args=("",))
 
 
 def _way_on(name: str, detail: JobDetail, every: Sequence[Diagnosis]) -> None:

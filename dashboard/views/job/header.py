@@ -9,11 +9,12 @@ from typing import Literal
 import streamlit as st
 
 from dashboard import navigation, session
+from dashboard.health import health_chip
 from dashboard.views import decisions, waiting
 from dashboard.views.commands import Shown, listed
-from dashboard.views.job import actions, resuming
+from dashboard.views.job import actions, failure, resuming
 from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
-from dashboard.widgets import chip, entry, menu, page_header, state_chip, when
+from dashboard.widgets import chip, entry, menu, page_header, when
 from pipelines.domain.decisions import Choice
 from pipelines.domain.experiments import decision_of
 from pipelines.domain.jobs import JobDetail
@@ -31,7 +32,7 @@ from pipelines.words import formats
 def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
     """Draws the head with its actions; whether the page is live, and the range in ms."""
     run = detail.summary.run
-    chips = [state_chip(detail.summary.state)]
+    chips = [health_chip(detail.summary)]
     if run and not detail.summary.job.attached:
         link = navigation.href("job", job=name, tab="Versions")
         chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self">{chip(run.version, mono=True, hint="Its code")}</a>')
@@ -78,8 +79,11 @@ def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
         if st.button("Fork", icon=":material/call_split:", key="fork"):
             actions.ask_fork(name)
     begins = not running and not attached and state is not None
-    if begins and st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume", disabled=bool(busy), help=busy or None):
-        resuming.ask_resume(name, detail)
+    if begins:
+        back = failure.way_back(detail)
+        label = f"Resume with {formats.short_id(back)}" if back else "Resume"
+        if st.button(label, type="primary", icon=":material/play_arrow:", key="resume", disabled=bool(busy), help=busy or None):
+            resuming.ask_resume(name, detail, resuming.PREVIOUS if back else resuming.STOPPED)
     if running and state is not RunState.STOPPING and st.button("Stop", icon=":material/stop_circle:", key="stop"):
         actions.ask_stop(name, streaming)
     _more(name, detail, running, dropped)

@@ -11,9 +11,11 @@ from dashboard.components.panel import panel
 from dashboard.drawing import jobs
 from dashboard.drawing.figures import TimeMark
 from dashboard.drawing.operators import operator_charts
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.job import logs
-from dashboard.widgets import KeyFigure, empty_state, key_figures, section
+from dashboard.widgets import Tone, empty_state, section
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
+from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.jobs import ReadLog, ShowSeries
 from pipelines.verbs.savepoints import ListSavepoints
@@ -66,7 +68,7 @@ def since_ms(job: Job, span_ms: int, now: float) -> float:
 def _waiting(name: str, detail: JobDetail) -> None:
     """The page before the first batch: an explanation and the end of the driver's log."""
     live = detail.summary.state is not None and detail.summary.state.live
-    title = ("Its first batch runs" if detail.queries else "The driver starts") if live else "No batch is known"
+    title = ("Its first batch runs" if detail.queries else "The driver starts") if live else "No batch yet"
     begins = "The charts begin with the first batch."
     says = f"{begins} A driver needs half a minute to start Spark; the first batch is the slowest." if live else begins
     with empty_state(title, says, key="waiting"):
@@ -77,8 +79,19 @@ def _waiting(name: str, detail: JobDetail) -> None:
         logs.box(chunk.text, height=320, wrap=True)
 
 
+def _lag(job: JobSummary) -> tuple[str, Tone | None]:
+    """What is said of the lag, and its colour. Only the lag of a job that runs without a finding is green."""
+    if job.lag_ms is None:
+        return "", None
+    if job.idle_since_ms is not None:
+        return "idle; as its last batch left it", None
+    if job.state is not RunState.RUNNING:
+        return "as its last batch left it", None
+    return ("behind the clock", "orange") if job.findings else ("on time", "green")
+
+
 def _figures(job: JobSummary) -> None:
-    lagging = (job.lag_ms or 0) >= 60_000
+    lag_note, lag_tone = _lag(job)
     p50, p99 = formats.duration(job.batch_ms_p50), formats.duration(job.batch_ms_p99)
     figures = [
         KeyFigure("Input", formats.compact(job.input_rate), "rows/s", note="of the last batch"),
@@ -87,8 +100,8 @@ def _figures(job: JobSummary) -> None:
         KeyFigure(
             "Event-time lag",
             formats.duration(job.lag_ms),
-            note="" if job.lag_ms is None else "behind the clock" if lagging else "on time",
-            tone="orange" if lagging else "green" if job.lag_ms is not None else None,
+            note=lag_note,
+            tone=lag_tone,
             hint="How far the newest event read is behind the clock",
         ),
         KeyFigure(

@@ -42,9 +42,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     workspace = session.workspace()
     queries = workspace.ask(ListOperators(name))
     if not queries:
-        with empty_state(
-            "No batch is known", "Sources, state and Spark's plan of each query appear with its first batch.", key="operators"
-        ):
+        with empty_state("No batch yet", "Sources, state and Spark's plan of each query appear with its first batch.", key="operators"):
             pass
         return
     plans = {plan.query: plan for plan in workspace.ask(ListPlans(name))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 import streamlit as st
@@ -14,12 +15,20 @@ from dashboard.widgets import error_box, errors_shown
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.savepoints import RetainedBatch, Savepoint
+from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import formats
+from pipelines.words import formats, plans, savepoints
 
 STOPPED, SAVEPOINT, BATCH = "Where it stopped", "From a savepoint", "Go back to a batch"
+PREVIOUS = "With the code before"
+
+
+def previous_version(detail: JobDetail) -> str:
+    """The version that the job ran before that of its newest run; empty where it ran one alone."""
+    newest = detail.summary.run
+    return next((run.version for run in detail.runs if newest and run.version != newest.version), "")
 
 
 def why_not(detail: JobDetail) -> str:
@@ -45,7 +54,8 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
         with errors_shown():
             known = {str(savepoint.id): savepoint for savepoint in session.workspace().ask(ListSavepoints(job))}
             kept = _kept(job)
-            ways = [STOPPED, *([SAVEPOINT] if known else []), *([BATCH] if kept and not why_no_batch(detail, kept) else [])]
+            before, back = previous_version(detail), kept and not why_no_batch(detail, kept)
+            ways = [STOPPED, *([PREVIOUS] if before else []), *([SAVEPOINT] if known else []), *([BATCH] if back else [])]
             chosen = st.radio(
                 "Go on",
                 ways,
@@ -53,15 +63,24 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
                 captions=[_captions(detail)[option] for option in ways],
                 key="resume_way",
             )
-            resume = _resume(job, str(chosen), known, kept)
+            resume = Resume(job, version=before) if chosen == PREVIOUS else _resume(job, str(chosen), known, kept)
+            if resume.version:
+                _taken_back(detail, resume.version)
             ready = _planned(resume)
             with st.container(horizontal=True, vertical_alignment="center"):
                 if st.button("Resume", type="primary", icon=":material/play_arrow:", key="resume_yes", disabled=not ready):
                     waiting.resume(resume)
                     notices.put_away()
                     st.rerun()
-                if resume.batch is None and st.button(
-                    "With other code, arguments or confs…", icon=":material/upgrade:", key="resume_upgrade", help="An upgrade: the same job"
+                if (
+                    resume.batch is None
+                    and not resume.version
+                    and st.button(
+                        "With other code, arguments or confs…",
+                        icon=":material/upgrade:",
+                        key="resume_upgrade",
+                        help="An upgrade: the same job",
+                    )
                 ):
                     navigation.go("upgrade", job=job, savepoint=resume.from_savepoint)
             folded([resume])
@@ -71,7 +90,18 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
 
 def _captions(detail: JobDetail) -> dict[str, str]:
     at = f"after batch {detail.summary.batch:,}" if detail.summary.batch is not None else "with its own checkpoint"
-    return {STOPPED: at, SAVEPOINT: "it keeps its query id", BATCH: "one that Spark still keeps"}
+    before = f"{at}, as {formats.short_id(previous_version(detail))}"
+    return {STOPPED: at, PREVIOUS: before, SAVEPOINT: "it keeps its query id", BATCH: "one that Spark still keeps"}
+
+
+def _taken_back(detail: JobDetail, earlier: str) -> None:
+    """What of the code of the newest run is taken back."""
+    newest = detail.summary.run
+    if newest is None:
+        return
+    failed, before = (session.workspace().ask(ShowVersion(version)) for version in (newest.version, earlier))
+    lines = difflib.unified_diff(failed.code.splitlines(), before.code.splitlines(), failed.id, before.id, lineterm="", n=1)
+    st.code("\n".join(lines) or "The code is the same; arguments or confs differ.", language="diff", height=220)
 
 
 def _kept(job: str) -> Sequence[RetainedBatch]:
@@ -85,25 +115,14 @@ def _kept(job: str) -> Sequence[RetainedBatch]:
 
 def _resume(job: str, way: str, known: dict[str, Savepoint], kept: Sequence[RetainedBatch]) -> Resume:
     if way == SAVEPOINT:
-        named = st.selectbox(
-            "Savepoint", list(known), format_func=lambda savepoint_id: savepoint_words(known[savepoint_id]), key="resume_from"
-        )
+        words = {savepoint_id: savepoints.choice(savepoint, session.now_ms()) for savepoint_id, savepoint in known.items()}
+        named = st.selectbox("Savepoint", list(words), format_func=words.__getitem__, key="resume_from")
         return Resume(job, from_savepoint=named or "")
     if way == BATCH:
         newest_first = sorted({retained.batch: retained for retained in kept}.values(), key=lambda retained: -retained.batch)
-        words = {retained.batch: batch_words(retained) for retained in newest_first}
-        return Resume(job, batch=st.selectbox("Batch", list(words), format_func=words.__getitem__, key="resume_batch"))
+        batches = {retained.batch: batch_words(retained) for retained in newest_first}
+        return Resume(job, batch=st.selectbox("Batch", list(batches), format_func=batches.__getitem__, key="resume_batch"))
     return Resume(job)
-
-
-def savepoint_words(savepoint: Savepoint) -> str:
-    """A savepoint in one line, to choose it by."""
-    label = f" · {savepoint.label}" if savepoint.label else ""
-    trust = "damaged" if savepoint.damaged_files else savepoint.trust
-    return (
-        f"{formats.short_id(savepoint.id)} · batch {savepoint.batch:,} · "
-        f"{formats.ago(savepoint.created_ms, session.now_ms())} · {trust}{label}"
-    )
 
 
 def batch_words(retained: RetainedBatch) -> str:
@@ -122,8 +141,7 @@ def _planned(resume: Resume) -> bool:
         error_box(error)
         return False
     restore_plans.draw(plan)
-    st.caption(restore_plans.KEPT)
-    return not restore_plans.refusal(plan)
+    return not plans.refusal(plan)
 
 
 def ask_rewind(job: str, batch: int) -> None:

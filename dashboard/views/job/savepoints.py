@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
-from dashboard.trust import LEVELS, ORIGIN_HINTS, ORIGINS, level_of
+from dashboard.trust import TONES
 from dashboard.views.job import actions, points
 from dashboard.widgets import command, empty_state, errors_shown, section
 from pipelines.domain.jobs import JobDetail
@@ -15,6 +15,8 @@ from pipelines.domain.space import SavepointSpace
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.words import formats
+from pipelines.words.savepoints import FREES, FULL, ORIGIN_HINTS, ORIGINS, SIZE_HINTS
+from pipelines.words.trust import LEVELS, best
 
 COLUMNS = (
     Column("Id"),
@@ -24,8 +26,8 @@ COLUMNS = (
     Column("Batch committed"),
     Column("Origin"),
     Column("Trust", hint="Complete: its files are there. Intact: their checksums are right. Proved: Spark restored it."),
-    Column("Full size", "right"),
-    Column("Frees", "right", "What disposing of it alone gives back"),
+    Column(FULL, "right", SIZE_HINTS[FULL]),
+    Column(FREES, "right", SIZE_HINTS[FREES]),
     Column("Took", "right"),
     Column("Version"),
 )
@@ -54,7 +56,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
 
 def row(savepoint: Savepoint, own: SavepointSpace | None, now: float) -> Row:
     """One savepoint in the table."""
-    says, tone = LEVELS[level_of(savepoint)]
+    trust = best(savepoint)
     cells = (
         shortened(savepoint.id, strong=True),
         Cell(savepoint.label or formats.MISSING, muted=not savepoint.label),
@@ -62,7 +64,7 @@ def row(savepoint: Savepoint, own: SavepointSpace | None, now: float) -> Row:
         Cell(f"{savepoint.batch:,}", sort=savepoint.batch),
         moment(savepoint.queries[0].batch_timestamp_ms, now),
         Cell(ORIGINS[savepoint.reason], muted=True, hint=ORIGIN_HINTS[savepoint.reason]),
-        Cell(level_of(savepoint), tone=tone, hint=says),
+        Cell(trust, tone=TONES[trust], hint=LEVELS[trust]),
         number(own.bytes if own else savepoint.bytes, formats.size),
         number(own.frees_bytes if own else None, formats.size),
         number(savepoint.took_ms, formats.duration),

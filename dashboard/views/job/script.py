@@ -7,8 +7,9 @@ import shlex
 import streamlit as st
 
 from dashboard import session
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.job import logs
-from dashboard.widgets import KeyFigure, key_figures, message_box, section
+from dashboard.widgets import message_box, section
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
 from pipelines.verbs.experiments import ShowVersion

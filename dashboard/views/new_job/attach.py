@@ -15,12 +15,11 @@ from dashboard.typed import words
 from dashboard.views.commands import commands
 from dashboard.widgets import error_box, errors_shown, page_header, section
 from pipelines.domain.errors import TidemarkError
+from pipelines.domain.ids import query_of
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.face import do
 
 SINKS = ("", "parquet", "json", "csv", "orc", "text", "delta", "kafka", "foreachBatch", "foreach", "console", "noop")
-FIRST_QUERY = "query-0"
-"""What a driver calls a job's first query without a name."""
 ABOUT = (
     "Tidemark reads the checkpoint, at a path that this machine sees or at any URL that fsspec reads, and never writes to it. The job does "
     "not notice and needs no change. Savepoints and forks of it work as of any other job; it is stopped and started where it runs."
@@ -139,8 +138,7 @@ def _places(error: TidemarkError | None) -> list[Place]:
 def _place(number: int, *, first: bool, alone: bool) -> Place:
     shown: Literal["visible", "collapsed"] = "visible" if first else "collapsed"
     with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key=f"attach_row_{number}"):
-        begins = FIRST_QUERY if first else ""
-        query = st.text_input("Query", begins, key=f"attach_query_{number}", label_visibility=shown, placeholder="name", width=200)
+        query = st.text_input("Query", key=f"attach_query_{number}", label_visibility=shown, placeholder="as its folder", width=200)
         checkpoint = st.text_input(
             "Checkpoint",
             key=f"attach_checkpoint_{number}",
@@ -157,7 +155,7 @@ def _place(number: int, *, first: bool, alone: bool) -> Place:
                 on_click=_less,
                 args=(number,),
             )
-    return Place(number, query or "", checkpoint or "")
+    return Place(number, query or (query_of(checkpoint) if checkpoint else ""), checkpoint or "")
 
 
 def _add() -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from dashboard import navigation, session
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import waiting
 from dashboard.views.live import live, live_switch, range_switch
 from dashboard.views.overview import table
-from dashboard.views.overview.attention import Finding, findings
-from dashboard.widgets import KeyFigure, chip, command, empty_state, errors_shown, key_figures, page_header, when
+from dashboard.views.overview.attention import Alert, alerts
+from dashboard.widgets import chip, command, empty_state, errors_shown, page_header, when
 from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import JobSummary
 from pipelines.verbs.face import do
@@ -59,16 +60,17 @@ def _draw(span_ms: int, known: int) -> None:
         health = session.shared(ShowHealth(span_ms), age_ms=span_ms / LINE_STEPS)
         if len(jobs) != known:
             st.rerun()
-        _figures(health.as_of(jobs))
-        attention = findings(jobs, now, session.shared(ListSavepoints()), health)
+        _figures(health.as_of(jobs), {job.job.name: job for job in jobs})
+        attention = alerts(jobs, session.shared(ListSavepoints()), health)
         if attention:
             _attention(attention, now)
-        opened = table.draw(jobs, attention, now)
+        opened = table.draw(jobs, {alert.job for alert in attention}, now)
         if opened:
             navigation.go("job", job=opened)
 
 
-def _figures(health: Health) -> None:
+def _figures(health: Health, jobs: Mapping[str, JobSummary]) -> None:
+    latest = jobs.get(health.worst_lag_job)
     idle = health.jobs - health.running - health.failed
     key_figures(
         [
@@ -99,7 +101,7 @@ def _figures(health: Health) -> None:
                 "Worst event-time lag",
                 formats.duration(health.worst_lag_ms),
                 note=health.worst_lag_job,
-                tone="orange" if (health.worst_lag_ms or 0) >= 60_000 else None,
+                tone="orange" if latest and latest.findings else None,
                 line=health.lag_line,
                 hint="How far the newest event of the slowest job is behind the clock",
             ),
@@ -120,57 +122,57 @@ ACTIONS = {
     "inspect": "Inspect",
     "logs": "Read the log",
     "take": "Take a savepoint",
-    "savepoint": "Look at it",
+    "savepoint": "Open savepoint",
     "settings": "See the storage",
 }
 MOST = 5
 
 
-def _attention(attention: Sequence[Finding], now: float) -> None:
+def _attention(attention: Sequence[Alert], now: float) -> None:
     with st.container(border=True, key="card_attention", gap=None):
-        for finding in attention[:MOST]:
-            with st.container(horizontal=True, vertical_alignment="center", key=f"attention_{finding.job}_{finding.subject}"):
-                st.html(_words(finding, now), width="stretch")
-                label = ACTIONS[finding.action]
+        for alert in attention[:MOST]:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"attention_{alert.job}_{alert.subject}"):
+                st.html(_words(alert, now), width="stretch")
+                label = ACTIONS[alert.action]
                 if st.button(
                     label,
-                    key=f"do_{finding.action}_{finding.subject or finding.job}",
+                    key=f"do_{alert.action}_{alert.subject or alert.job}",
                     type="tertiary",
                     icon=":material/arrow_forward:",
                     icon_position="right",
                 ):
-                    _act(finding)
+                    _act(alert)
         if len(attention) > MOST:
             st.html(f'<div class="tm-attention tm-more">and {len(attention) - MOST} more: Needs attention, below, shows their jobs</div>')
 
 
-def _words(finding: Finding, now: float) -> str:
+def _words(alert: Alert, now: float) -> str:
     from html import escape
 
-    since = f' <span class="tm-when">{when(finding.since_ms, now)}</span>' if finding.since_ms else ""
-    code = f' <code class="tm-mono">{escape(finding.code)}</code>' if finding.code else ""
-    words = f'<span class="tm-words">{escape(finding.words)}</span>' if finding.words else ""
-    badge = chip(finding.title.capitalize(), finding.tone, dot=True)
-    return f'<div class="tm-attention">{badge}<b>{escape(finding.job)}</b>{since}{code}{words}</div>'
+    since = f' <span class="tm-when">{when(alert.since_ms, now)}</span>' if alert.since_ms else ""
+    code = f' <code class="tm-mono">{escape(alert.code)}</code>' if alert.code else ""
+    words = f'<span class="tm-words">{escape(alert.words)}</span>' if alert.words else ""
+    badge = chip(alert.title.capitalize(), alert.tone, dot=True)
+    return f'<div class="tm-attention">{badge}<b>{escape(alert.job)}</b>{since}{code}{words}</div>'
 
 
-def _act(finding: Finding) -> None:
-    """Does what a finding proposes: resumes at once (after its last batch, so nothing is lost), takes a savepoint, or opens a page."""
-    if finding.action == "resume":
+def _act(alert: Alert) -> None:
+    """Does what an alert proposes: resumes at once (after its last batch, so nothing is lost), takes a savepoint, or opens a page."""
+    if alert.action == "resume":
         with errors_shown():
-            do(session.workspace(), Resume(finding.job))
-            navigation.go("job", job=finding.job)
+            do(session.workspace(), Resume(alert.job))
+            navigation.go("job", job=alert.job)
         return
-    if finding.action == "take":
+    if alert.action == "take":
         with errors_shown():
-            waiting.take(Take(finding.job))
-            navigation.go("job", job=finding.job, tab="Savepoints")
+            waiting.take(Take(alert.job))
+            navigation.go("job", job=alert.job, tab="Savepoints")
         return
-    if finding.action == "savepoint":
-        navigation.go("savepoints", savepoint=finding.subject)
-    if finding.action == "settings":
+    if alert.action == "savepoint":
+        navigation.go("savepoints", savepoint=alert.subject)
+    if alert.action == "settings":
         navigation.go("settings")
-    navigation.go("job", job=finding.job, tab="Logs" if finding.action == "logs" else "")
+    navigation.go("job", job=alert.job, tab="Logs" if alert.action == "logs" else "")
 
 
 def _first_steps() -> None:

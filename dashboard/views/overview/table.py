@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 import streamlit as st
 
 from dashboard import navigation, paging, session
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
+from dashboard.health import health
 from dashboard.views import choices
-from dashboard.views.overview.attention import Finding
-from dashboard.widgets import STATES, Tone
+from dashboard.widgets import Tone
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
@@ -34,7 +34,7 @@ COLUMNS = (
 )
 ALL = "All"
 _ENDED = (None, RunState.STOPPED, RunState.FINISHED)
-CHOICES: Mapping[str, Callable[[JobSummary, frozenset[str]], bool]] = {
+CHOICES: Mapping[str, Callable[[JobSummary, Container[str]], bool]] = {
     ALL: lambda job, attention: True,
     "Running": lambda job, attention: job.state is not None and job.state.live,
     "Needs attention": lambda job, attention: job.job.name in attention,
@@ -43,17 +43,18 @@ CHOICES: Mapping[str, Callable[[JobSummary, frozenset[str]], bool]] = {
 }
 
 
-def draw(jobs: Sequence[JobSummary], findings: Sequence[Finding], now: float) -> str | None:
-    """Draws the jobs that the chips and the box let through; the name of one once, when it was clicked."""
-    attention = frozenset(finding.job for finding in findings)
-    by_job = {finding.job: finding for finding in reversed(findings) if not finding.subject}
-    keys = _keys(by_job, now)
+def draw(jobs: Sequence[JobSummary], attention: Container[str], now: float) -> str | None:
+    """Draws the jobs that the chips and the box let through; the name of one once, when it was clicked.
+
+    `attention` are the names of the jobs that need some.
+    """
+    keys = _keys(now)
     fitting = _chosen(jobs, attention, now)
     cut = paging.chosen(fitting, keys)
     empty = "No job fits. Choose another state, or clear the filter."
 
     def rows(some: Sequence[JobSummary]) -> list[Row]:
-        return [_row(job, _lagging(job, by_job), now) for job in some]
+        return [_row(job, now) for job in some]
 
     def whole() -> list[Row]:
         return rows(paging.arranged(fitting, keys, cut.order))
@@ -61,10 +62,10 @@ def draw(jobs: Sequence[JobSummary], findings: Sequence[Finding], now: float) ->
     return table(COLUMNS, rows(cut.items), key="jobs", label="Jobs", empty=empty, cut=cut, whole=whole)
 
 
-def _keys(by_job: Mapping[str, Finding], now: float) -> dict[str, paging.Key[JobSummary]]:
+def _keys(now: float) -> dict[str, paging.Key[JobSummary]]:
     """Column -> what it is ordered by; in the order of the columns."""
     return {
-        "State": lambda job: _ORDER.index(_state_words(job, _lagging(job, by_job))[1]),
+        "State": lambda job: _ORDER.index(health(job)[1]),
         "Job": lambda job: job.job.name.casefold(),
         "Version": lambda job: job.run.version if job.run else None,
         "Batch latency": lambda job: job.batch_ms_p99,
@@ -82,7 +83,7 @@ def _keys(by_job: Mapping[str, Finding], now: float) -> dict[str, paging.Key[Job
     }
 
 
-def _chosen(jobs: Sequence[JobSummary], attention: frozenset[str], now: float) -> list[JobSummary]:
+def _chosen(jobs: Sequence[JobSummary], attention: Container[str], now: float) -> list[JobSummary]:
     state = session.selected("state", ALL)
     state = state if state in CHOICES else ALL
     with st.container(horizontal=True, vertical_alignment="center", key="jobs_bar"):
@@ -99,16 +100,7 @@ def _chosen(jobs: Sequence[JobSummary], attention: frozenset[str], now: float) -
 
 
 def _text(job: JobSummary) -> str:
-    return f"{job.job.name} {job.run.version if job.run else ''} {STATES[job.state][0]}".casefold()
-
-
-def _lagging(job: JobSummary, by_job: Mapping[str, Finding]) -> Finding | None:
-    """The problem of a running job, which its state does not show."""
-    return by_job.get(job.job.name) if job.state is RunState.RUNNING else None
-
-
-def _state_words(job: JobSummary, finding: Finding | None) -> tuple[str, Tone]:
-    return (finding.title.capitalize(), finding.tone) if finding else STATES[job.state]
+    return f"{job.job.name} {job.run.version if job.run else ''} {health(job)[0]}".casefold()
 
 
 def _uptime(job: JobSummary, now: float) -> float | None:
@@ -116,9 +108,9 @@ def _uptime(job: JobSummary, now: float) -> float | None:
     return now - run.started_ms if run and run.started_ms and job.state is not None and job.state.live else None
 
 
-def _row(job: JobSummary, finding: Finding | None, now: float) -> Row:
+def _row(job: JobSummary, now: float) -> Row:
     name, run = job.job.name, job.run
-    text, tone = _state_words(job, finding)
+    text, tone = health(job)
     up = _uptime(job, now)
     cells = (
         _state(text, tone, job),
@@ -129,7 +121,7 @@ def _row(job: JobSummary, finding: Finding | None, now: float) -> Row:
         number(job.batch_ms_p99, formats.duration),
         number(job.input_rate, formats.compact),
         number(job.processed_rate, formats.compact),
-        number(job.lag_ms, formats.duration),
+        number(job.lag_ms, formats.duration, muted=job.idle_since_ms is not None),
         number(job.state_rows, formats.compact),
         number(job.state_bytes, formats.size),
         number(job.checkpoint_bytes, formats.size),

@@ -8,13 +8,14 @@ import streamlit as st
 
 from dashboard import navigation, progress, session
 from dashboard.dialogs import redraw
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import operations
 from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints import bulk, exports, filters
 from dashboard.views.savepoints.detail import detail
 from dashboard.views.savepoints.table import savepoint_table
-from dashboard.widgets import KeyFigure, command, empty_state, errors_shown, key_figures, page_header
+from dashboard.widgets import Tone, command, empty_state, errors_shown, page_header
 from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
@@ -108,7 +109,7 @@ def _figures(every: Sequence[Savepoint], space: Space | None, now_ms: float) -> 
         KeyFigure("Savepoints", formats.count(len(every)), note=f"of {formats.plural(jobs, 'job')}"),
         KeyFigure("Newest", formats.ago(newest.created_ms, now_ms), note=newest.job, hint=formats.exact(newest.created_ms)),
         *(_sizes(space) if space else (_measured(every),)),
-        _trusted(every),
+        _verified(every),
     ]
 
 
@@ -123,9 +124,7 @@ def _sizes(space: Space) -> list[KeyFigure]:
         KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte once", hint="Hard links share their bytes"),
         KeyFigure("Shared", formats.size(space.shared_bytes), note="by several of them", hint="What more than one savepoint holds"),
         KeyFigure("As separate copies", formats.size(space.full_bytes), note=_times(space), hint="The sum of their full sizes"),
-        KeyFigure(
-            "Disposing of all", formats.size(space.frees_bytes), note="would free this much", hint="The rest is in live checkpoints too"
-        ),
+        KeyFigure("Deleting all", formats.size(space.frees_bytes), note="would be freed", hint="The rest is in live checkpoints too"),
     ]
 
 
@@ -134,15 +133,18 @@ def _times(space: Space) -> str:
     return f"{times:,.1f} times as much" if times >= 1.05 else "no more than now"
 
 
-def _trusted(every: Sequence[Savepoint]) -> KeyFigure:
+def _verified(every: Sequence[Savepoint]) -> KeyFigure:
+    """The savepoints whose every checksum was right when they were last looked at."""
+    damaged = sum(savepoint.damaged_files > 0 for savepoint in every)
     sound = [savepoint for savepoint in every if not savepoint.damaged_files]
-    proved, intact = (sum(level in savepoint.levels for savepoint in sound) for level in (Trust.PROVED, Trust.INTACT))
-    hint = f"{proved:,} proved by Spark, {intact:,} with right checksums, {len(every) - len(sound):,} damaged"
-    if len(sound) < len(every):
-        return KeyFigure("Trusted", f"{len(sound)} / {len(every)}", note=f"{len(every) - len(sound)} damaged", tone="red", hint=hint)
-    return KeyFigure(
-        "Proved", f"{proved} / {len(every)}", note=f"{intact} intact", tone="green" if proved == len(every) else None, hint=hint
+    proved, intact = ({savepoint.id for savepoint in sound if level in savepoint.levels} for level in (Trust.PROVED, Trust.INTACT))
+    verified = len(proved | intact)
+    note = f"{damaged:,} damaged" if damaged else f"{len(proved):,} of them proved"
+    tone: Tone | None = "red" if damaged else "green" if verified == len(every) else None
+    hint = (
+        "Every checksum was right (intact), or Spark has restored it and run a batch (proved). The others are complete: never read again."
     )
+    return KeyFigure("Verified", f"{verified:,} / {len(every):,}", note=note, tone=tone, hint=hint)
 
 
 def _selection(chosen: Sequence[Savepoint]) -> None:

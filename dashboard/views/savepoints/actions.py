@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from dashboard import navigation, session
-from dashboard.views import operations, restore_plans, waiting
+from dashboard.views import operations, waiting
 from dashboard.widgets import confirm, error_box, message_box
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.savepoints import Savepoint
@@ -16,7 +16,8 @@ from pipelines.domain.trust import Trust
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.verify import Verify
-from pipelines.words import formats
+from pipelines.words import plans
+from pipelines.words import savepoints as words
 
 T = TypeVar("T")
 LEVELS = {Trust.COMPLETE: "Files and sizes", Trust.INTACT: "Checksums of all files"}
@@ -44,10 +45,10 @@ def ask_resume(savepoint: Savepoint) -> None:
     except TidemarkError as error:
         error_box(error)
         return
-    sinks = "".join(f"\n- **{sink.query}** ({sink.sink}): {sink.message}" for sink in plan.sinks)
-    says = f"**{savepoint.job}** begins again at batch {savepoint.batch:,}, with the code it ran last and with its own query id.\n{sinks}"
-    costs = f"{formats.count(plan.files)} files, {formats.size(plan.bytes)}, {formats.size(plan.new_bytes)} of them new ({plan.how})."
-    confirm("Go back to this savepoint?", says, "Resume from here", lambda: _resume(savepoint), details=f"{restore_plans.KEPT} {costs}")
+    sinks = "".join(f"\n- {plans.sink(sink)}" for sink in plan.sinks)
+    says = f"**{savepoint.job}** begins again at {words.points(savepoint)}, with the code it ran last and with its own query id.\n{sinks}"
+    details = " · ".join(f"{name}: {value}" for name, value in plans.restore(plan))
+    confirm("Go back to this savepoint?", says, "Resume from here", lambda: _resume(savepoint), details=details)
 
 
 def _resume(savepoint: Savepoint) -> None:

@@ -14,7 +14,7 @@ from dashboard import session, undo
 from dashboard.views.savepoints import actions
 from dashboard.views.savepoints.filters import past
 from dashboard.widgets import chip
-from pipelines.domain.annotations import MOST_LABEL, MOST_NOTE
+from pipelines.domain import texts
 from pipelines.domain.errors import Conflict
 from pipelines.domain.moments import day_end_ms
 from pipelines.domain.savepoints import Savepoint
@@ -84,8 +84,8 @@ def _fields(savepoint: Savepoint, open_for: str) -> None:
     with st.form(f"form_{place}", border=False):
         left, right = st.columns([3, 1], gap="medium")
         with left:
-            label = st.text_input("Label", savepoint.label, max_chars=MOST_LABEL, key=f"{place}_label")
-            note = st.text_area("Note", savepoint.note, max_chars=MOST_NOTE, height=110, key=f"{place}_note")
+            label = st.text_input("Label", savepoint.label, max_chars=texts.LABEL.most, key=f"{place}_label")
+            note = st.text_area("Note", savepoint.note, max_chars=texts.NOTE.most, height=110, key=f"{place}_note")
         with right:
             until_ms = best_before("Best before", savepoint.best_before_ms, key=f"{place}_until")
             st.caption(UNTIL)

@@ -12,10 +12,10 @@ from dashboard.dialogs import dialog
 from dashboard.views.commands import folded
 from dashboard.views.savepoints import actions, annotation, disposing, exports
 from dashboard.widgets import chip
-from pipelines.domain.annotations import MOST_LABEL
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import SavepointSpace
+from pipelines.domain.texts import LABEL
 from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
 from pipelines.words import formats
@@ -65,7 +65,7 @@ def ask_label(chosen: Sequence[Savepoint]) -> None:
 
     @dialog(f"Label {len(chosen)} savepoints")
     def ask() -> None:
-        label = st.text_input("Label", key="bulk_label_text", max_chars=MOST_LABEL, placeholder="Each keeps its own")
+        label = st.text_input("Label", key="bulk_label_text", max_chars=LABEL.most, placeholder="Each keeps its own")
         until_ms = annotation.best_before("Best before", None, key="bulk_label_until")
         st.caption(annotation.UNTIL)
         replaced = sum(bool(savepoint.label) and savepoint.label != label for savepoint in chosen) if label else 0

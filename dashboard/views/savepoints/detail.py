@@ -11,17 +11,14 @@ import streamlit as st
 from dashboard import navigation, session
 from dashboard.components import frames
 from dashboard.components.code_editor import code_editor
-from dashboard.trust import ORIGIN_HINTS, ORIGINS
 from dashboard.views.savepoints import annotation, trust
 from dashboard.views.savepoints.head import head
 from dashboard.views.savepoints.reading import by_kind, offset_words
 from dashboard.widgets import errors_shown, facts, when
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.verbs.savepoints import ReadManifest
-from pipelines.words import formats
-
-WAYS = {"link": "hard-linked", "reflink": "reflinked", "copy": "copied", "written": "written anew"}
-"""Way of cloning a file -> what was done to it."""
+from pipelines.words import formats, plans
+from pipelines.words.savepoints import ORIGIN_HINTS, ORIGINS
 
 
 def detail(savepoint: Savepoint, *, key: str) -> None:
@@ -38,17 +35,19 @@ def detail(savepoint: Savepoint, *, key: str) -> None:
 
 
 def _facts(savepoint: Savepoint, now_ms: float) -> list[tuple[str, str]]:
-    first = savepoint.queries[0]
+    first, begun = savepoint.queries[0], [q for q in savepoint.queries if q.begun]
+    batches = f"{first.batch:,}" if len(savepoint.queries) == 1 else ", ".join(f"{q.batch:,} of {q.query}" for q in begun)
     job = f'<a href="{navigation.href("job", job=savepoint.job)}" target="_self">{escape(savepoint.job)}</a>'
     own = session.spaces().get(savepoint.id)
     frees = f"{formats.size(own.frees_bytes)} ({_share(own.frees_bytes, own.bytes)})" if own else formats.MISSING
     return [
         ("Job", job),
         ("Version", f'<span class="tm-mono">{savepoint.version}</span>'),
-        ("Batch", f"{savepoint.batch:,} · committed {when(first.batch_timestamp_ms, now_ms)}"),
+        ("Batch", f"{escape(batches)} · committed {when(first.batch_timestamp_ms, now_ms)}"),
+        *([("Not begun", escape(", ".join(waiting)))] if (waiting := [q.query for q in savepoint.queries if not q.begun]) else []),
         ("Watermark", _watermark(first.watermark_ms)),
         ("Taken", f"{when(savepoint.created_ms, now_ms)} in {formats.duration(savepoint.took_ms)}"),
-        ("Spark's files", f"{formats.size(savepoint.bytes)} in {formats.plural(savepoint.files, 'file')}"),
+        ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
         ("Full size", formats.size(own.bytes) if own else formats.MISSING),
         ("Disposing frees", frees),
         ("Shared with others", formats.size(own.shared_bytes) if own else formats.MISSING),
@@ -94,7 +93,7 @@ def _contents(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
     with files:
         bar = {"Bytes": _bar(manifest)}
         frames.shown(files_frame(manifest), name=f"files_{savepoint.id}", key=f"files_{key}", column_config=bar, alt="Files by kind")
-        st.caption(f"How they came here: {', '.join(f'{count:,} {WAYS.get(way, way)}' for way, count in manifest.how.items())}.")
+        st.caption(f"How they came here: {', '.join(f'{count:,} {plans.way(way)}' for way, count in manifest.how.items())}.")
     with conf:
         _configuration(manifest, key)
     with code:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import pandas as pd
@@ -12,7 +11,7 @@ import streamlit as st
 from dashboard import session
 from dashboard.components import frames
 from dashboard.dialogs import dialog
-from dashboard.trust import LEVELS, level_of
+from dashboard.trust import TONES
 from dashboard.views.commands import listed
 from dashboard.views.savepoints.filters import past
 from dashboard.widgets import errors_shown, facts, message_box
@@ -21,7 +20,8 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import formats
+from pipelines.words import formats, plans
+from pipelines.words.trust import best
 
 MOST_ROWS = 8
 SHARED = "Hard links: live checkpoints and savepoints that stay hold these files too, or several of those that go hold the same one"
@@ -73,30 +73,24 @@ def _preview(chosen: Sequence[Savepoint]) -> None:
 
 
 def _totals(planned: Disposal) -> None:
-    shared = planned.bytes - planned.frees_bytes
-    of = f" of {len(planned.outcomes):,}" if planned.refused else ""
-    facts(
-        [
-            ("Goes", f"{len(planned.plans):,}{of} {'savepoint' if len(planned.plans) == 1 and not of else 'savepoints'}"),
-            ("Deletes", f"{formats.plural(planned.files, 'file')}, {formats.size(planned.bytes)}"),
-            ("Frees on disk", f"<strong>{escape(formats.size(planned.frees_bytes))}</strong>"),
-            ("Shared", f'<span title="{SHARED}" data-hint="">{formats.size(shared)}</span>'),
-        ]
-    )
+    totals = dict(plans.disposal(planned))
+    totals["frees on disk"] = f"<strong>{totals['frees on disk']}</strong>"
+    totals["shared"] = f'<span title="{SHARED}" data-hint="">{totals["shared"]}</span>'
+    facts([*totals.items()])
 
 
 def frame(going: Sequence[Savepoint], planned: Disposal) -> pd.DataFrame:
     """A row for each savepoint that is disposed of."""
-    plans = {plan.savepoint: plan for plan in planned.plans}
+    by_savepoint = {plan.savepoint: plan for plan in planned.plans}
     return pd.DataFrame(
         {
             "Savepoint": [savepoint.id for savepoint in going],
             "Job": [savepoint.job for savepoint in going],
             "Batch": [savepoint.batch for savepoint in going],
             "Label": [savepoint.label for savepoint in going],
-            "Trust": [[level_of(savepoint)] for savepoint in going],
-            "Size": [plans[savepoint.id].bytes for savepoint in going],
-            "Frees alone": [plans[savepoint.id].frees_bytes for savepoint in going],
+            "Trust": [[best(savepoint)] for savepoint in going],
+            "Size": [by_savepoint[savepoint.id].bytes for savepoint in going],
+            "Frees if deleted": [by_savepoint[savepoint.id].frees_bytes for savepoint in going],
         }
     )
 
@@ -105,9 +99,9 @@ def _columns() -> dict[str, Any]:
     make = st.column_config
     return {
         "Batch": make.NumberColumn(format="localized"),
-        "Trust": make.MultiselectColumn(options=list(LEVELS), color=[tone for _, tone in LEVELS.values()]),
+        "Trust": make.MultiselectColumn(options=list(TONES), color=list(TONES.values())),
         "Size": make.NumberColumn(format="bytes"),
-        "Frees alone": make.NumberColumn(format="bytes", help="If it alone went; what several share among themselves is freed only by all"),
+        "Frees if deleted": make.NumberColumn(format="bytes", help="If it alone went; what several share is freed by the last of them"),
     }
 
 
@@ -139,6 +133,6 @@ def _dispose(going: Sequence[str], asked: Sequence[str]) -> None:
     session.select(savepoint=",".join(name for name in asked if name not in gone))
     if not done.refused:
         st.rerun()
-    message_box(f"{len(gone)} of {len(going)} were disposed of", f"{formats.size(done.frees_bytes)} came back.", tone="blue")
+    message_box(f"Disposed of {plans.disposed(done)}", tone="blue")
     for outcome in done.refused:
         _refused(outcome, "was not disposed of")

@@ -13,15 +13,14 @@ from dashboard.dialogs import dialog
 from dashboard.views import operations
 from dashboard.views.commands import folded
 from dashboard.views.savepoints import actions
-from dashboard.widgets import error_box, errors_shown, facts, message_box
+from dashboard.widgets import error_box, errors_shown, facts, message_box, plain_facts
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.savepoints import ExportPlan, Savepoint
 from pipelines.verbs.export import Export
 from pipelines.verbs.import_ import Import
-from pipelines.words import formats
+from pipelines.words import formats, plans
 
 SHAPES = ("A directory", "One .tar.zst file")
-HOWS = {"copy": "copied", "stream": "streamed", "link": "hard-linked", "reflink": "reflinked"}
 CREDENTIALS = (
     "Credentials come from the environment of Tidemark's server, as fsspec reads them (`AWS_ACCESS_KEY_ID`, "
     "`GOOGLE_APPLICATION_CREDENTIALS`, …). Do not write them here: they would not be kept, and must not be."
@@ -62,17 +61,9 @@ def _plan(change: Export) -> ExportPlan | None:
     except TidemarkError as error:
         error_box(error)
         return None
-    less = " read; the file is usually smaller" if plan.archive else ""
-    facts(
-        [
-            ("Copies", f"{formats.plural(plan.files, 'file')}, {formats.size(plan.bytes)}{less}"),
-            ("Becomes", "one compressed file" if plan.archive else "a directory"),
-            ("How", escape(HOWS.get(plan.how, plan.how))),
-        ]
-    )
+    plain_facts(plans.export(plan))
     if plan.disposes:
-        says = f"{plan.savepoint} is deleted here once the copy was read back and is intact. Import it from there to have it back."
-        message_box("It leaves this workspace", says, tone="orange")
+        message_box("It leaves this workspace", plans.LEAVES, tone="orange")
     return plan
 
 
@@ -108,23 +99,22 @@ def exports_of(chosen: Sequence[Savepoint], folder: str, *, archive: bool, then_
 
 def _plans(chosen: Sequence[Savepoint], exports: Mapping[str, Export]) -> list[Savepoint]:
     """Shows the plans of all exports; returns the savepoints that can be exported. Errors of the others are shown."""
-    plans: dict[str, ExportPlan] = {}
+    planned: dict[str, ExportPlan] = {}
     for savepoint in chosen:
         with errors_shown():
-            plans[savepoint.id] = session.workspace().plan(exports[savepoint.id])
-    files, size = sum(plan.files for plan in plans.values()), sum(plan.bytes for plan in plans.values())
-    first = next((escape(plan.url) for plan in plans.values()), formats.MISSING)
+            planned[savepoint.id] = session.workspace().plan(exports[savepoint.id])
+    files, size = sum(plan.files for plan in planned.values()), sum(plan.bytes for plan in planned.values())
+    first = next((escape(plan.url) for plan in planned.values()), formats.MISSING)
     facts(
         [
-            ("Copies", f"{len(plans):,} of {len(chosen):,} savepoints"),
-            ("Reads", f"{formats.plural(files, 'file')}, {formats.size(size)}"),
+            ("Copies", f"{len(planned):,} of {len(chosen):,} savepoints"),
+            ("Reads", formats.files(files, size)),
             ("The first becomes", f'<span class="tm-mono">{first}</span>'),
         ]
     )
-    if any(plan.disposes for plan in plans.values()):
-        says = "Each is deleted here once its copy was read back and is intact. Import it from there to have it back."
-        message_box("They leave this workspace", says, tone="orange")
-    return [savepoint for savepoint in chosen if savepoint.id in plans]
+    if any(plan.disposes for plan in planned.values()):
+        message_box("They leave this workspace", f"Of each: {plans.LEAVES}", tone="orange")
+    return [savepoint for savepoint in chosen if savepoint.id in planned]
 
 
 def _shown(change: Export) -> Export:

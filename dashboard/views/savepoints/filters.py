@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from dashboard import session
-from dashboard.trust import LEVELS, ORIGINS, level_of
 from dashboard.widgets import section
 from pipelines.domain.savepoints import Savepoint
+from pipelines.words.savepoints import ORIGINS
+from pipelines.words.trust import LEVELS, best
 
 Fits = Callable[[Savepoint], bool]
 
@@ -64,9 +65,9 @@ def _origin(every: Sequence[Savepoint]) -> Fits:
 
 
 def _trust(every: Sequence[Savepoint]) -> Fits:
-    there = {level: level.capitalize() for level in map(str, LEVELS) if any(level_of(savepoint) == level for savepoint in every)}
+    there = {level: level.capitalize() for level in map(str, LEVELS) if any(best(savepoint) == level for savepoint in every)}
     level = _choice("Trust", "trust", {"": "All trust", **there}, 130)
-    return lambda savepoint: level in ("", level_of(savepoint))
+    return lambda savepoint: level in ("", best(savepoint))
 
 
 def _past(every: Sequence[Savepoint], now_ms: float) -> Fits:

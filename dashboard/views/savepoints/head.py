@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from dashboard import navigation, session
-from dashboard.trust import ORIGIN_HINTS, ORIGINS, badges
+from dashboard.trust import badges
 from dashboard.views.commands import Shown, listed
 from dashboard.views.savepoints import actions, disposing, exports
 from dashboard.widgets import chip, entry, menu
@@ -19,6 +19,7 @@ from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.verify import Verify
+from pipelines.words.savepoints import ORIGIN_HINTS, ORIGINS
 
 
 def head(savepoint: Savepoint, *, key: str, tree_link: bool = True) -> None:
@@ -59,7 +60,7 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
     with menu(of):
         if entry("Look into the state", icon=":material/database:", key=f"state_{key}", of=of):
             navigation.go("state", savepoint=savepoint.id)
-        if tree_link and entry("In the tree", icon=":material/account_tree:", key=f"tree_{key}", of=of):
+        if tree_link and entry("Show in Versions", icon=":material/account_tree:", key=f"tree_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
         if entry("Compare with the job now", icon=":material/compare_arrows:", key=f"compare_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id, **{"with": savepoint.job})

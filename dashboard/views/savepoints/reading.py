@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.domain.json_text import read_json
 from pipelines.domain.savepoints import StoredFile
 from pipelines.words import formats
 
@@ -57,7 +57,7 @@ def kind_of(path: str) -> str:
 def offset_words(offset: str) -> str:
     """Spark's JSON of an offset as a phrase: `entry 12 of the file log`, `clicks: 3 partitions, 184,220 in all`; as it is where unknown."""
     try:
-        read = json.loads(offset)
+        read = read_json(offset)
     except ValueError:
         return offset
     if read is None:

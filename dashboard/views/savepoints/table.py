@@ -12,11 +12,13 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.components.frames import save_buttons
-from dashboard.trust import LEVELS, ORIGINS, level_of
+from dashboard.trust import TONES
 from dashboard.views.savepoints.filters import past
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import SavepointSpace
+from pipelines.words.savepoints import FREES, FULL, ORIGINS, SHARED, SIZE_HINTS
+from pipelines.words.trust import best
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -81,9 +83,9 @@ def frame(taken: Sequence[Savepoint], own: Mapping[SavepointId, SavepointSpace])
             "size": [own[savepoint.id].bytes if savepoint.id in own else savepoint.bytes for savepoint in taken],
             "frees": pd.array([own[savepoint.id].frees_bytes if savepoint.id in own else None for savepoint in taken], dtype="Int64"),
             "shared": pd.array([own[savepoint.id].shared_bytes if savepoint.id in own else None for savepoint in taken], dtype="Int64"),
-            "trust": [[level_of(savepoint)] for savepoint in taken],
+            "trust": [[best(savepoint)] for savepoint in taken],
             "origin": [ORIGINS[savepoint.reason] for savepoint in taken],
-            "until": pd.Series([moment(savepoint.best_before_ms) for savepoint in taken], dtype="datetime64[ns, UTC]"),
+            "until": pd.Series([moment(savepoint.best_before_ms) for savepoint in taken], dtype="datetime64[ms, UTC]"),
             "note": ["≡" if savepoint.note else "" for savepoint in taken],
         }
     )
@@ -118,9 +120,9 @@ def _columns() -> dict[str, Any]:
             width=100,
             help="After this date it may be disposed of; nothing does it by itself",
         ),
-        "trust": make.MultiselectColumn("Trust", options=list(LEVELS), color=[tone for _, tone in LEVELS.values()], width=92),
-        "size": make.NumberColumn("Full size", format="bytes", width=78, help="All of its files, with manifest and checksums"),
-        "frees": make.NumberColumn("Frees", format="bytes", width=75, help="What disposing of it alone gives back"),
-        "shared": make.NumberColumn("Shared", format="bytes", width=80, help="Held by other savepoints or a live checkpoint too"),
+        "trust": make.MultiselectColumn("Trust", options=list(TONES), color=list(TONES.values()), width=92),
+        "size": make.NumberColumn(FULL, format="bytes", width=78, help=SIZE_HINTS[FULL]),
+        "frees": make.NumberColumn(FREES, format="bytes", width=75, help=SIZE_HINTS[FREES]),
+        "shared": make.NumberColumn(SHARED, format="bytes", width=80, help=SIZE_HINTS[SHARED]),
         "watermark": make.DatetimeColumn("Watermark", format="MMM D, HH:mm:ss", timezone=zone, width=130),
     }

@@ -12,7 +12,8 @@ from dashboard import navigation, session, trust
 from dashboard.components import frames
 from dashboard.views import diagnosis, waiting
 from dashboard.views.savepoints import actions
-from dashboard.widgets import errors_shown, facts, message_box, when
+from dashboard.widgets import errors_shown, facts, message_box, section, when
+from pipelines.domain import replay
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Proof, StateCount, Trust, Verification
@@ -20,6 +21,7 @@ from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints, ReadVerification
 from pipelines.verbs.take import Take
 from pipelines.words import formats
+from pipelines.words import trust as words
 
 AT_ONCE_BYTES = 500_000_000
 """A damaged savepoint up to this size is examined without being asked."""
@@ -30,9 +32,8 @@ def alarm(savepoint: Savepoint, *, key: str) -> None:
     if not savepoint.damaged_files:
         return
     verification = session.workspace().ask(ReadVerification(savepoint.id))
-    files = f"{formats.plural(savepoint.damaged_files, 'file')} of {savepoint.id}"
     hint = f"Found {formats.ago(savepoint.verified_ms, session.now_ms())}. Nothing is restored from it as long as this is so."
-    message_box(f"{files} {'is' if savepoint.damaged_files == 1 else 'are'} damaged", hint, tag=trust.DAMAGED)
+    message_box(words.damage(savepoint.id, savepoint.damaged_files), hint, tag=words.DAMAGED)
     asked = savepoint.bytes <= AT_ONCE_BYTES or diagnosis.examined(savepoint.id)
     if not asked:
         asked = st.button("Examine it", icon=":material/stethoscope:", key=f"examine_{key}")
@@ -45,8 +46,8 @@ def alarm(savepoint: Savepoint, *, key: str) -> None:
 
 
 def _damages(verification: Verification, key: str) -> None:
-    rows = [(damage.path, damage.kind, damage.message) for damage in verification.damages]
-    frames.shown(pd.DataFrame(rows, columns=["File", "Kind", "What"]), name="damaged_files", key=f"damages_{key}", alt="Damaged files")
+    rows = [(damage.path, words.DAMAGES.get(damage.kind, damage.kind), damage.message) for damage in verification.damages]
+    frames.shown(pd.DataFrame(rows, columns=["File", "Damage", "What"]), name="damaged_files", key=f"damages_{key}", alt="Damaged files")
 
 
 def _instead(savepoint: Savepoint, key: str) -> None:
@@ -63,9 +64,9 @@ def _instead(savepoint: Savepoint, key: str) -> None:
                 st.rerun()
         nearest = nearest_sound(savepoint, session.workspace().ask(ListSavepoints(savepoint.job)))
         if nearest:
-            words = f"Open {formats.short_id(nearest.id)}, batch {nearest.batch:,}"
+            label = f"Open {formats.short_id(nearest.id)}, batch {nearest.batch:,}"
             if st.button(
-                words, icon=":material/bookmark:", key=f"nearest_{key}", help="The nearest savepoint of this job that is not damaged"
+                label, icon=":material/bookmark:", key=f"nearest_{key}", help="The nearest savepoint of this job that is not damaged"
             ):
                 session.select(savepoint=nearest.id)
                 st.rerun()
@@ -92,20 +93,20 @@ def draw(savepoint: Savepoint) -> None:
     """The levels with their times, the newest verification, the newest proof."""
     now = session.now_ms()
     st.html(_levels(savepoint, now))
+    for remark in replay.remarks(savepoint.queries):
+        message_box(remark, tone="orange")
     verification = session.workspace().ask(ReadVerification(savepoint.id))
     if verification is None:
         st.caption("Nobody has verified it yet. Its checksums are computed in the background soon after it was taken.")
         return
-    if not verification.damages and verification.reached is not verification.asked:
-        title, text, tone = trust.verdict(verification)
-        message_box(title, text, tone=tone)
+    if words.falls_short(verification, verification.asked):
+        title = words.shortfall(savepoint.id, verification.reached, verification.asked)
+        message_box(title, words.reason(verification), tone="orange")
     sealed = when(verification.sealed_ms, now) if verification.sealed_ms else formats.MISSING
     facts(
         [
             ("Last verified", when(verification.at_ms, now)),
-            ("Asked for", escape(verification.asked.value)),
-            ("Reached", escape(verification.reached.value) if verification.reached else "no level"),
-            ("Read", f"{formats.plural(verification.files, 'file')}, {formats.size(verification.bytes)}"),
+            *words.answer(verification),
             ("Checksums computed", sealed),
         ]
     )
@@ -116,13 +117,13 @@ def draw(savepoint: Savepoint) -> None:
 
 
 def _levels(savepoint: Savepoint, now_ms: float) -> str:
-    reached = trust.reached(savepoint)
+    reached = words.reached(savepoint)
     rows = "".join(_level(level, reached.get(level), now_ms) for level in Trust)
     return f'<table class="tm-trust">{rows}</table>'
 
 
 def _level(level: Trust, at_ms: int | None, now_ms: float) -> str:
-    says, tone = trust.LEVELS[level]
+    says, tone = words.LEVELS[level], trust.TONES[level]
     mark = (
         f'<span class="tm-chip {tone}"><span class="tm-check"></span>{level}</span>'
         if at_ms
@@ -132,40 +133,31 @@ def _level(level: Trust, at_ms: int | None, now_ms: float) -> str:
 
 
 def _proof(proof: Proof) -> None:
-    caption = f"Spark {escape(proof.spark_version)} restored it in {formats.duration(proof.took_ms)}"
-    st.html(f'<div class="tm-section"><h2>Proof</h2><span class="tm-caption">{caption}</span></div>')
+    section("Proof", escape(words.proof(proof)))
     if proof.note:
         message_box("Not proved by this", proof.note, tone="orange")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if proof.states:
-            words = "Rows of each stateful operator, read and expected"
-            frames.shown(states_frame(proof.states), name="proof_states", key="proof_states", alt=words)
+            alt = "Rows of each stateful operator, read and expected"
+            frames.shown(states_frame(proof.states), name="proof_states", key="proof_states", alt=alt)
         else:
             st.caption("No query of this job keeps state: there was none to read.")
     with right:
         if proof.batches:
             took = {"Took": st.column_config.NumberColumn("Took", format="%.0f ms")}
-            words = "Batches that the sandbox ran"
-            frames.shown(_batches_frame(proof), name="proof_batches", key="proof_batches", column_config=took, alt=words)
+            frames.shown(
+                _batches_frame(proof), name="proof_batches", key="proof_batches", column_config=took, alt="Batches that the sandbox ran"
+            )
         else:
             st.caption("No batch was run.")
 
 
 def states_frame(states: Sequence[StateCount]) -> pd.DataFrame:
     """One row for each operator: rows that Spark read, rows that the job said, whether they agree."""
-    agrees = ["not known" if state.expected is None else "yes" if state.rows == state.expected else "no" for state in states]
-    return pd.DataFrame(
-        {
-            "Query": [state.query for state in states],
-            "Operator": [f"{state.operator} · {state.name}" for state in states],
-            "Rows read": [state.rows for state in states],
-            "Rows the job said": pd.array([state.expected for state in states], dtype="Int64"),
-            "Agrees": agrees,
-        }
-    )
+    frame = pd.DataFrame(words.states(states), columns=list(words.STATES))
+    return frame.astype({"Rows the job said": "Int64"})
 
 
 def _batches_frame(proof: Proof) -> pd.DataFrame:
-    rows = [(batch.query, batch.batch, batch.input_rows, batch.output_rows, batch.batch_ms) for batch in proof.batches]
-    return pd.DataFrame(rows, columns=["Query", "Scratch batch", "Rows in", "Rows out", "Took"])
+    return pd.DataFrame(words.batches(proof), columns=list(words.BATCHES))

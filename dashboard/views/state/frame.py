@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.components.frames import save_buttons
+from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.states import StateColumn, StateRows
 
 ROW_PX = 35
@@ -45,7 +46,7 @@ def _value(value: Any, column: StateColumn) -> Any:
     if value is None:
         return None
     if column.kind == "time":
-        return datetime.fromtimestamp(value / 1_000, UTC)
+        return datetime.fromtimestamp(value / 1_000, UTC) if 0 <= value <= LATEST_MS else f"{value:,} ms"
     if column.kind == "nested":
         return json.dumps(value, ensure_ascii=False)
     return str(value) if isinstance(value, int) and abs(value) >= EXACT else value

@@ -10,9 +10,10 @@ from dashboard import session
 from dashboard.components.panel import panel
 from dashboard.drawing import states
 from dashboard.drawing.figures import Chart
+from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import operations
 from dashboard.views.state.frame import show
-from dashboard.widgets import KeyFigure, errors_shown, key_figures, message_box, section
+from dashboard.widgets import errors_shown, message_box, section
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.states import MOST_ROWS, Reading, StateColumn, StateRows, StateTable
 from pipelines.verbs.state import QueryState, ReadState

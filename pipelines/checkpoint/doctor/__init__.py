@@ -7,7 +7,6 @@ meanwhile is no damage, and what is wrong both times is.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from pipelines.checkpoint import commits, logs, offsets
@@ -18,6 +17,7 @@ from pipelines.checkpoint.doctor.parts import part
 from pipelines.checkpoint.listing import Listing, listed
 from pipelines.domain.diagnosis import Finding
 from pipelines.domain.trust import Damage
+from pipelines.storage import parallel
 from pipelines.storage.protocol import Entry, Storage
 from pipelines.storage.watching import UNWATCHED, Watch
 
@@ -75,11 +75,11 @@ def _look(subject: Subject, sound: set[tuple[str, Entry]], watch: Watch) -> tupl
     every, source_logs = _needs(subject, listing, sink, _batches(subject, listing, newest))
     looked = [entry for place in (listing, sink) for files in place.folders.values() for entry in files.values()]
     watch.step("reading", sum(entry.bytes for entry in looked))
-    wrong = _contents(subject.checkpoint, listing, source_logs, sound, watch)
+    wrong = _contents(subject.checkpoint, listing, source_logs, sound, watch) | _folders(listing)
     if subject.sink_log is not None:
         wrong |= doctor_sink.named(_contents(subject.sink_log, sink, frozenset({""}), sound, watch))
     kept = [needs for needs in every if not needs.purged]
-    whole = [needs for needs in kept if not needs.vanished and not needs.damages and not needs.files & wrong.keys()]
+    whole = [needs for needs in kept if not needs.vanished and not needs.unknown and not needs.damages and not needs.files & wrong.keys()]
     examined = Examined(
         files=len(looked),
         bytes=sum(entry.bytes for entry in looked),
@@ -101,12 +101,19 @@ def _batches(subject: Subject, listing: Listing, newest: int | None) -> list[int
 def _needs(subject: Subject, listing: Listing, sink: Listing, batches: Sequence[int]) -> tuple[list[Needs], frozenset[str]]:
     """What each batch needs, and the folders that turned out to be logs of file sources."""
     walker = Walker(subject.checkpoint, listing)
-    with ThreadPoolExecutor(READERS) as pool:
-        every = list(pool.map(walker.needs, batches))
+    every = parallel.each(walker.needs, batches, READERS)
     if subject.sink_log is not None:
         for needs in every:
             doctor_sink.add_needs(needs, sink)
     return every, frozenset(walker.source_logs)
+
+
+def _folders(listing: Listing) -> dict[str, Damage]:
+    """Folders in place of a log's entries, which a listing of files does not show."""
+    places = [
+        f"{folder}/{name}" for folder in (offsets.FOLDER, commits.FOLDER) for name in listing.subfolders(folder) if logs.is_number(name)
+    ]
+    return {path: Damage(path, "unreadable", f"{path} is a folder, where Spark keeps a file") for path in places}
 
 
 def _contents(
@@ -127,9 +134,8 @@ def _contents(
             sound.add((storage.url, entry))
         return file_damage
 
-    with ThreadPoolExecutor(READERS) as pool:
-        damages = pool.map(check, entries)
-        return {entry.path: wrong for entry, wrong in zip(entries, damages, strict=True) if wrong is not None}
+    damages = parallel.each(check, entries, READERS)
+    return {entry.path: wrong for entry, wrong in zip(entries, damages, strict=True) if wrong is not None}
 
 
 def _findings(every: Iterable[Needs], wrong: Mapping[str, Damage]) -> tuple[Finding, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipelines.checkpoint import commits, compact_log, damage, logs, metadata, offsets, operators, relocation, source_log
-from pipelines.checkpoint.closure import SOURCES, previous
+from pipelines.checkpoint.closure import LOST_STATE, SOURCES, previous
 from pipelines.checkpoint.commits import Commit
 from pipelines.checkpoint.damage import DamagedFile
 from pipelines.checkpoint.listing import Listing
@@ -18,7 +18,7 @@ from pipelines.checkpoint.operators import Operator
 from pipelines.checkpoint.state_chain import StoreVersion, chain, lineage_chain
 from pipelines.checkpoint.state_closure import lineage_of, partition_ids
 from pipelines.checkpoint.state_files import Immutable, Kind, StateFile, immutables, parse_all
-from pipelines.domain.errors import NotFound, TidemarkError
+from pipelines.domain.errors import NotFound, TidemarkError, Unsupported
 from pipelines.domain.trust import Damage
 from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
@@ -35,13 +35,15 @@ class Needs:
     purged: bool = False
     vanished: bool = False
     """Whether a file went between listing and reading it."""
+    unknown: bool = False
+    """Whether a file is of a version that is not known here: no damage, and nobody here can say what the batch needs."""
 
     def miss(self, error: DamagedFile) -> None:
         self.damages.append(Damage(error.path, "missing" if error.code == damage.MISSING else "unreadable", error.message))
 
 
 class Walker:
-    """Finds the needs of each batch of one checkpoint, as one listing shows it; reads each snapshot once.
+    """Finds the needs of each batch of one checkpoint, as one listing shows it; reads each snapshot and each folder's names once.
 
     A file with broken content counts as there: files that it would name are left out, and the check of its content reports it.
     """
@@ -51,6 +53,7 @@ class Walker:
         self._listing = listing
         self._committed = logs.batch_ids(listing.files(commits.FOLDER))
         self._named: dict[str, tuple[Immutable, ...]] = {}
+        self._state_files: dict[str, tuple[StateFile, ...]] = {}
         self.source_logs: set[str] = set()
         """Folders that turned out to be logs of file sources."""
 
@@ -63,8 +66,11 @@ class Walker:
             entry, commit = offsets.read(self._storage, batch), commits.read(self._storage, batch)
         except TidemarkError as error:
             needs.vanished |= isinstance(error, NotFound) and not needs.damages
+            needs.unknown |= isinstance(error, Unsupported)
             return needs
         self._sources(needs, entry)
+        for lost in operators.lost(self._listing, commit):
+            needs.miss(damage.missing(operators.folder(lost), LOST_STATE))
         for operator in logs.batch_ids(self._listing.subfolders(operators.FOLDER)):
             self._operator(needs, operator, entry, commit)
         return needs
@@ -127,6 +133,7 @@ class Walker:
             return
         except TidemarkError as other:
             needs.vanished |= isinstance(other, NotFound)
+            needs.unknown |= isinstance(other, Unsupported)
             return
         for partition in range(operator.partitions):
             for store in operator.stores:
@@ -145,7 +152,7 @@ class Walker:
         return operators.at(operator, self._listing, entry, commit)
 
     def _store(self, needs: Needs, folder: str, version: int, ids: frozenset[str]) -> None:
-        files = parse_all(self._listing.files(folder).values())
+        files = self._files(folder)
         store_version = StoreVersion(
             folder, version, next(iter(sorted(ids & {file.unique_id for file in files if file.version == version})), "")
         )
@@ -163,6 +170,11 @@ class Walker:
             self._require(needs, file.entry.path, "the state builds on it")
             if file.kind is Kind.ZIP:
                 self._snapshot(needs, file.entry.path)
+
+    def _files(self, folder: str) -> tuple[StateFile, ...]:
+        if folder not in self._state_files:
+            self._state_files[folder] = parse_all(self._listing.files(folder).values())
+        return self._state_files[folder]
 
     def _chain(self, needs: Needs, store_version: StoreVersion, files: Sequence[StateFile]) -> Sequence[StateFile]:
         if not store_version.unique_id:

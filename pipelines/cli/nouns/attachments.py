@@ -10,15 +10,16 @@ import typer
 from pipelines.cli.additions import Parameter, completes, shows
 from pipelines.cli.session import Here
 from pipelines.cli.words import place
+from pipelines.domain.ids import query_of
 from pipelines.domain.jobs import Run
 from pipelines.verbs.attach import Attach
 
-FIRST_QUERY = "query-0"
-"""What a driver calls a job's first query without a name."""
 CHECKPOINT = Parameter(
-    str, typer.Argument(metavar="[CHECKPOINT]", help="Checkpoint location of its query: a path or URL.", show_default=False), None
+    str, typer.Argument(metavar="CHECKPOINT", help="Checkpoint location of its query: a path or URL.", show_default=False), None
 )
-QUERY = Parameter(str, typer.Option("--query", help=f"Name of the query of CHECKPOINT; {FIRST_QUERY} if not given."), None)
+QUERY = Parameter(
+    str, typer.Option("--query", help="Name that its script gives the query of CHECKPOINT; that of its folder if not given."), None
+)
 
 
 @completes(Attach, "checkpoints", checkpoint=CHECKPOINT, query=QUERY)
@@ -38,7 +39,7 @@ def _places(checkpoint: str | None, query: str | None, several: Mapping[str, str
     if bool(checkpoint) == bool(several):
         raise typer.BadParameter("give either CHECKPOINT or one or more --checkpoint QUERY=URL", param_hint="CHECKPOINT")
     if checkpoint:
-        return {query or FIRST_QUERY: place(checkpoint)}
+        return {query or query_of(checkpoint): place(checkpoint)}
     if query is not None:
         raise typer.BadParameter("it names the query of CHECKPOINT; --checkpoint names its own", param_hint="--query")
     return {name: place(url) for name, url in several.items()}

@@ -14,7 +14,7 @@ from pipelines.domain.decisions import DropPlan, PromotePlan, Step, UndropPlan
 from pipelines.domain.operations import Operation
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.promote import Promote
-from pipelines.words import formats
+from pipelines.words import plans
 
 
 @shows(Promote, timeout=within(600))
@@ -38,9 +38,7 @@ def _undropped(here: Here, change: Undrop, done: UndropPlan) -> str:
 @describes(PromotePlan)
 def promote_text(plan: PromotePlan, now_ms: int) -> str:
     """The plan of a promotion."""
-    code = f"{formats.plural(plan.added, 'line')} added, {plan.removed:,} removed" if plan.added or plan.removed else "the same"
-    pairs = [("job", plan.parent), ("version", f"{plan.replaces} becomes {plan.version}"), ("code", code)]
-    parts = [output.details([*pairs, *(("warning", warning) for warning in plan.warnings)]), _steps(plan.steps)]
+    parts = [output.details([*plans.promote(plan), *(("warning", warning) for warning in plan.warnings)]), _steps(plan.steps)]
     return "\n\n".join([*parts, *([restore_plan(plan.restore, now_ms)] if plan.restore else [])])
 
 

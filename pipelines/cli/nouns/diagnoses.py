@@ -10,7 +10,7 @@ from pipelines.cli.session import Here
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.errors import Corrupt
 from pipelines.verbs.diagnose import Diagnose
-from pipelines.words import formats
+from pipelines.words import diagnoses, formats, trust
 
 
 @shows(Diagnose)
@@ -22,7 +22,7 @@ def _examined(here: Here, change: Diagnose, diagnoses: Sequence[Diagnosis]) -> S
 
 def _damage(subject: str, damaged: Sequence[Diagnosis]) -> Corrupt:
     files = sum(len(diagnosis.findings) for diagnosis in damaged)
-    return Corrupt("checkpoint.damaged", f"{subject} has {formats.plural(files, 'damaged file')}", damaged[0].advice)
+    return Corrupt("checkpoint.damaged", trust.damage(subject, files), damaged[0].advice)
 
 
 def text(diagnoses: Sequence[Diagnosis]) -> str:
@@ -31,21 +31,13 @@ def text(diagnoses: Sequence[Diagnosis]) -> str:
 
 
 def _query(diagnosis: Diagnosis) -> str:
-    newest = formats.count(diagnosis.restorable[-1]) if diagnosis.restorable else "none"
     pairs = [
         ("subject", diagnosis.subject),
         ("query", diagnosis.query),
         ("checkpoint", diagnosis.checkpoint),
-        ("checked", f"{formats.plural(diagnosis.files, 'file')}, {formats.size(diagnosis.bytes)}"),
         ("damaged", formats.plural(len(diagnosis.findings), "file") if diagnosis.findings else "nothing"),
-        ("newest committed batch", formats.count(diagnosis.newest_committed)),
-        ("newest restorable batch", newest),
-        ("restorable batches", formats.ranges(diagnosis.restorable)),
+        *diagnoses.facts(diagnosis),
         ("advice", diagnosis.advice),
     ]
-    rows = [
-        (finding.part, finding.damage.kind, formats.ranges(finding.batches), finding.damage.path, finding.damage.message)
-        for finding in diagnosis.findings
-    ]
-    findings = output.Table(("PART", "DAMAGE", "BATCHES THAT NEED IT", "FILE", "MESSAGE"), rows).plain() if rows else ""
-    return "\n\n".join(filter(None, [output.details(pairs), findings]))
+    findings = output.Table(tuple(map(str.upper, diagnoses.FINDINGS)), diagnoses.findings(diagnosis.findings))
+    return "\n\n".join([output.details(pairs), *([findings.plain()] if findings.rows else [])])

@@ -8,23 +8,22 @@ from pipelines.cli.nouns.plans import dispose_plan
 from pipelines.cli.session import Here
 from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.verbs.dispose import Dispose
-from pipelines.words import formats
+from pipelines.words import plans as words
 
 
 @shows(Dispose)
 def _disposed(here: Here, change: Dispose, disposal: Disposal) -> Shown:
-    return _shown(here, "freed", disposal)
+    return _shown(here, "disposed of", disposal)
 
 
 @plans(Dispose)
 def _planned(here: Here, change: Dispose, disposal: Disposal) -> Shown:
-    return _shown(here, "would free", disposal)
+    return _shown(here, "would dispose of", disposal)
 
 
-def _shown(here: Here, frees: str, disposal: Disposal) -> Shown:
+def _shown(here: Here, does: str, disposal: Disposal) -> Shown:
     """All outcomes, then the first refusal. What the disk gets back for all need not be the sum of what each would free alone."""
-    refused = f", {len(disposal.refused)} refused" if disposal.refused else ""
-    output.tell(f"{frees} {formats.size(disposal.frees_bytes)} with {formats.plural(len(disposal.plans), 'savepoint')}{refused}")
+    output.tell(f"{does} {words.disposed(disposal)}")
     error = next((outcome.refusal.error for outcome in disposal.refused if outcome.refusal), None)
     now_ms = here.session.now_ms
     return Shown(disposal, "\n\n".join(_outcome(outcome, now_ms) for outcome in disposal.outcomes), error)

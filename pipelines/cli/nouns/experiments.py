@@ -77,9 +77,9 @@ def compare(
     query: Annotated[
         str, typer.Option("--query", help="Query whose output is compared; the first that both have if not given.", show_default=False)
     ] = "",
-    examples: Annotated[int, typer.Option("--examples", min=0, help="At most this many rows of each kind.")] = 5,
+    examples: Annotated[int, typer.Option("--examples", min=0, help="At most this many rows of each kind.")] = Compare.examples,
 ) -> None:
-    """Compare two jobs. Outputs row for row, metrics with intervals, state; up to the event time that both reached."""
+    """Compare two jobs. Outputs are compared row for row, metrics with intervals, and state, up to the event time that both reached."""
     outputs = here.face.ask(Compare(a, b, query, tuple(key or ()), examples))
     metrics = here.face.ask(ShowIntervals(a, b, query))
     state = here.face.ask(Diff(a, b)).section("state")

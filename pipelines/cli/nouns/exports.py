@@ -20,5 +20,5 @@ def _exported(here: Here, change: Export, done: Operation) -> None:
 @shows(Import)
 def _imported(here: Here, change: Import, done: Operation) -> Shown:
     brought = here.face.ask(ShowSavepoint(done.result))
-    output.tell(f"{brought.id} of {brought.job}: {formats.size(brought.bytes)} in {formats.plural(brought.files, 'file')}")
+    output.tell(f"{brought.id} of {brought.job}: {formats.files(brought.files, brought.bytes)}")
     return Shown(brought, brought.id)

@@ -39,7 +39,7 @@ def _forgotten(here: Here, change: Forget, answer: None) -> Shown:
 def show(
     here: Here, name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a job, or a savepoint.", show_default=False)]
 ) -> None:
-    """Show one job or one savepoint. Of a job its numbers, queries and runs."""
+    """Show one job or one savepoint. Of a job it shows the numbers, queries and runs."""
     try:
         job = here.face.ask(ShowJob(name))
     except NotFound as no_job:
@@ -76,8 +76,8 @@ def _show_savepoint(here: Here, name: str, no_job: NotFound) -> None:
 
 
 def _jobs_table(jobs: Sequence[JobSummary], now_ms: int) -> output.Table:
-    titles = ("JOB", "STATE", "BATCH>", "P50>", "P99>", "INPUT>", "LAG>", "STATE SIZE>", "CHECKPOINT>", "SAVEPOINTS>", "PROGRESS>")
-    return output.Table(titles, [_job_row(job, now_ms) for job in jobs])
+    figures = ("BATCH>", "P50>", "P99>", "INPUT>", "LAG>", "STATE SIZE>", "CHECKPOINT>", "SAVEPOINTS>", "PROGRESS>")
+    return output.Table(("JOB", "STATE", *figures, "ATTENTION"), [_job_row(job, now_ms) for job in jobs])
 
 
 def _job_row(job: JobSummary, now_ms: int) -> tuple[str, ...]:
@@ -93,6 +93,7 @@ def _job_row(job: JobSummary, now_ms: int) -> tuple[str, ...]:
         formats.size(job.checkpoint_bytes),
         formats.count(job.savepoints),
         formats.ago(job.last_progress_ms, now_ms),
+        ", ".join(finding.title for finding in job.findings),
     )
 
 
@@ -112,6 +113,8 @@ def _job_pairs(job: JobSummary, now_ms: int) -> list[tuple[str, str]]:
     return [
         ("job", job.job.name),
         ("state", job.state.value if job.state else "never ran"),
+        ("needs attention", "; ".join(f"{finding.title}: {finding.words}" for finding in job.findings) or formats.MISSING),
+        ("idle since", formats.when(job.idle_since_ms, now_ms, None)),
         ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else "here"),
         ("forked from", origin),
         ("created", formats.when(job.job.created_ms, now_ms, None)),

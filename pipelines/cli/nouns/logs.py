@@ -46,4 +46,4 @@ def _print_chunk(chunk: LogChunk, as_json: bool) -> None:
     if as_json:
         output.print_json(chunk, indent=None)
     else:
-        print(chunk.text, end="", flush=True)
+        output.print_text(chunk.text)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from pipelines.cli import output
 from pipelines.cli.additions import Shown, shows
+from pipelines.cli.following import ended_within
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.progress import Course
 from pipelines.cli.session import Here
 from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import Operation, OperationState, sound
-from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
+from pipelines.verbs.operations import CancelOperation, ListOperations
 from pipelines.words import formats
 
 
@@ -23,12 +24,7 @@ def _operations(here: Here, question: ListOperations, operations: Sequence[Opera
 @shows(CancelOperation, timeout=within(60))
 def _cancelled(here: Here, change: CancelOperation, operation: Operation) -> Shown:
     """Waits for the cancelled operation; Conflict where it was done before, or the error that it failed with."""
-
-    def ended() -> Operation | None:
-        current = here.face.ask(ShowOperation(change.operation))
-        return None if current.state is OperationState.RUNNING else current
-
-    last = here.session.until(ended, here.words["timeout"], f"the end of the {operation.kind}")
+    last = ended_within(here, change.operation, here.words["timeout"], f"the end of the {operation.kind}")
     if last.state is OperationState.DONE:
         raise Conflict("operation.ended", f"the {last.kind} was done before it could be cancelled", "Its result is there.")
     if last.state is OperationState.FAILED:
@@ -44,7 +40,7 @@ def _table(operations: Sequence[Operation], now_ms: int) -> output.Table:
 
 def _row(operation: Operation, now_ms: int) -> tuple[str, ...]:
     running = operation.state is OperationState.RUNNING
-    far = f"{operation.amount.step}: {Course(lambda: now_ms).words(operation.amount)}" if running and operation.amount else formats.MISSING
+    far = Course(lambda: now_ms).line(operation.amount) if running and operation.amount else formats.MISSING
     return (
         operation.id,
         operation.kind,

@@ -12,6 +12,7 @@ from pipelines.cli.additions import command, excludes, shows
 from pipelines.cli.nouns import trust
 from pipelines.cli.nouns.annotations import annotation
 from pipelines.cli.session import Here
+from pipelines.domain import replay
 from pipelines.domain.operations import Amount
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
@@ -20,24 +21,28 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import formats
+from pipelines.words import savepoints as words
+from pipelines.words.trust import best
 
 excludes(Take, "batch", "at_ms", "event_ms")
 
 
 @shows(Take)
 def _taken(here: Here, change: Take, savepoint: Savepoint) -> None:
-    output.tell(f"{savepoint.id}: {_told(savepoint)}")
+    output.tell(f"{savepoint.id}: {words.taken(savepoint)}")
+    for remark in replay.remarks(savepoint.queries):
+        output.tell(remark)
 
 
 @command("savepoints", "savepoints")
 def savepoints(
     here: Here,
-    job: Annotated[str, typer.Argument(metavar="[JOB]", help="Only those of this job.", show_default=False)] = "",
+    job: Annotated[str, typer.Argument(metavar="JOB", help="Only those of this job.", show_default=False)] = "",
     sizes: Annotated[
         bool, typer.Option("--sizes", help="What each takes in full, frees when disposed of, and shares; and all together.")
     ] = False,
 ) -> None:
-    """List savepoints, newest first. Each with the best level of trust that it reached."""
+    """List savepoints, newest first. Each has the best level of trust that it reached."""
     listed = here.face.ask(ListSavepoints(job))
     if sizes:
         with progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
@@ -57,7 +62,8 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ("version", savepoint.version),
         (
             "taken",
-            f"{formats.when(savepoint.created_ms, now_ms, None)}, {savepoint.reason.value}, in {formats.duration(savepoint.took_ms)}",
+            f"{formats.when(savepoint.created_ms, now_ms, None)}, {words.ORIGINS[savepoint.reason]}, "
+            f"in {formats.duration(savepoint.took_ms)}",
         ),
         *(
             [("imported", f"{formats.when(savepoint.imported_ms, now_ms, None)} from {savepoint.imported_from}")]
@@ -66,14 +72,15 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ),
         *annotation(savepoint, now_ms),
         *trust.pairs(savepoint, now_ms),
-        ("files", formats.count(savepoint.files)),
-        ("size", f"{formats.size(savepoint.bytes)}, of them {formats.size(savepoint.new_bytes)} new"),
+        ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
+        ("added when taken", formats.size(savepoint.new_bytes)),
         ("Spark", savepoint.spark_version),
+        *(("warning", remark) for remark in replay.remarks(savepoint.queries)),
     ]
     rows = [
         (
             query.query,
-            formats.count(query.batch),
+            formats.count(query.batch) if query.begun else "not begun",
             formats.exact(query.watermark_ms or None, None),
             query.provider,
             query.sink,
@@ -86,15 +93,8 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
     return "\n\n".join([output.details(pairs), queries.plain(), *([trust.proof_text(proof)] if proof else [])])
 
 
-def _told(savepoint: Savepoint) -> str:
-    return (
-        f"batch {savepoint.batch}, {formats.size(savepoint.bytes)} in {formats.count(savepoint.files)} files, "
-        f"{formats.size(savepoint.new_bytes)} new, in {formats.duration(savepoint.took_ms)}"
-    )
-
-
 def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
-    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "REASON", "BEST BEFORE", "LABEL")
+    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "ORIGIN", "BEST BEFORE", "LABEL")
     rows = [
         (
             savepoint.id,
@@ -103,8 +103,8 @@ def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
             formats.ago(savepoint.created_ms, now_ms),
             formats.size(savepoint.bytes),
             formats.size(savepoint.new_bytes),
-            trust.best(savepoint),
-            savepoint.reason.value,
+            best(savepoint),
+            words.ORIGINS[savepoint.reason],
             formats.last_day(savepoint.best_before_ms, now_ms, None),
             savepoint.label,
         )
@@ -116,7 +116,7 @@ def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
 def _sizes(space: Space, savepoints_listed: Sequence[Savepoint]) -> output.Table:
     """A line a savepoint, and one for all together: what they take on disk, what disposing of all frees, what more than one holds."""
     jobs = {savepoint.id: savepoint.job for savepoint in savepoints_listed}
-    titles = ("SAVEPOINT", "JOB", "FULL>", "FREES>", "SHARED>")
+    titles = ("SAVEPOINT", "JOB", *(f"{title.upper()}>" for title in (words.FULL, words.FREES, words.SHARED)))
     rows = [
         (
             savepoint.savepoint,

@@ -11,7 +11,7 @@ from pipelines.domain.operations import Operation
 from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.verbs.stop import Stop
 
-CANCEL = "End a job's run at once. In the middle of a batch, without a savepoint; waits for the end."
+CANCEL = "End a job's run at once. It ends in the middle of a batch, without a savepoint; the command waits for the end."
 
 
 def within(seconds: float) -> Parameter:

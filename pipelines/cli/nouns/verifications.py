@@ -22,7 +22,7 @@ from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.verbs.verify import Verify
-from pipelines.words import formats
+from pipelines.words import trust as words
 
 
 @command("verify", "savepoints")
@@ -72,11 +72,10 @@ def _verified(here: Here, change: Verify, verification: Verification) -> Shown:
 
 
 def _not_reached(verification: Verification, level: Trust) -> Conflict | None:
-    if verification.reached is not None and list(Trust).index(verification.reached) >= list(Trust).index(level):
+    if not words.falls_short(verification, level):
         return None
-    reached = verification.reached.value if verification.reached else "not even complete"
-    why = verification.proof.note if verification.proof else ""
-    return Conflict("savepoint.not_proved", f"{verification.savepoint} is {reached}, not {level.value}", why)
+    message = words.shortfall(verification.savepoint, verification.reached, level)
+    return Conflict("savepoint.not_proved", message, words.reason(verification))
 
 
 def _damaged(here: Here, verification: Verification) -> Shown:
@@ -85,9 +84,8 @@ def _damaged(here: Here, verification: Verification) -> Shown:
         word = done(here, Diagnose(verification.savepoint))
     except TidemarkError as error:
         return _shown(verification, [], error)
-    damaged = formats.plural(len(verification.damages), "damaged file")
     hint = next((diagnosis.advice for diagnosis in word if not diagnosis.sound), "Use another savepoint; 'savepoints' lists them.")
-    message = f"{verification.savepoint} has {damaged}, first {verification.damages[0].path}"
+    message = f"{words.damage(verification.savepoint, len(verification.damages))}, first {verification.damages[0].path}"
     return _shown(verification, word, Corrupt("savepoint.damaged", message, hint))
 
 

@@ -16,9 +16,9 @@ from pipelines.verbs.experiments import ShowTree, ShowVersion
 @command("versions", "versions")
 def versions(
     here: Here,
-    version: Annotated[str, typer.Argument(metavar="[VERSION]", help="Id of a version, to print its code.", show_default=False)] = "",
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="Id of a version, to print its code.", show_default=False)] = "",
 ) -> None:
-    """Print the tree of versions. Jobs, savepoints and forks; with a version's id, that version's code."""
+    """Print the tree of versions. It has jobs, savepoints and forks; with a version's id, that version's code is printed instead."""
     if not version:
         tree = here.face.ask(ShowTree())
         here.show(tree, tree_text(tree, here.session.now_ms))

@@ -1,0 +1,24 @@
+"""How a job does, in a word or two and its colour."""
+
+from __future__ import annotations
+
+from dashboard.widgets import STATES, Tone, chip
+from pipelines.domain.findings import Urgency
+from pipelines.domain.jobs import JobSummary
+
+URGENCY_TONES: dict[Urgency, Tone] = {Urgency.FAILED: "red", Urgency.WARNING: "orange", Urgency.NOTICE: "blue"}
+
+
+def health(job: JobSummary) -> tuple[str, Tone]:
+    """How a job does, in a word or two: its state, unless a warning or an idle driver says more than that."""
+    warning = next((finding for finding in job.findings if finding.urgency is Urgency.WARNING), None)
+    if warning:
+        return warning.title.capitalize(), URGENCY_TONES[warning.urgency]
+    return ("Idle", "blue") if job.idle_since_ms is not None else STATES[job.state]
+
+
+def health_chip(job: JobSummary) -> str:
+    """How a job does, in its colour, as HTML; what it means on hover."""
+    text, tone = health(job)
+    hint = job.findings[0].words if job.findings else "All its data is worked off; it waits for more" if job.idle_since_ms else ""
+    return chip(text, tone, dot=True, live=job.state is not None and job.state.live, hint=hint)

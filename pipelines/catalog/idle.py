@@ -1,0 +1,44 @@
+"""The newest idle moment of each job, in the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.catalog.connection import Writer
+from pipelines.catalog.tables import TEXT, WHOLE, incoming
+from pipelines.domain.ids import JobName, RunId
+
+
+@dataclass(frozen=True)
+class IdleMoment:
+    """A query of a run had worked off all its data at this moment (Spark's `QueryIdleEvent`)."""
+
+    job: JobName
+    run: RunId
+    at_ms: int
+
+
+_COLUMNS = {"job": TEXT, "run": TEXT, "at_ms": WHOLE}
+
+_LATEST = """
+CREATE TEMP TABLE moved AS
+WITH candidates AS (
+    SELECT job, run, at_ms, NULL::BIGINT AS gap_ms FROM incoming
+    UNION ALL
+    SELECT job, run, at_ms, gap_ms FROM latest_idle WHERE job IN (SELECT job FROM incoming)
+), steps AS (
+    SELECT *, at_ms - lag(at_ms) OVER (PARTITION BY job, run ORDER BY at_ms) AS step_ms FROM candidates
+)
+SELECT job, arg_max(run, at_ms) AS run, max(at_ms) AS at_ms, arg_max(coalesce(step_ms, gap_ms), at_ms) AS gap_ms FROM steps GROUP BY job;
+DELETE FROM latest_idle WHERE job IN (SELECT job FROM moved);
+INSERT INTO latest_idle BY NAME SELECT * FROM moved;
+DROP TABLE moved;
+"""
+
+
+def append(writer: Writer, moments: Sequence[IdleMoment]) -> None:
+    """Notes the newest of `moments` of each job, with the time since the one before."""
+    if moments:
+        with incoming(writer, _COLUMNS, [(moment.job, moment.run, moment.at_ms) for moment in moments]):
+            writer.execute(_LATEST)

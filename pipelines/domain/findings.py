@@ -1,0 +1,44 @@
+"""What needs attention: one finding a problem, the same on every page, in lists and over REST."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from pipelines.domain.ids import JobName
+
+
+class Urgency(enum.StrEnum):
+    """How soon somebody should look: now, today, some day."""
+
+    FAILED = "failed"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+class Problem(enum.StrEnum):
+    """The kind of a finding."""
+
+    FAILED = "failed"
+    NOT_UP = "not-up"
+    NO_PROGRESS = "no-progress"
+    LAGGING = "lagging"
+    FALLING_BEHIND = "falling-behind"
+    RESTARTING = "restarting"
+    GROWING = "growing"
+    UNSAVED = "unsaved"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem of a job: `title` says it in a word or two, `words` give the reason."""
+
+    job: JobName
+    problem: Problem
+    urgency: Urgency
+    title: str
+    words: str
+    code: str = ""
+    """Error class of what failed; empty for everything else."""
+    since_ms: int | None = None
+    """Since when, epoch ms; None where that is not known."""

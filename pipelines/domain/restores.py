@@ -1,0 +1,44 @@
+"""What restoring a savepoint will do: the plan of a fork and of a resume."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.errors import Refusal
+from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
+
+
+@dataclass(frozen=True)
+class SinkPlan:
+    """What happens with a query's sink in a fork or resume: `action` is continue, fresh, cut, none or refuse."""
+
+    query: QueryName
+    sink: str
+    path: str
+    action: str
+    message: str
+
+
+@dataclass(frozen=True)
+class RestorePlan:
+    """What restoring a savepoint into a new checkpoint will do."""
+
+    savepoint: SavepointId
+    """Empty for going back to a retained batch: its savepoint is taken when that is done."""
+    job: JobName
+    keeps_query_id: bool
+    checkpoints: str
+    files: int
+    bytes: int
+    new_bytes: int
+    how: str
+    sinks: tuple[SinkPlan, ...] = ()
+    warnings: tuple[str, ...] = ()
+    run: RunId | None = None
+    """The run that begins on it."""
+    version: VersionId | None = None
+    """What that run executes."""
+    saves: tuple[str, ...] = ()
+    """Labels of the savepoints that are taken first, so that nothing is lost."""
+    refusal: Refusal | None = None
+    """What beginning it raises: a sink that could not go on with its rows."""

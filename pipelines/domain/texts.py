@@ -1,0 +1,68 @@
+"""Text that people give: how long each kind of it may be, and that no control character is in it. And how any text is shown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pipelines.domain.errors import Invalid
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What steers a terminal, turns the direction of the text behind it, or is no character; not the tab and the end of a line."""
+_CONTROL_IN_LINE = re.compile(f"[\t\n]|{_CONTROL.pattern}")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A kind of text: at most `most` characters, of one line unless it has `lines`. `code` is of the error for what is none."""
+
+    name: str
+    most: int
+    lines: bool = False
+    code: str = "request.text"
+
+    def checked(self, text: str, what: str) -> str:
+        """`text` itself; Invalid naming `what` where it is not of this kind."""
+        if len(text) > self.most:
+            message = f"{what} has {len(text):,} characters; {self.name} has at most {self.most:,}"
+            raise Invalid(self.code, message, "Shorten it.")
+        control = (_CONTROL if self.lines else _CONTROL_IN_LINE).search(text.replace("\r\n", "\n"))
+        if control:
+            message = f"{what} has the control character {shown(control[0])} at {control.start():,}; {self.name} has none"
+            raise Invalid(self.code, message, "Remove it." if self.lines else "Remove it; it is one line.")
+        return text
+
+    def cut(self, text: str) -> str:
+        """`text` of somewhere else as it is shown: on one line where this kind is, its control characters escaped, its end left out."""
+        escaped = shown(text) if self.lines else shown_in_line(text)
+        return escaped if len(escaped) <= self.most else escaped[: self.most - 1] + "…"
+
+
+NAME = Text("a name", 1_000)
+LABEL = Text("a label", 120, code="annotation.label")
+NOTE = Text("a note", 4_000, lines=True, code="annotation.note")
+PLACE = Text("a place", 4_096)
+VALUE = Text("a value", 100_000, lines=True)
+QUERY = Text("a query", 100_000, lines=True)
+CODE = Text("a script", 4_000_000, lines=True)
+MOST_ITEMS = 1_000
+"""How many arguments, confs, savepoints or variants one request may hold."""
+
+
+def shown(text: str) -> str:
+    """`text` with its control characters as `\\x1b` and the like: what is printed never steers who prints it."""
+    return _CONTROL.sub(_escaped, text)
+
+
+def shown_in_line(text: str) -> str:
+    """Like `shown`, in one line: its ends of lines are escaped, too."""
+    return _CONTROL_IN_LINE.sub(_escaped, text)
+
+
+def escaped_in_json(text: str) -> str:
+    """JSON `text` whose control characters, which it can only have in its strings, are escaped as JSON escapes them."""
+    return _CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
+
+
+def _escaped(control: re.Match[str]) -> str:
+    return control[0].encode("unicode_escape").decode()

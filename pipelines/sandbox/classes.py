@@ -1,0 +1,186 @@
+"""Class data sharing: what Java makes of Spark's classes in a first run is kept, and every later Spark maps it into its memory.
+
+It halves the processor's time from the start of a job to its first batch. An archive belongs to one Java and one Spark. It is made once,
+beside the first run (`python -m pipelines.sandbox.classes`), and kept in the user's cache, about 190 MB. Nothing depends on it: Java passes
+over an archive of another Java or of other jars, and, asked to verify, one whose checksums differ. One that is cut short would end Java
+with SIGBUS, so an archive has its size in its name.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pipelines
+from pipelines.sandbox.java import JavaHome
+
+SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
+"""Environment variable with options of the JVM that Spark's driver runs in, before those of `spark.driver.extraJavaOptions`."""
+CLASS_PATH = ("SPARK_DIST_CLASSPATH", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+"""Environment variables that Spark's class path is made of, beside its jars: an archive is for one class path."""
+NAMED = "-XX:SharedArchiveFile="
+CHECKED = "-Xshare:auto -XX:+VerifySharedSpaces -Xlog:cds*=off"
+"""Without a word and without an end where the archive is of no use."""
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a JVM that lives for seconds: what it would compile further is not used any more."""
+MADE = "made.jsa"
+KEPT = 4
+"""Archives that stay: the newest."""
+TIMEOUT_S = 1800.0
+WHERE_SPARK_IS = "import importlib.util; print(importlib.util.find_spec('pyspark').origin)"
+STATE = "org.apache.spark.sql.execution.streaming.state"
+FIRST_RUN = f"""
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+spark.conf.set("spark.sql.shuffle.partitions", "1")
+spark.conf.set("spark.sql.streaming.stateStore.providerClass", "{STATE}.RocksDBStateStoreProvider")
+rates = spark.readStream.format("rate").load()
+counts = rates.withWatermark("timestamp", "1 second").groupBy("timestamp").count()
+for kind, rows in (("parquet", counts), ("json", rates)):
+    rows.writeStream.format(kind).trigger(availableNow=True).start(kind, checkpointLocation="checkpoint of " + kind).awaitTermination()
+    spark.read.format(kind).load(kind).collect()
+spark.stop()
+"""
+"""What most jobs do."""
+
+
+def submit_options(java: JavaHome, python: str, environ: Mapping[str, str]) -> str:
+    """The value of SPARK_SUBMIT_OPTS for a Spark of the interpreter `python` on `java`: with its archive, if there is one.
+
+    What the variable has already comes last, so it wins.
+    """
+    present = environ.get(SUBMIT_OPTIONS, "")
+    archive = find(java, python)
+    if archive is None or not archive.stat().st_size or NAMED in present:
+        return present
+    return f"{_quoted(f'{NAMED}{archive}')} {CHECKED} {present}".strip()
+
+
+def find(java: JavaHome, python: str) -> Path | None:
+    """The archive, None where there is none that can be used; an empty one says that this Java makes none."""
+    key = _key(java, python)
+    try:
+        archives = cache_folder().glob(f"{key}-*.jsa") if key and _is_ours(cache_folder()) else ()
+        return next((path for path in archives if path.stem == f"{key}-{path.stat().st_size}"), None)
+    except OSError:
+        return None
+
+
+def make(java: JavaHome, python: str, wait: bool = True) -> None:
+    """Makes the archive if it is missing; where another process is about to, waits for that one or leaves it to it."""
+    folder = cache_folder()
+    if not folder.is_absolute():
+        return
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as turn:
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return
+        key = _key(java, python)
+        if key is not None and find(java, python) is None:
+            with tempfile.TemporaryDirectory(dir=folder) as aside:
+                if _first_run(java, python, Path(aside)):
+                    _publish(Path(aside, MADE), key)
+
+
+@cache
+def make_beside(java: JavaHome, python: str) -> subprocess.Popen[bytes] | None:
+    """Begins to make the archive if it is missing, once a process: in a process that outlives this one and gives way to all others."""
+    if _key(java, python) is None or find(java, python) is not None:
+        return None
+    command = [sys.executable, "-m", "pipelines.sandbox.classes", str(java.path), java.version, python]
+    root, nothing = Path(pipelines.__file__).parent.parent, subprocess.DEVNULL
+    try:
+        maker = subprocess.Popen(command, cwd=root, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    except OSError:
+        return None
+    threading.Thread(target=maker.wait, name="tidemark-classes", daemon=True).start()
+    return maker
+
+
+def cache_folder() -> Path:
+    """The folder of all archives, in the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(base if os.path.isabs(base) else os.path.expanduser("~/.cache"), "tidemark", "classes")
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else can put an archive there: it is code that the user's jobs run."""
+    status = folder.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & 0o077
+
+
+def _key(java: JavaHome, python: str) -> str | None:
+    """What the archive depends on; None where the interpreter has no Spark."""
+    jars = _jars(python)
+    try:
+        installed = jars.stat().st_mtime_ns if jars else None
+    except OSError:
+        return None
+    class_path = [os.environ.get(name, "") for name in CLASS_PATH]
+    text = f"{java.version} {java.path} {jars} {installed} {class_path} {FIRST_RUN}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if jars else None
+
+
+@cache
+def _jars(python: str) -> Path | None:
+    """The folder of Spark's jars."""
+    if "SPARK_HOME" in os.environ:
+        return Path(os.environ["SPARK_HOME"], "jars")
+    if python in ("", sys.executable):
+        spec = importlib.util.find_spec("pyspark")
+        origin = spec.origin if spec else None
+    else:
+        origin = _answer([python, "-c", WHERE_SPARK_IS])
+    return Path(origin).parent / "jars" if origin else None
+
+
+def _answer(command: list[str]) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _first_run(java: JavaHome, python: str, folder: Path) -> bool:
+    """Whether a run of Spark in `folder` came to its end; its classes are then in `MADE`, if this Java can keep them."""
+    asked = f"{_quoted(f'-XX:ArchiveClassesAtExit={folder / MADE}')} {BRIEF}"
+    environ = {**os.environ, "JAVA_HOME": str(java.path), SUBMIT_OPTIONS: asked, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environ.pop("PYSPARK_SUBMIT_ARGS", None)
+    command = [python or sys.executable, "-c", FIRST_RUN]
+    try:  # the output is read to its end, which is that of the JVM: Python ends before it
+        ended = subprocess.run(command, cwd=folder, env=environ, capture_output=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return ended.returncode == 0
+
+
+def _publish(made: Path, key: str) -> None:
+    """Gives the archive its name when all of it is on disk, and removes the oldest."""
+    with made.open("ab") as file:
+        os.fsync(file.fileno())
+    made.chmod(0o600)
+    made.replace(cache_folder() / f"{key}-{made.stat().st_size}.jsa")
+    for old in sorted(cache_folder().glob("*.jsa"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+        old.unlink(missing_ok=True)
+
+
+def _quoted(option: str) -> str:
+    """One option for Spark's launcher (CommandBuilderUtils.parseOptionString), which splits at spaces."""
+    escaped = option.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+if __name__ == "__main__":
+    os.nice(19)
+    make(JavaHome(Path(sys.argv[1]), sys.argv[2], packaged=False), sys.argv[3], wait=False)

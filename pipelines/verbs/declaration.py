@@ -1,0 +1,43 @@
+"""What a declaration says of itself: its fields and where REST has them, its answer, its plan, its summary."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, fields
+from typing import Any, get_args, get_origin
+
+from pipelines.verbs.verb import Asked, Change, Question, spelling
+
+
+def parts(kind: type[Asked[Any]], *places: str) -> list[Field[Any]]:
+    """The fields that a REST call of `kind` has at one of `places` (all of them for none), in the order of the declaration."""
+    return [part for part in fields(kind) if not places or place(kind, part) in places]  # type: ignore[arg-type]
+
+
+def place(kind: type[Asked[Any]], part: Field[Any]) -> str:
+    """`path`, `query` or `body`."""
+    return spelling(part).at or ("body" if kind.http.method in ("POST", "PATCH", "PUT") else "query")
+
+
+def default_of(part: Field[Any]) -> Any:
+    """The default of a field; MISSING where it has to be given."""
+    return part.default_factory() if part.default_factory is not MISSING else part.default
+
+
+def answer_type(kind: type[Asked[Any]]) -> Any:
+    """`A` of the declaration."""
+    return _arguments(kind)[0]
+
+
+def plan_type(kind: type[Change[Any, Any]]) -> Any:
+    """`P` of the declaration."""
+    return _arguments(kind)[1]
+
+
+def _arguments(kind: type[Asked[Any]]) -> tuple[Any, ...]:
+    bases = vars(kind)["__orig_bases__"]
+    return next(get_args(base) for base in bases if get_origin(base) in (Question, Change))
+
+
+def summary(kind: type[Asked[Any]]) -> str:
+    """The first sentence of its docstring, without the full stop."""
+    return (kind.__doc__ or "").split(".")[0].strip()

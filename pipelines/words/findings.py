@@ -1,0 +1,125 @@
+"""What needs attention in a job, in words. Pure: a summary in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipelines.domain.findings import Finding, Problem, Urgency
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.runs import RunState
+from pipelines.words import formats
+
+LAGGING_MS = 60_000
+QUIET_MS = 120_000
+QUIET_GAPS = 5
+"""A job without a batch for so many of its usual gaps makes no progress."""
+WATCHED_QUIET_MS, WATCHED_QUIET_GAPS = 600_000, 20
+"""Of an attached job nobody says whether there was data, so it has longer."""
+STARTING_MS = 240_000
+UNSAVED_MS = 86_400_000
+"""A job whose state has no savepoint for so long would lose a day's worth with its checkpoint."""
+RESTARTS_AN_HOUR = 3
+GROWN_TIMES, GROWN_BYTES = 2.0, 1_000_000_000
+"""A checkpoint that became so many times as large in a day, and grew by so much, is looked at."""
+_BEHIND = 1.15
+
+
+def of_job(job: JobSummary, now_ms: float) -> list[Finding]:
+    """All that needs attention, most urgent first."""
+    return sorted(_of(job, now_ms), key=lambda finding: list(Urgency).index(finding.urgency))
+
+
+def quiet_limit_ms(job: JobSummary) -> float:
+    """How long the job may be without a batch; learnt from its own batches."""
+    least, gaps = (WATCHED_QUIET_MS, WATCHED_QUIET_GAPS) if job.job.attached else (QUIET_MS, QUIET_GAPS)
+    return max(least, gaps * (job.gap_ms or 0)) + 5 * (job.batch_ms_p99 or 0)
+
+
+def lag_limit_ms(job: JobSummary) -> float:
+    """Lag from which the job lags: between two batches it grows by the usual gap, which is no lag."""
+    return LAGGING_MS + (job.gap_ms or 0)
+
+
+def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
+    if job.run is None:
+        return
+    if job.state is RunState.FAILED:
+        yield _failed(job)
+    elif job.state in (RunState.STARTING, RunState.WANTED) and now_ms - job.run.created_ms > STARTING_MS:
+        yield _warning(job, Problem.NOT_UP, "still starting", "its driver has not come up yet", job.run.created_ms)
+    elif job.state is RunState.WATCHED or (job.state is RunState.RUNNING and _streams(job)):
+        yield from _slow(job, now_ms)
+        yield from _restarting(job)
+        yield from _growing(job)
+        yield from _unsaved(job, now_ms)
+
+
+def _streams(job: JobSummary) -> bool:
+    """Whether it has had a query: a script without one has nothing to be late with."""
+    return bool(job.queries) or job.last_progress_ms is not None
+
+
+def _failed(job: JobSummary) -> Finding:
+    run = job.run
+    ended = run.exit if run else None
+    message = ended.message.strip().splitlines()[0] if ended and ended.message.strip() else ""
+    since = (run.ended_ms or (ended.at_ms if ended else None)) if run else None
+    code = ended.error_class if ended else ""
+    return Finding(job.job.name, Problem.FAILED, Urgency.FAILED, "failed", _short(message), code, since)
+
+
+def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:
+    """At most one of: no batch at all, late, or slower than its input. An idle job is none of them."""
+    if job.idle_since_ms is not None:
+        return
+    last = job.last_progress_ms or (job.run.started_ms if job.run else None)
+    if last is not None and now_ms - last > quiet_limit_ms(job):
+        yield _warning(job, Problem.NO_PROGRESS, "no progress", _quiet(job), last)
+    elif job.lag_ms is not None and job.lag_ms >= lag_limit_ms(job):
+        yield _warning(job, Problem.LAGGING, "lagging", f"event-time lag {formats.duration(job.lag_ms)}{_behind(job)}")
+    elif _falls_behind(job):
+        yield _warning(job, Problem.FALLING_BEHIND, "falling behind", _behind(job).removeprefix(" · "))
+
+
+def _quiet(job: JobSummary) -> str:
+    what = "no batch was committed since" if job.job.attached else "no batch has ended since"
+    return f"{what}; usually one every {formats.duration(job.gap_ms)}" if job.gap_ms else what
+
+
+def _restarting(job: JobSummary) -> Iterator[Finding]:
+    if job.recent_restarts >= RESTARTS_AN_HOUR:
+        yield _warning(job, Problem.RESTARTING, "restarting often", f"{job.recent_restarts} times in the last hour")
+
+
+def _growing(job: JobSummary) -> Iterator[Finding]:
+    now, before = job.checkpoint_bytes, job.checkpoint_bytes_before
+    if now and before and now >= GROWN_TIMES * before and now - before >= GROWN_BYTES:
+        yield _warning(job, Problem.GROWING, "checkpoint growing", f"{formats.size(before)} a day ago, {formats.size(now)} now")
+
+
+def _unsaved(job: JobSummary, now_ms: float) -> Iterator[Finding]:
+    begun = job.run.started_ms if job.run else None
+    saved = job.last_savepoint_ms or begun
+    if job.state_rows and begun and saved and min(now_ms - begun, now_ms - saved) > UNSAVED_MS:
+        since = "none was ever taken" if job.last_savepoint_ms is None else "the last one is old"
+        words = f"{formats.compact(job.state_rows)} rows of state; {since}"
+        yield Finding(job.job.name, Problem.UNSAVED, Urgency.NOTICE, "no savepoint", words, since_ms=saved)
+
+
+def _warning(job: JobSummary, problem: Problem, title: str, words: str, since_ms: int | None = None) -> Finding:
+    return Finding(job.job.name, problem, Urgency.WARNING, title, words, since_ms=since_ms)
+
+
+def _falls_behind(job: JobSummary) -> bool:
+    return bool(job.input_rate and job.processed_rate and job.input_rate > _BEHIND * job.processed_rate and (job.batch_ms_p50 or 0) > 5_000)
+
+
+def _behind(job: JobSummary) -> str:
+    if not job.input_rate or job.processed_rate is None:
+        return ""
+    share = 100 * (1 - job.processed_rate / job.input_rate)
+    return f" · processed rate {share:.0f} % below input" if share >= 1 else ""
+
+
+def _short(text: str, most: int = 150) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

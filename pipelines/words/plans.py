@@ -1,0 +1,130 @@
+"""Plans in words: what a take, a restore, an export, a disposal and a promotion will do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipelines.domain.decisions import PromotePlan
+from pipelines.domain.disposals import Disposal, DisposePlan
+from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.savepoints import ExportPlan, TakePlan
+from pipelines.words import formats
+from pipelines.words.formats import Facts
+
+WAYS: Mapping[str, str] = {
+    "link": "hard-linked",
+    "reflink": "reflinked",
+    "server-copy": "copied by the store",
+    "copy": "copied",
+    "archive": "packed",
+    "written": "written anew",
+}
+"""How a file is cloned -> what is done with it."""
+SINKS: Mapping[str, str] = {
+    "continue": "continued",
+    "fresh": "begins empty",
+    "cut": "cut back",
+    "none": "yours",
+    "refuse": "refused",
+}
+"""The action of a sink's plan -> what becomes of the output."""
+LEAVES = "It is deleted here once the copy was read back and is intact. Import it from there to have it back."
+"""Of an export that disposes of the savepoint."""
+
+
+def way(how: str) -> str:
+    """How files are cloned, in words; several ways are joined by commas."""
+    return ", ".join(WAYS.get(part, part) for part in how.split(", "))
+
+
+def take(plan: TakePlan) -> Facts:
+    """Batches, files, new bytes, and where it goes."""
+    return [
+        *(("batch", f"{batch:,} of {query}") for query, batch in plan.batches.items()),
+        *(("not begun", query) for query in plan.not_begun),
+        *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
+        *([("to", plan.to)] if plan.to else []),
+        *(("warning", warning) for warning in plan.warnings),
+    ]
+
+
+def restore(plan: RestorePlan) -> Facts:
+    """Files, new bytes, the query id, savepoints that are taken first."""
+    return [
+        *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
+        ("query id", "kept" if plan.keeps_query_id else "a new one"),
+        *(("saved first", f"savepoint “{label}”, so nothing is lost") for label in plan.saves),
+    ]
+
+
+def sink(plan: SinkPlan) -> str:
+    """`counts (parquet): continued. It goes on where the savepoint ends.`"""
+    return f"{plan.query}{f' ({plan.sink})' if plan.sink else ''}: {SINKS.get(plan.action, plan.action)}. {plan.message}"
+
+
+def warnings(plan: RestorePlan) -> list[str]:
+    """The warnings of the plan, without those that a sink says already."""
+    messages = {f"{sink.query}: {sink.message}" for sink in plan.sinks} | {sink.message for sink in plan.sinks}
+    return [warning for warning in plan.warnings if warning not in messages]
+
+
+def refusal(plan: RestorePlan | None) -> str:
+    """Why the plan cannot be carried out; empty where it can."""
+    return f"{plan.refusal.message} {plan.refusal.hint}".strip() if plan and plan.refusal else ""
+
+
+def export(plan: ExportPlan) -> Facts:
+    """What is copied, what it becomes, and how."""
+    less = " read; the file is usually smaller" if plan.archive else ""
+    return [
+        ("copies", formats.files(plan.files, plan.bytes) + less),
+        ("becomes", "one compressed file" if plan.archive else "a directory"),
+        ("how", way(plan.how)),
+    ]
+
+
+def dispose(plan: DisposePlan) -> Facts:
+    """What is deleted, what that frees, and who needs it."""
+    return [
+        ("deletes", formats.files(plan.files, plan.bytes)),
+        ("frees on disk", formats.size(plan.frees_bytes)),
+        *(("needed by", blocker) for blocker in plan.blockers),
+    ]
+
+
+def disposal(disposal: Disposal) -> Facts:
+    """What goes, what that deletes and frees, and what stays because something else holds it, too."""
+    return [
+        ("goes", _going(disposal)),
+        ("deletes", formats.files(disposal.files, disposal.bytes)),
+        ("frees on disk", formats.size(disposal.frees_bytes)),
+        ("shared", formats.size(disposal.bytes - disposal.frees_bytes)),
+    ]
+
+
+def disposed(disposal: Disposal) -> str:
+    """`2 of 3 savepoints, which frees 4.1 kB`: those that go, or went."""
+    return f"{_going(disposal)}, which frees {formats.size(disposal.frees_bytes)}"
+
+
+def code(added: int, removed: int) -> str:
+    """How much of the code a change replaces: `12 lines added, 3 removed`, `unchanged`."""
+    return f"{formats.plural(added, 'line')} added, {removed:,} removed" if added or removed else "unchanged"
+
+
+def promote(plan: PromotePlan) -> Facts:
+    """The job that goes on, its versions and how their code differs."""
+    return [
+        ("job", plan.parent),
+        ("version", f"{plan.replaces} becomes {plan.version}"),
+        ("code", code(plan.added, plan.removed)),
+    ]
+
+
+def _going(disposal: Disposal) -> str:
+    of = f"{len(disposal.plans):,} of " if disposal.refused else ""
+    return of + formats.plural(len(disposal.outcomes), "savepoint")
+
+
+def _cost(files: int, size: int, new_bytes: int, how: str) -> Facts:
+    return [("state", formats.files(files, size)), ("new bytes", f"{formats.size(new_bytes)} ({way(how)})")]

@@ -1,0 +1,68 @@
+"""A savepoint in words: why it was taken, what was taken, what it takes on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.words import formats, trust
+
+ORIGINS: Mapping[Reason, str] = {
+    Reason.MANUAL: "by hand",
+    Reason.STOP: "stop",
+    Reason.BEFORE_RESUME: "before a resume",
+    Reason.BEFORE_UPGRADE: "before an upgrade",
+    Reason.REWIND: "rewind",
+    Reason.SCHEDULED: "scheduled",
+    Reason.IMPORTED: "imported",
+}
+"""Why a savepoint was taken, as lists say it."""
+ORIGIN_HINTS: Mapping[Reason, str] = {
+    Reason.MANUAL: "Somebody, or a command, asked for it",
+    Reason.STOP: "Taken when the job was stopped",
+    Reason.BEFORE_RESUME: "The point that a resume left, kept so that nothing is lost",
+    Reason.BEFORE_UPGRADE: "The last point of the version that an upgrade left",
+    Reason.REWIND: "The batch that a resume went back to",
+    Reason.SCHEDULED: "Taken by a schedule",
+    Reason.IMPORTED: "Brought in from elsewhere; its manifest says why it was taken there",
+}
+FULL, FREES, SHARED = "Full size", "Frees", "Shared"
+"""Titles of what a savepoint takes on disk."""
+SIZE_HINTS: Mapping[str, str] = {
+    FULL: "All of its files, with manifest and checksums",
+    FREES: "What disposing of it alone gives back",
+    SHARED: "Held by other savepoints or a live checkpoint too",
+}
+
+
+def taken(savepoint: Savepoint, took_ms: float = 0) -> str:
+    """`batch 9, 12 files, 2.0 MB, 4.1 kB new on disk, in 34 ms`; `took_ms` where the caller waited longer."""
+    return ", ".join(
+        [
+            points(savepoint),
+            formats.files(savepoint.files, savepoint.bytes),
+            f"{formats.size(savepoint.new_bytes)} new on disk",
+            f"in {formats.duration(took_ms or savepoint.took_ms)}",
+        ]
+    )
+
+
+def points(savepoint: Savepoint) -> str:
+    """`batch 9`; of several queries each by its name: `batch 9 of counts, batch 4 of clicks, waiting not begun`."""
+    if len(savepoint.queries) == 1:
+        return f"batch {savepoint.batch:,}"
+    return ", ".join(
+        f"batch {image.batch:,} of {image.query}" if image.begun else f"{image.query} not begun" for image in savepoint.queries
+    )
+
+
+def choice(savepoint: Savepoint, now_ms: float) -> str:
+    """A savepoint in one line, to choose it by."""
+    parts = [
+        formats.short_id(savepoint.id),
+        points(savepoint),
+        formats.ago(savepoint.created_ms, now_ms),
+        trust.best(savepoint),
+        savepoint.label,
+    ]
+    return " · ".join(filter(None, parts))

@@ -1,0 +1,111 @@
+"""What is read from files has a schema with bounds: whoever wrote it, its numbers fit the catalog, and nothing else parses JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from pipelines.catalog.sizes import CheckpointSize
+from pipelines.cli.server import Announcement
+from pipelines.domain.annotations import Annotation
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.jobs import Event, Job, Wanted
+from pipelines.domain.operations import Operation
+from pipelines.domain.operators import SourceSeen
+from pipelines.domain.plans import QueryPlan
+from pipelines.domain.progress import Progress
+from pipelines.domain.runs import DriverEvent, Exit, Process, QueryStarted, RunSpec
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.states import Reading
+from pipelines.domain.trust import Verification
+from pipelines.domain.versions import Version
+from pipelines.savepoint.checksums import Seal
+from pipelines.savepoint.exports import Target
+from pipelines.savepoint.import_records import ImportRecord
+from pipelines.savepoint.process_marks import ProcessMark
+from pipelines.savepoint.progress_file import Said
+from pipelines.storage.documents import Numbered
+from pipelines.supervisor.facts import Terminated
+from pipelines.workspace.json_lines import Idle, Size
+from pipelines.workspace.opening import Marker
+
+ROOT = Path(__file__).parents[2]
+DECODED = [
+    Annotation,
+    Announcement,
+    DriverEvent,
+    Event,
+    Exit,
+    Experiment,
+    Idle,
+    ImportRecord,
+    Job,
+    Manifest,
+    Marker,
+    Numbered,
+    Process,
+    ProcessMark,
+    QueryPlan,
+    QueryStarted,
+    Reading,
+    RunSpec,
+    Said,
+    Seal,
+    Size,
+    Target,
+    Terminated,
+    Verification,
+    Version,
+    Wanted,
+]
+"""Everything that is decoded from a file."""
+CHECKED = [CheckpointSize, Operation, Progress, SourceSeen]
+"""What is made of such a file, and goes into the catalog."""
+DECODES = re.compile(r"(?:\bdecode|files\.find|files\.read|self\.(?:find|read))\(([A-Z]\w+), ")
+PARSES = {"pipelines/domain/json_text.py", "pipelines/catalog/states.py", "pipelines/catalog/output_rows.py", "dashboard/environment.py"}
+"""Who may call `json.loads`: the one reader, and readers of what this program itself has just written."""
+OWN = ("pipelines/jobs/", "pipelines/driver/", "pipelines/sandbox/")
+"""Programs of their own."""
+
+
+@pytest.mark.parametrize("kind", [*DECODED, *CHECKED])
+def test_every_number_of_a_document_has_bounds(kind: type) -> None:
+    schema = TypeAdapter(kind).json_schema()
+    unbounded = [path for path, node in numbers(schema, kind.__name__) if not {"minimum", "maximum"} <= node.keys()]
+    assert unbounded == []
+
+
+def test_every_document_that_is_decoded_is_among_them() -> None:
+    names = {name for path in sources() for name in DECODES.findall(path.read_text())}
+    assert names == {kind.__name__ for kind in DECODED}
+
+
+def test_json_is_parsed_in_one_place() -> None:
+    parsing = {name for path in sources() if "json.loads(" in path.read_text() and not (name := relative(path)).startswith(OWN)}
+    assert parsing == PARSES
+
+
+def numbers(node: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each number of a JSON schema, with where it is."""
+    if isinstance(node, dict):
+        if node.get("type") in ("integer", "number"):
+            yield path, node
+        for name, inner in node.items():
+            yield from numbers(inner, f"{path}.{name}")
+    elif isinstance(node, list):
+        for inner in node:
+            yield from numbers(inner, path)
+
+
+def sources() -> Iterator[Path]:
+    for package in ("pipelines", "dashboard"):
+        yield from (ROOT / package).rglob("*.py")
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()

@@ -1,0 +1,216 @@
+"""A value of every declaration, with the command that it is on the shell: what is typed, sent and answered is tested on these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.domain.decisions import StateFrom
+from pipelines.domain.trust import Trust
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
+from pipelines.verbs.export import Export
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.fork import Fork, Variant
+from pipelines.verbs.import_ import Import
+from pipelines.verbs.jobs import (
+    ListBatches,
+    ListJobs,
+    ListOperators,
+    ListPlans,
+    ListRetained,
+    ReadLog,
+    ShowEventSeries,
+    ShowJob,
+    ShowSeries,
+)
+from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
+from pipelines.verbs.promote import Promote
+from pipelines.verbs.rename_query import RenameQuery
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
+from pipelines.verbs.state import ListStates, QueryState, ReadState
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowAbout, ShowHealth, ShowSpace, StartExample
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Asked
+from pipelines.verbs.verify import Verify
+from tests.samples import ROOT
+
+JOB, STOPPED, SPLIT = "post_engagement", "post_events", "post_engagement_split"
+FIRST, PROVED = "sp-000000000002", "sp-000000000007"
+ARCHIVE = "s3://lake/archive/clicks.tar.zst"
+AT_MS = 1_800_000_000_000
+QUOTED = "'it'\"'\"'s'"
+TABLE: dict[str, Any] = {"query": "counts", "operator": 0, "store": "default"}
+CHANGED: dict[str, Any] = {
+    "code": "x = 1\n",
+    "script": "a.py",
+    "args": ("--n", "2"),
+    "conf": {"spark.x": "2"},
+    "master": "yarn",
+    "python": "/py",
+    "new_queries": ("late",),
+}
+ATTACHED = Attach(
+    name="far",
+    checkpoints={"counts": "s3://lake/c"},
+    sink="parquet",
+    sink_path="s3://lake/out",
+    script="a.py",
+    code="x = 1\n",
+    args=("--n", "1"),
+    conf={"k": "v"},
+    master="yarn",
+    spark_version="4.1.0",
+)
+FORKED = Fork(savepoint=FIRST, name="b", code="x = 1\n", script="a.py", sinks={"*": "fresh", "counts": "continue"})
+COMPARED = StartExperiment(
+    "ads", FIRST, (Variant(name="b", code="x = 1\n", script="a.py"), Variant(name="c", args=("--fast",))), with_parent=True
+)
+RAN = RunScript(name="a", script="a.py", code="x = 1\n", args=("--x", "1"), conf={"k": "v"}, master="yarn")
+
+TYPED: dict[str, tuple[Asked[Any], str]] = {
+    "savepoint": (Take(JOB, batch=7, label="it's"), f"savepoint {JOB} --batch 7 --label {QUOTED}"),
+    "event": (Take(JOB, event_ms=AT_MS), f"savepoint {JOB} --event-time 2027-01-15T08:00:00+00:00"),
+    "moment": (Take(JOB, at_ms=AT_MS + 7, to="/mnt/a"), f"savepoint {JOB} --at 2027-01-15T08:00:00.007+00:00 --to /mnt/a"),
+    "stop": (Stop(JOB, savepoint=False), f"stop {JOB} --no-savepoint"),
+    "cancel": (Stop(JOB, savepoint=False, at_once=True), f"cancel {JOB}"),
+    "operators": (ListOperators(JOB), f"operators {JOB}"),
+    "plan": (ListPlans(JOB), f"plan {JOB}"),
+    "resume": (Resume(STOPPED, from_savepoint=FIRST), f"resume {STOPPED} --from {FIRST}"),
+    "rewind": (Resume(STOPPED, batch=8), f"resume {STOPPED} --batch 8"),
+    "upgrade": (
+        Resume(STOPPED, from_savepoint=FIRST, **CHANGED),
+        f"resume {STOPPED} --code a.py --arg=--n --arg 2 --conf spark.x=2 --master yarn --runtime /py --from {FIRST} --new-query late",
+    ),
+    "fork": (FORKED, f"fork {FIRST} --name b --code a.py --sink fresh --sink counts=continue"),
+    "experiment": (COMPARED, f"experiment {FIRST} --name ads --with-parent --variant b=a.py --variant c="),
+    "forget": (Forget(STOPPED), f"forget {STOPPED}"),
+    "run": (RAN, "run a.py --name a --conf k=v --master yarn -- --x 1"),
+    "attach": (
+        ATTACHED,
+        "attach far --checkpoint counts=s3://lake/c --code a.py --arg=--n --arg 1 --conf k=v --master yarn --sink parquet "
+        "--sink-path s3://lake/out --spark-version 4.1.0",
+    ),
+    "attach two": (
+        Attach(name="far", checkpoints={"counts": "s3://lake/c", "late": "s3://lake/l"}),
+        "attach far --checkpoint counts=s3://lake/c --checkpoint late=s3://lake/l",
+    ),
+    "verify": (Verify(FIRST), f"verify {FIRST}"),
+    "prove": (Verify(FIRST, Trust.PROVED), f"verify {FIRST} --level proved"),
+    "diagnose": (Diagnose(JOB), f"verify {JOB}"),
+    "export": (Export(FIRST, "s3://b/x.tar.zst", then_dispose=True), f"export {FIRST} s3://b/x.tar.zst --then-dispose"),
+    "export as": (Export(FIRST, "/x", archive=True), f"export {FIRST} /x --archive"),
+    "export not as": (Export(FIRST, "/x.tar.zst", archive=False), f"export {FIRST} /x.tar.zst --directory"),
+    "import": (Import(ARCHIVE), f"import {ARCHIVE}"),
+    "annotate": (Annotate(FIRST, label="it's"), f"annotate {FIRST} --label {QUOTED}"),
+    "no date": (Annotate(FIRST, best_before_ms=0), f"annotate {FIRST} --best-before none"),
+    "date": (
+        Annotate(FIRST, note="a\nb", best_before_ms=AT_MS),
+        f"annotate {FIRST} --note 'a\nb' --best-before 2027-01-15T08:00:00+00:00",
+    ),
+    "dispose": (Dispose((FIRST, PROVED)), f"dispose {FIRST} {PROVED}"),
+    "states": (ListStates(FIRST), f"state {FIRST} --tables"),
+    "read state": (ReadState(FIRST, limit=9, **TABLE), f"state {FIRST} --query counts --operator 0 --store default --read-rows 9"),
+    "show state": (
+        QueryState(PROVED, query="counts", sort="key.post", descending=True, filter="p 1", limit=9),
+        f"state {PROVED} --query counts --sort=-key.post --filter 'p 1' --limit 9",
+    ),
+    "ask state": (
+        QueryState(PROVED, operator=0, store="default", sql="SELECT 'x'"),
+        f"state {PROVED} --operator 0 --store default --sql 'SELECT '\"'\"'x'\"'\"'' --limit 100",
+    ),
+    "operations": (ListOperations(running=True), "operations --running"),
+    "cancel operation": (CancelOperation("op-exporting"), "cancel-operation op-exporting"),
+    "promote": (Promote(SPLIT, StateFrom.SAVEPOINT), f"promote {SPLIT} --state savepoint"),
+    "drop": (Drop(SPLIT, savepoint=False), f"drop {SPLIT} --no-savepoint"),
+    "drop at once": (Drop(SPLIT, at_once=True), f"drop {SPLIT} --at-once"),
+    "undrop": (Undrop(SPLIT), f"undrop {SPLIT}"),
+    "rename-query": (RenameQuery(JOB, "query-0", "counts"), f"rename-query {JOB} query-0 counts"),
+    "differences": (Diff(FIRST, JOB), f"diff {FIRST} {JOB}"),
+    "space": (ShowSpace(), "savepoints --sizes"),
+    "space of a job": (ShowSpace("clicks"), "savepoints clicks --sizes"),
+    "list": (ListJobs(), "list"),
+    "job": (ShowJob(JOB), f"show {JOB}"),
+    "log": (ReadLog(JOB, run="r-1"), f"logs {JOB} --run r-1"),
+    "retained": (ListRetained(JOB), f"batches {JOB} --retained"),
+    "batches": (ListBatches(JOB, limit=7), f"batches {JOB} --limit 7"),
+    "series": (ShowSeries(JOB, from_ms=1, to_ms=2), ""),
+    "event series": (ShowEventSeries(JOB, points=9), ""),
+    "events": (
+        ListEvents(JOB, kind="run.failed", actor="page", from_ms=AT_MS, before="7-0123abcd"),
+        f"events {JOB} --kind run.failed --by page --since 2027-01-15T08:00:00+00:00 --before 7-0123abcd",
+    ),
+    "operation": (ShowOperation("op-verified"), ""),
+    "answer": (ReadAnswer("op-1"), ""),
+    "version": (ShowVersion("v-1"), "versions v-1"),
+    "tree": (ShowTree(), "versions"),
+    "savepoints": (ListSavepoints(STOPPED), f"savepoints {STOPPED}"),
+    "one savepoint": (ShowSavepoint(f"{ROOT}/{FIRST}"), f"show {ROOT}/{FIRST}"),
+    "manifest": (ReadManifest(FIRST), ""),
+    "verification": (ReadVerification(PROVED), ""),
+    "experiments": (ListExperiments(), "experiments"),
+    "one experiment": (ShowExperiment("ex-1"), "experiments --json"),
+    "compare": (Compare(JOB, STOPPED, keys=("post", "day")), f"compare {JOB} {STOPPED} --key post --key day"),
+    "intervals": (ShowIntervals(JOB, STOPPED), ""),
+    "health": (ShowHealth(60_000), ""),
+    "about": (ShowAbout(), "about"),
+    "example": (StartExample(), "example"),
+    "rebuild": (RebuildCatalog(), "catalog rebuild"),
+}
+"""At least one of every declaration. `Undrop`, `ReadAnswer` and `ShowVersion` name what is only there once something was done."""
+FURTHER: dict[str, Asked[Any]] = {
+    "health as ever": ShowHealth(),
+    "job that failed": ShowJob(SPLIT),
+    "run in full": RunScript(
+        name="new",
+        script="new.py",
+        code="print('é')\n",
+        args=("--x", "{output}"),
+        conf={"a": "b"},
+        master="local[1]",
+        python="/py",
+        source="/src/new.py",
+        from_savepoint=FIRST,
+        new_queries=("q",),
+    ),
+    "stop with a label": Stop(JOB, label="x"),
+    "resume where it stopped": Resume(STOPPED),
+    "a piece of a log": ReadLog(JOB, "r-9", 3, 5),
+    "operators of none": ListOperators(STOPPED),
+    "plan of one query": ListPlans(JOB, "counts"),
+    "plan of none": ListPlans(STOPPED),
+    "batches as ever": ListBatches(JOB),
+    "series of one point": ShowSeries(JOB, 5, 9, 1),
+    "events as ever": ListEvents(),
+    "events by all": ListEvents("", 200, "runs", "split", "command", 1, 10**13),
+    "operations as ever": ListOperations(),
+    "every savepoint": ListSavepoints(),
+    "savepoint by id": ShowSavepoint(FIRST),
+    "manifest by path": ReadManifest(f"{ROOT}/{FIRST}"),
+    "annotate in full": Annotate(FIRST, "ü", "a\nb", 5),
+    "annotate by path": Annotate(f"{ROOT}/{FIRST}", best_before_ms=0),
+    "no verification": ReadVerification(FIRST),
+    "diagnose by path": Diagnose(f"{ROOT}/{FIRST}"),
+    "diagnose a checkpoint": Diagnose("/data/ü/checkpoint"),
+    "states by path": ListStates(f"{ROOT}/{FIRST}"),
+    "read as ever": ReadState(savepoint=FIRST),
+    "a page of state": QueryState(savepoint=PROVED, sort="key.post", descending=True, filter="p1", offset=1, limit=3),
+    "state by SQL": QueryState(savepoint=PROVED, sql='SELECT key.window.start AS "ü", count(*) FROM state GROUP BY 1', **TABLE),
+    "dispose of none": Dispose((FIRST, "sp-none")),
+    "fork in full": Fork(savepoint=FIRST, name="c", sinks={"*": "fresh"}, **CHANGED),
+    "fork by path": Fork(savepoint=f"{ROOT}/{FIRST}", name="c"),
+    "experiment in full": StartExperiment("e", FIRST, (Variant(name="c", sinks={"*": "fresh"}, **CHANGED), Variant(name="d")), True),
+    "compare in full": Compare(JOB, STOPPED, "q", ("k",), 3),
+    "intervals of a query": ShowIntervals(JOB, STOPPED, "counts"),
+    "promote as ever": Promote(SPLIT),
+    "drop as ever": Drop(SPLIT),
+}
+"""More of them, with other fields."""
+EVERY: dict[str, Asked[Any]] = {**{name: asked for name, (asked, _) in TYPED.items()}, **FURTHER}

@@ -1,0 +1,77 @@
+"""Plans in words: the same on pages and on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipelines.domain.disposals import DisposeOutcome, DisposePlan, disposal
+from pipelines.domain.errors import Refusal
+from pipelines.domain.ids import JobName, QueryName, SavepointId
+from pipelines.domain.restores import SinkPlan
+from pipelines.domain.savepoints import ExportPlan, TakePlan
+from pipelines.words import plans
+from tests import samples
+
+SINK = SinkPlan(QueryName("counts"), "parquet", "/out", "cut", "It is cut back to batch 7.")
+
+
+def test_a_restore_says_what_is_new_how_it_comes_and_what_is_saved_first() -> None:
+    plan = replace(samples.restore_plan("sp-1", "a", keeps_query_id=True), saves=("before the change",))
+    assert plans.restore(plan) == [
+        ("state", "12 files, 2.0 MB"),
+        ("new bytes", "4.1 kB (hard-linked)"),
+        ("query id", "kept"),
+        ("saved first", "savepoint “before the change”, so nothing is lost"),
+    ]
+
+
+def test_a_sink_is_said_once_and_not_as_a_warning_again() -> None:
+    plan = replace(samples.restore_plan("sp-1", "a", keeps_query_id=False), sinks=(SINK,), warnings=(f"counts: {SINK.message}", "slow"))
+    assert plans.sink(SINK) == "counts (parquet): cut back. It is cut back to batch 7."
+    assert plans.warnings(plan) == ["slow"]
+    assert plans.refusal(plan) == "" and plans.refusal(None) == ""
+    refused = Refusal("conflict", "restore.sink_shared", "Not empty.", "Empty it.")
+    assert plans.refusal(replace(plan, refusal=refused)) == "Not empty. Empty it."
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [("link", "hard-linked"), ("copy, link", "copied, hard-linked"), ("server-copy", "copied by the store"), ("as it is", "as it is")],
+)
+def test_ways(how: str, words: str) -> None:
+    assert plans.way(how) == words
+
+
+def test_a_take_names_the_batch_of_each_query() -> None:
+    plan = TakePlan(JobName("a"), {"counts": 1_234, "late": 7}, 3, 900, 0, "link", "s3://b")
+    assert plans.take(plan)[:2] == [("batch", "1,234 of counts"), ("batch", "7 of late")]
+    assert plans.take(plan)[2:] == [("state", "3 files, 900 B"), ("new bytes", "0 B (hard-linked)"), ("to", "s3://b")]
+
+
+def test_an_archive_says_that_it_is_smaller() -> None:
+    plan = ExportPlan(SavepointId("sp-1"), "/a.tar.zst", True, 1, 900, "archive", False, JobName("a"))
+    assert plans.export(plan) == [
+        ("copies", "1 file, 900 B read; the file is usually smaller"),
+        ("becomes", "one compressed file"),
+        ("how", "packed"),
+    ]
+
+
+def test_a_disposal_counts_those_that_stay() -> None:
+    goes = DisposeOutcome("sp-1", DisposePlan(SavepointId("sp-1"), 2, 900, 400))
+    stays = DisposeOutcome("sp-2", None, Refusal("conflict", "savepoint.in_use", "It is needed", "Later."))
+    assert plans.disposed(disposal((goes,), 400)) == "1 savepoint, which frees 400 B"
+    assert plans.disposed(disposal((goes, stays), 400)) == "1 of 2 savepoints, which frees 400 B"
+    assert dict(plans.disposal(disposal((goes, stays), 400))) == {
+        "goes": "1 of 2 savepoints",
+        "deletes": "2 files, 900 B",
+        "frees on disk": "400 B",
+        "shared": "500 B",
+    }
+
+
+def test_code_that_is_the_same() -> None:
+    assert plans.code(0, 0) == "unchanged"
+    assert [plans.code(1, 0), plans.code(2, 1_200)] == ["1 line added, 0 removed", "2 lines added, 1,200 removed"]

@@ -1,0 +1,48 @@
+"""Runs commands on a workspace whose disk is full, in a mount namespace: `unshare -rm python -m tests.workspace.full_disk FOLDER`.
+
+Prints as JSON what each of them ended with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from pipelines.cli.app import app
+from pipelines.verbs.face import do
+from pipelines.verbs.take import Take
+from tests.workspace.conftest import House
+
+
+def fill(filler: Path) -> None:
+    """Takes all that is left of the disk, to the last page."""
+    for size in (65_536, 4_096, 1):
+        with filler.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(size)):
+                pass
+
+
+def main(disk: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], check=True)
+    house = House(disk / "ws")
+    run = house.ran("a")
+    saved = do(house.face, Take("a", label="large"))
+    for path in Path(run.checkpoints).rglob("*.zip"):  # only the savepoint holds them now: disposing of it makes room
+        path.unlink()
+    house.face.close()
+    fill(disk / "filler")
+    ended = []
+    for words in (["list"], ["savepoints"], ["annotate", saved.id, "--label", "x"], ["dispose", saved.id], ["savepoints", "--json"]):
+        done = CliRunner().invoke(app, [*words, "--workspace", str(house.root)])
+        failed = repr(done.exception) if done.exception and not isinstance(done.exception, SystemExit) else ""
+        ended.append({"code": done.exit_code, "out": done.stdout, "err": done.stderr, "failed": failed})
+    print(json.dumps(ended))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
