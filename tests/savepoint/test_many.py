@@ -33,8 +33,8 @@ from tests.savepoint.streaming import BRISK, ENGAGEMENT, STORES, differences, ro
 from tests.waiting import until
 from tests.workspace.serving import Server, serving
 
-FILES = 40
-"""One a batch."""
+FILES = 24
+"""One a batch: the logs are compacted twice, after batches 9 and 19."""
 TAKERS, SAVEPOINTS, KEPT = 8, 500, 60
 JOB, REFERENCE = JobName("main"), JobName("reference")
 BATCHES = {
