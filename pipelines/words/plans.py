@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
@@ -53,8 +53,13 @@ def restore(plan: RestorePlan) -> Facts:
     return [
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
-        *(("saved first", f"savepoint “{label}”, so nothing is lost") for label in plan.saves),
+        *([("saved first", f"{_labels(plan.saves)}, so nothing is lost")] if plan.saves else []),
     ]
+
+
+def _labels(labels: Sequence[str]) -> str:
+    """`savepoints “a” and “b”`."""
+    return f"{'savepoint' if len(labels) == 1 else 'savepoints'} {' and '.join(f'“{label}”' for label in labels)}"
 
 
 def sink(plan: SinkPlan) -> str:

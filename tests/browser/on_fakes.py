@@ -17,11 +17,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import server, session
-from dashboard.views import live
+from dashboard.views import events, live
 from pipelines.api.app import create_api
+from pipelines.domain.events import FAILED
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowSeries
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.system import ListEvents
 from pipelines.verbs.verb import Question
 from pipelines.verbs.verify import Verify
 from tests import faces, samples
@@ -68,6 +70,7 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
         do(face, Verify(DAMAGED))
     if given.copying:
         Copies(face)
+    face.answers(ListEvents(limit=events.LIMIT, kind=FAILED), face.ask(ListEvents())[:1])
     live.REFRESH_SECONDS = STILL_SECONDS if given.still else REFRESH_SECONDS
     session.open_with(face)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
@@ -17,13 +16,14 @@ import psutil
 
 from pipelines.checkpoint import sink_log
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
-from pipelines.domain.runs import QUERIES_FILE, QueryStarted
+from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import Version, version
 from pipelines.savepoint import restore, take
 from pipelines.savepoint.batch_choice import BatchChoice, Newest
 from pipelines.savepoint.source import JobSource, job_source
 from pipelines.storage.local import LocalStorage
+from pipelines.workspace import json_lines
 from tests.driver.process import ROOT, Driver, Drivers, batches
 
 JOBS = ROOT / "pipelines" / "jobs"
@@ -101,8 +101,8 @@ class Lab:
         driver.until(lambda _: self.committed(job, query) >= batch, PATIENCE_S)
 
     def source(self, job: str) -> JobSource:
-        lines = (self.drivers.folder / "runs" / f"{job}-1" / QUERIES_FILE).read_text().splitlines()
-        return job_source(JobName(job), RunId(f"{job}-1"), self.version, [QueryStarted(**json.loads(line)) for line in lines])
+        lines = (self.drivers.folder / "runs" / f"{job}-1" / QUERIES_FILE).read_bytes().splitlines()
+        return job_source(JobName(job), RunId(f"{job}-1"), self.version, [json_lines.query(line) for line in lines])
 
     def take(self, job: str, savepoint: str, wanted: BatchChoice | None = None) -> Savepoint:
         naming = take.Naming(SavepointId(savepoint), time.time_ns() // 1_000_000)

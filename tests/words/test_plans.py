@@ -25,6 +25,7 @@ def test_a_restore_says_what_is_new_how_it_comes_and_what_is_saved_first() -> No
         ("query id", "kept"),
         ("saved first", "savepoint “before the change”, so nothing is lost"),
     ]
+    assert plans.restore(replace(plan, saves=("a", "b")))[-1] == ("saved first", "savepoints “a” and “b”, so nothing is lost")
 
 
 def test_a_sink_is_said_once_and_not_as_a_warning_again() -> None:
