@@ -56,6 +56,8 @@ class Context:
     """Held by the one piece of work that runs in the sandbox; others wait for their turn."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _locks_turn: threading.Lock = field(default_factory=threading.Lock)
+    _passed_over: set[JobName] = field(default_factory=set)
+    """Jobs that the supervisor left alone because somebody was changing them."""
 
     @property
     def library(self) -> Storage:
@@ -76,15 +78,26 @@ class Context:
 
     @contextmanager
     def holding(self, job: JobName) -> Iterator[None]:
-        """Holds the lock of a job, so that two changes that see it stopped do not both start it."""
-        with self._lock(job):
-            yield
+        """Holds the lock of a job, so that two changes that see it stopped do not both start it.
+
+        The supervisor, where it passed the job over meanwhile, looks at it afterwards.
+        """
+        try:
+            with self._lock(job):
+                yield
+        finally:
+            if job in self._passed_over:
+                self._passed_over.discard(job)
+                self.changed.set()
 
     @contextmanager
     def trying(self, job: JobName) -> Iterator[bool]:
         """Like `holding`, without waiting: False where somebody else is changing the job."""
         lock = self._lock(job)
+        self._passed_over.add(job)  # before the try: who lets go of the lock right after it sees this
         acquired = lock.acquire(blocking=False)
+        if acquired:
+            self._passed_over.discard(job)
         try:
             yield acquired
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import psutil
@@ -221,6 +222,25 @@ def test_one_job_that_cannot_be_looked_after_does_not_stop_the_others(house: Hou
     house.up(other)
     until(lambda: house.run("b").state is RunState.RUNNING)
     assert kinds(house).count("supervisor.failed") == 1
+
+
+def test_a_job_that_was_being_changed_is_looked_at_as_soon_as_that_is_done(house: House) -> None:
+    run, context, held, done = house.begin("wait"), house.workspace.context, threading.Event(), threading.Event()
+
+    def change() -> None:
+        with context.holding(run.job):
+            held.set()
+            done.wait()
+
+    other = threading.Thread(target=change)
+    other.start()
+    held.wait()
+    context.changed.clear()
+    house.supervisor.tick()
+    assert not (house.folder(run) / PROCESS_FILE).exists() and not context.changed.is_set()
+    done.set()
+    other.join()
+    assert context.changed.is_set()
 
 
 def test_the_loop_acts_at_once_when_something_is_asked_and_leaves_drivers_running(house: House) -> None:
