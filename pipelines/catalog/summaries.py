@@ -107,7 +107,12 @@ def _window(now_ms: int, job: str) -> dict[str, Any]:
 
 
 def _idle_since(newest: dict[str, Any], run: Run | None, now_ms: int) -> int | None:
-    """The end of the last batch (of a run without one its start) where the driver said later, and lately, that it is idle."""
+    """The end of the last batch (of a run without one its start) where the driver said later, and lately, that it is idle.
+
+    Of several queries one may be idle while another hangs in its batch: such a job is never called idle.
+    """
+    if newest["queries"] > 1:
+        return None
     ended, idle = newest["ended_ms"] or (run.started_ms if run else None), newest["idle_ms"]
     if idle is None or ended is None or idle < ended or run is None or run.state is not RunState.RUNNING:
         return None

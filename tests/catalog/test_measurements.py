@@ -160,6 +160,18 @@ def test_a_job_is_idle_as_long_as_its_driver_says_so(catalog: Catalog, beats: li
     assert (summary.lag_ms, summary.findings == ()) == (MINUTE + 1_000 if idle else 10 * MINUTE, idle)
 
 
+def test_one_idle_query_beside_another_does_not_make_the_job_idle(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1")])
+        runs.save_queries(writer, [(A, RUN, QuerySeen(query, f"id-{query}", "parquet", "", "", "")) for query in ("q", "hangs")])
+        progress.append(writer, [batch(1, NOW - 9 * MINUTE), batch(1, NOW - 9 * MINUTE, query="hangs", query_id="id-hangs")])
+        idle_rows.append(writer, [IdleMoment(A, RUN, NOW - 5_000)])
+        (summary,) = summaries.listed(writer, NOW)
+    assert summary.idle_since_ms is None
+    assert [finding.problem for finding in summary.findings] == [Problem.NO_PROGRESS]
+
+
 @pytest.mark.parametrize("chunks", [1, 3, 60])
 def test_the_usual_gap_is_learnt_and_one_long_night_counts_little(catalog: Catalog, chunks: int) -> None:
     times = [NOW - 24 * 60 * MINUTE + 10_000 * n for n in range(60)]
