@@ -17,6 +17,10 @@ def main(arguments: "list[str]") -> int:
 
     environment.run("dashboard", arguments)
 
+    from dashboard import shown_output
+
+    shown_output.show()
+
     from dashboard import server
 
     workspace = options.workspace or str(environment.ROOT / "data" / "workspace")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard import dialogs, session
+from dashboard import address, dialogs, session, undo
 from dashboard.navigation import PAGES, page
-from dashboard.views import frame
+from dashboard.views import frame, zones
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -18,6 +18,9 @@ st.logo(str(ASSETS / "mark.svg"), size="medium", link=None)
 
 dialogs.page_begins()
 session.page_begins()
+address.page_begins()
 chosen = st.navigation([page(name) for name in PAGES], position="top")
+undo.page_begins(chosen.title)
+zones.switch()
 frame.draw()
 chosen.run()

@@ -55,7 +55,7 @@ def assembled(settings: Settings, api: Api) -> Iterator[None]:
     workspace = open_workspace(settings.workspace)
     try:
         workspace.background = True
-        api.app = create_api(workspace)
+        api.app = create_api(workspace, generation=lambda: workspace.context.catalog.generation)
         supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))
         supervisor.start()
         try:

@@ -39,3 +39,12 @@ def redraw() -> None:
     """Draws the whole page anew from a part of it that refreshes itself, unless a dialog is open."""
     if not is_open():
         st.rerun()
+
+
+def answer(action: str, key: str, *, icon: str = "", disabled: bool = False, help: str | None = None, danger: bool = False) -> bool:
+    """The two buttons at the end of every dialog, in one place: Cancel closes it, `action` is returned as pressed. `danger` marks what
+    cannot be undone."""
+    with st.container(horizontal=True, horizontal_alignment="right", key=f"{'danger' if danger else 'answer'}_{key}"):
+        if st.button("Cancel", key=f"{key}_no"):
+            st.rerun()
+        return st.button(action, type="primary", icon=icon or None, key=f"{key}_yes", disabled=disabled, help=help)

@@ -6,14 +6,17 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from pipelines.api.body_limit import LimitBody
 from pipelines.domain.json_text import read_json
 
 if TYPE_CHECKING:
@@ -23,20 +26,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Column:
-    """A name with its unit in brackets, and one value a row; `times` are UTC moments in epoch ms."""
+    """A name with its unit in brackets, and one value a row; moments are all in the time zone `times`."""
 
     name: str
     values: Sequence[Any]
-    times: bool = False
+    times: tzinfo | None = None
 
 
 def routes() -> list[Route]:
-    """`POST /download/csv` and `/download/parquet`: a JSON of `columns` (each `name`, `unit`) and `rows` becomes a file."""
-    return [Route("/download/{kind}", serve_download, methods=["POST"])]
+    """`POST /download/csv` and `/download/parquet`: a JSON of `columns` (each `name`, `unit`), `rows` and `zone` becomes a file."""
+    return [Route("/download/{kind}", serve_download, methods=["POST"], middleware=[Middleware(LimitBody)])]
 
 
 async def serve_download(request: Request) -> Response:
-    """The file; 404 for another kind of file, 400 for what is no table."""
+    """The file; 404 for another kind of file, 400 for what is no table, 413 for a larger body than any request may have."""
     kind = request.path_params["kind"]
     if kind not in WRITERS:
         return PlainTextResponse(f"the format must be {' or '.join(WRITERS)}", status_code=404)
@@ -50,39 +53,44 @@ async def serve_download(request: Request) -> Response:
 
 
 def columns_of(table: Mapping[str, Any]) -> list[Column]:
-    """The browser's table as columns; ValueError where a row has another number of cells."""
-    heads, rows = table["columns"], table["rows"]
+    """The browser's table as columns; ValueError where a row has another number of cells, LookupError where there is no such zone."""
+    heads, rows, zone = table["columns"], table["rows"], ZoneInfo(table.get("zone", "UTC"))
     by_column = list(zip(*rows, strict=True)) if rows else [()] * len(heads)
-    return [_column(head["name"], head.get("unit", ""), values) for head, values in zip(heads, by_column, strict=True)]
+    return [_column(head["name"], head.get("unit", ""), values, zone) for head, values in zip(heads, by_column, strict=True)]
 
 
-def _column(name: str, unit: str, values: Sequence[Any]) -> Column:
+def _column(name: str, unit: str, values: Sequence[Any], zone: tzinfo) -> Column:
     if unit == "time":
-        return Column(
-            f"{name} (UTC)", [None if at_ms is None else datetime.fromtimestamp(at_ms / 1_000, UTC) for at_ms in values], times=True
-        )
+        return _moments(name, [None if at_ms is None else datetime.fromtimestamp(at_ms / 1_000, UTC) for at_ms in values], zone)
+    return _plain_column(name, unit, values)
+
+
+def _moments(name: str, values: Sequence[datetime | None], zone: tzinfo) -> Column:
+    return Column(f"{name} ({zone})", [None if at is None else at.astimezone(zone) for at in values], zone)
+
+
+def _plain_column(name: str, unit: str, values: Sequence[Any]) -> Column:
     if not all(value is None or isinstance(value, int | float) for value in values):
         values = [None if value is None else str(value) for value in values]
     return Column(f"{name} ({unit})" if unit else name, values)
 
 
-def columns_of_frame(frame: pd.DataFrame) -> list[Column]:
-    """A data frame's columns: times in UTC, lists as their words, missing values as None."""
-    return [_frame_column(str(name), frame[name]) for name in frame.columns]
+def columns_of_frame(frame: pd.DataFrame, zone: tzinfo) -> list[Column]:
+    """A data frame's columns: times in the zone, lists as their words, missing values as None."""
+    return [_frame_column(str(name), frame[name], zone) for name in frame.columns]
 
 
-def _frame_column(name: str, values: pd.Series[Any]) -> Column:
+def _frame_column(name: str, values: pd.Series[Any], zone: tzinfo) -> Column:
     import pandas as pd
 
     if isinstance(values.dtype, pd.DatetimeTZDtype):
-        moments = [None if pd.isna(at) else at.to_pydatetime().astimezone(UTC) for at in values]
-        return Column(f"{name} (UTC)", moments, times=True)
+        return _moments(name, [None if pd.isna(at) else at.to_pydatetime() for at in values], zone)
     cells = [", ".join(map(str, value)) if isinstance(value, list) else None if pd.isna(value) else value for value in values.tolist()]
-    return _column(name, "", cells)
+    return _plain_column(name, "", cells)
 
 
 def as_csv(columns: Sequence[Column]) -> bytes:
-    """Comma-separated in UTF-8, with a head; numbers are plain, times ISO 8601 in UTC, a missing value is empty."""
+    """Comma-separated in UTF-8, with a head; numbers are plain, times ISO 8601 with their zone's offset, a missing value is empty."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow([column.name for column in columns])
@@ -95,7 +103,7 @@ def _plain(value: Any) -> Any:
 
 
 def as_parquet(columns: Sequence[Column]) -> bytes:
-    """A Parquet file: int64 or double, timestamps in UTC, or text; names that occur twice are numbered."""
+    """A Parquet file: int64 or double, timestamps in their zone, or text; names that occur twice are numbered."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -108,7 +116,7 @@ def _array(column: Column) -> pa.Array:
     import pyarrow as pa
 
     if column.times:
-        return pa.array(column.values, pa.timestamp("ms", tz="UTC"))
+        return pa.array(column.values, pa.timestamp("ms", tz=str(column.times)))
     given = [value for value in column.values if value is not None]
     if not given or any(isinstance(value, str) for value in given):
         return pa.array(column.values, pa.string())

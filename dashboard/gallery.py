@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipelines.domain.errors import Invalid, NotFound
+from pipelines.client import scripts
+from pipelines.domain import syntax
+from pipelines.domain.errors import Invalid, NotFound, TidemarkError
 
 FOLDER = Path(__file__).resolve().parent.parent / "pipelines" / "jobs"
 MOST_BYTES = 2_000_000
@@ -27,12 +30,14 @@ class Script:
     code: str
     source: str = ""
     args: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Modules and files beside it that it needs, as a version has them."""
 
     @property
     def title(self) -> str:
         """The first paragraph of its docstring; empty where it has none, or cannot be read."""
         try:
-            docstring = ast.get_docstring(ast.parse(self.code)) or ""
+            docstring = ast.get_docstring(syntax.tree(self.code)) or ""
         except SyntaxError:
             return ""
         return " ".join(docstring.split("\n\n")[0].split())
@@ -60,6 +65,9 @@ def from_path(path: str) -> Script:
     try:
         if file.stat().st_size > MOST_BYTES:
             raise Invalid("script.unreadable", f"{file} is too large for a script", "Give a Python file of at most 2 MB.")
-        return Script(file.name, file.read_text(encoding="utf-8"), str(file.resolve()))
-    except (OSError, UnicodeDecodeError) as error:
+        script = scripts.read(file)
+        return Script(script.name, script.code, script.source, files=script.files)
+    except OSError as error:
         raise Invalid("script.unreadable", f"{file} cannot be read: {error}", "Give a text file that Tidemark may read.") from error
+    except TidemarkError as error:
+        raise Invalid("script.unreadable", error.message, "Give a text file that Tidemark may read.") from error

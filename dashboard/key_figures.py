@@ -23,6 +23,8 @@ class KeyFigure:
     tone: Tone | None = None
     line: Sequence[float | None] = ()
     hint: str = ""
+    href: str = ""
+    """Where its note leads: the job that it names."""
 
 
 def key_figures(figures: Sequence[KeyFigure], *, min_width: int = 170) -> None:
@@ -35,6 +37,8 @@ def key_figures(figures: Sequence[KeyFigure], *, min_width: int = 170) -> None:
 def _card(figure: KeyFigure, lined: bool) -> str:
     unit = f"<small>{escape(figure.unit)}</small>" if figure.unit else ""
     note = chip(figure.note, figure.tone) if figure.note and figure.tone else f"<span>{escape(figure.note)}</span>"
+    if figure.href:
+        note = f'<a class="tm-plain" href="{escape(figure.href)}" target="_self">{note}</a>'
     hint = f' title="{escape(figure.hint)}" data-hint=""' if figure.hint else ""
     return (
         f'<div class="tm-figure {figure.tone or "blue"}{" lined" if lined else ""}" role="group" aria-label="{escape(figure.label)}"{hint}>'

@@ -12,6 +12,8 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from dashboard import address
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -72,7 +74,7 @@ def path_of(name: str) -> str:
 
 def href(name: str, **query: str) -> str:
     """The address of the page `name` with this selection, for a link in HTML."""
-    return _address(path_of(name), tuple((_given(query) | _paused()).items()))
+    return _address(path_of(name), tuple((_given(query) | _going_along()).items()))
 
 
 @lru_cache(maxsize=8_192)
@@ -81,10 +83,12 @@ def _address(path: str, query: tuple[tuple[str, str], ...]) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 
 
-def _paused() -> dict[str, str]:
-    """A link in HTML begins a session of its own, so what goes along must stand in it."""
-    inside = get_script_run_ctx(suppress_warning=True) is not None
-    return {"live": "false"} if inside and not st.session_state.get("live", True) else {}
+def _going_along() -> dict[str, str]:
+    """A link in HTML begins a session of its own, so what goes along must stand in it: the pause, and the time zone."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return {}
+    paused = {} if st.session_state.get("live", True) else {"live": "false"}
+    return paused | ({"zone": "UTC"} if st.session_state.get("zone") == "UTC" else {})
 
 
 def _given(query: Mapping[str, str]) -> dict[str, str]:
@@ -93,7 +97,9 @@ def _given(query: Mapping[str, str]) -> dict[str, str]:
 
 def _drawing(name: str) -> Callable[[], None]:
     def draw() -> None:
-        import_module(f"dashboard.views.{name}").page()
+        module = import_module(f"dashboard.views.{name}")
+        address.check(getattr(module, "ADDRESS", {}))
+        module.page()
 
     draw.__name__ = name
     return draw

@@ -14,8 +14,9 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 
 _HERE = Path(__file__).parent
 _COMPONENTS = (
-    *("panel.js", "panel.css", "figure.js", "labels.js", "saving.js", "saving.css"),
-    *("table.js", "table.css", "keys.js", "drawer.js", "history.js", "plan.js", "plan.css"),
+    *("panel.js", "panel.css", "figure.js", "labels.js", "saving.js", "saving.css", "zones.js"),
+    *("table.js", "table.css", "film.js", "film.css", "heat.js", "heat.css", "plan.js", "plan.css"),
+    *("keys.js", "switcher.js", "drawer.js", "history.js", "elements.js"),
 )
 _FOLDERS = dict.fromkeys(_COMPONENTS, _HERE / "components")
 _FOREVER = "public, max-age=31536000, immutable"

@@ -7,9 +7,11 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from starlette.middleware import Middleware
@@ -28,6 +30,8 @@ from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavai
 
 WORKSPACE_VARIABLE = "TIDEMARK_WORKSPACE"
 GRACE_SECONDS = 5
+INSIST_SECONDS = 30
+"""What has not ended so long after the server was told to is ended with it: a file system that hangs, a checksum of many gigabytes."""
 COLLECTED_AFTER = (20_000, 20, 20)
 """Python's collector looks at all that is kept in memory every so often; a page makes more objects than its defaults expect."""
 PATIENCE_SECONDS = 120
@@ -109,8 +113,14 @@ def url_of(host: str, port: int) -> str:
 def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
     import uvicorn
 
+    from dashboard.slow_clients import TimedProtocol, TimedWebsocket
+
     class Announcing(uvicorn.Server):
-        """Prints the address when, and only when, the server answers."""
+        """Prints the address when, and only when, the server answers; once told to end it does, whatever its threads wait for."""
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            end_within(INSIST_SECONDS)
+            super().handle_exit(sig, frame)
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -124,7 +134,16 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
         "timeout_keep_alive": 30,
         "access_log": False,
         "ws_ping_timeout": PATIENCE_SECONDS,
+        "use_colors": False,
     }
-    Announcing(uvicorn.Config(app, ws="websockets-sansio", log_level="warning", server_header=False, proxy_headers=False, **options)).run(
-        sockets=[bound]
+    uvicorn_config = uvicorn.Config(
+        app, http=TimedProtocol, ws=TimedWebsocket, log_level="warning", server_header=False, proxy_headers=False, **options
     )
+    Announcing(uvicorn_config).run(sockets=[bound])
+
+
+def end_within(seconds: float) -> None:
+    """Ends this process after so long whatever it does then: work that nothing interrupts does not keep it. Jobs run on."""
+    timer = threading.Timer(seconds, os._exit, (1,))
+    timer.daemon = True
+    timer.start()

@@ -1,4 +1,4 @@
-"""The page scripts' hold on the server: the open workspace, the moment, the browser's time zone, what the address selects.
+"""The page scripts' hold on the server: the open workspace, the moment, the time zone, what the address selects.
 
 A page script runs anew on every rerun, in a thread of its own; the workspace is one for the whole process. The server puts it
 into this module when it starts. The page scripts themselves live elsewhere, so that a reload of one never empties it.
@@ -29,6 +29,8 @@ SPACE_AGE_MS = 15_000
 SPACE_WAIT_S = 0.4
 """Longer than almost all workspaces need, shorter than what looks like a stop."""
 SHARED_AGE_MS = 1_000
+ZONE, IN_UTC = "zone", "UTC"
+"""What the address says where somebody chose UTC."""
 A = TypeVar("A")
 _BEGAN = "page_began_ms"
 _workspace: Face | None = None
@@ -92,6 +94,13 @@ def now_ms() -> float:
 
 
 def zone() -> tzinfo:
+    """The time zone that everything on the page is told in: the browser's, unless somebody chose UTC."""
+    if get_script_run_ctx(suppress_warning=True) is None or st.session_state.get(ZONE) == IN_UTC:
+        return UTC
+    return browser_zone()
+
+
+def browser_zone() -> tzinfo:
     """The browser's time zone, UTC where it is not known."""
     name = st.context.timezone
     if not name:

@@ -25,6 +25,8 @@ CHARTED = frozenset({"job", "versions"})
 WIDGETS = ("Html", "BidiComponent", "Button", "ButtonGroup", "Checkbox", "TextInput")
 """Streamlit's scripts of the elements that nearly every page shows; their file names go on with a hash."""
 _SERVER = "<script>window.__streamlit = { BACKEND_BASE_URL: location.origin }</script>"
+_SKIP = '<a id="tm-skip" href="#">Skip to the content</a>'
+"""The first thing that a Tab reaches; `keys.js` leads it past the top bar."""
 _OWN_FONT = re.compile(r'<link\s+rel="preload"\s+href="[^"]*SourceSans[^>]*>')
 _IMPORTED = re.compile(r'(?:from|import)"\./([\w.-]+\.js)"')
 
@@ -47,7 +49,8 @@ def shell(charted: bool) -> str:
     static = _static()
     document = _OWN_FONT.sub("", (static / "index.html").read_text()).replace("<title>Streamlit</title>", "<title>Tidemark</title>", 1)
     hints = "\n    ".join([*_files(charted, static), *_scripts(static)])
-    return document.replace("<head>", f"<head>\n    {_SERVER}", 1).replace("</head>", f"  {hints}\n  </head>", 1)
+    document = document.replace("<head>", f"<head>\n    {_SERVER}", 1).replace("</head>", f"  {hints}\n  </head>", 1)
+    return document.replace("<body>", f"<body>\n    {_SKIP}", 1)
 
 
 def _files(charted: bool, static: Path) -> Iterator[str]:
@@ -57,7 +60,7 @@ def _files(charted: bool, static: Path) -> Iterator[str]:
     for module in ("table.js", *(("panel.js",) if charted else ())):
         yield f'<link rel="modulepreload" href="{asset_url(module)}">'
     yield f'<script type="module" id="tm-keys" src="{asset_url("keys.js")}" data-pages="{_lettered()}"></script>'
-    for module in ("drawer.js", "history.js"):
+    for module in ("drawer.js", "history.js", "switcher.js"):
         yield f'<script type="module" src="{asset_url(module)}"></script>'
     yield f'<link rel="{"preload" if charted else "prefetch"}" href="{asset_url(PLOTLY)}" as="script">'
 

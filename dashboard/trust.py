@@ -1,9 +1,10 @@
-"""The trust in a savepoint as badges: each level with the time when it was reached, or the damage. Pure."""
+"""The trust in a savepoint as badges: each level with the time when it was reached, or the damage."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dashboard import session
 from dashboard.widgets import Tone, chip
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
@@ -32,5 +33,5 @@ def _badge(level: Trust, at_ms: int | None, now_ms: float) -> str:
     if at_ms is None:
         return f'<span class="tm-chip tm-not" title="Not {level}. {says}: not checked yet.">{level}</span>'
     ago = formats.ago(at_ms, now_ms)
-    hint = f"{says}. {formats.exact(at_ms)}"
+    hint = f"{says}. {formats.exact(at_ms, session.zone())}"
     return f'<span class="tm-chip {tone}" title="{hint}"><span class="tm-check"></span>{level}<span class="tm-ago">{ago}</span></span>'

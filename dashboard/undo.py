@@ -1,7 +1,7 @@
 """One notice at the foot of every page: what was just done, with the button that takes it back.
 
-It is of one browser's session, stays over reruns and from page to page, and goes after twenty seconds, when it is put away, or when
-another one takes its place. What could not be taken back stays until it is put away.
+It is of one browser's session, stays over reruns and from page to page (unless it is about what was typed on one page), and goes after
+twenty seconds, when it is put away, or when another one takes its place. What could not be taken back stays until it is put away.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipelines.domain.errors import TidemarkError
 OFFERED_MS = 20_000
 SAID_MS = 6_000
 """How long it is said that something was taken back."""
-_NOTICE, _TAKEN_BACK = "undo_notice", "undo_taken_back"
+_NOTICE, _TAKEN_BACK, _PAGE = "undo_notice", "undo_taken_back", "undo_page"
 Undo = Callable[[], str]
 """Takes back what was done; answers with how things stand now, and raises TidemarkError where it cannot."""
 
@@ -33,14 +33,25 @@ class Notice:
     undo: Undo | None = None
     action: str = "Undo"
     refusal: TidemarkError | None = None
+    page: str = ""
+    """The page with which it ends; empty for one that goes along."""
 
 
-def offer(words: str, undo: Undo, *, action: str = "Undo") -> None:
-    """Says what was done, with a button that takes it back.
+def page_begins(page: str) -> None:
+    """Puts away a notice of another page that ends with it."""
+    st.session_state[_PAGE] = page
+    notice = st.session_state.get(_NOTICE)
+    if isinstance(notice, Notice) and notice.page not in ("", page):
+        put_away()
+
+
+def offer(words: str, undo: Undo, *, action: str = "Undo", here: bool = False) -> None:
+    """Says what was done, with a button that takes it back; `here`: only on this page, because only this page holds what was typed.
 
     >>> offer("Label of sp-1a2b3c4d changed", put_back)
     """
-    _say(Notice(words, session.now_ms() + OFFERED_MS, undo, action))
+    page = st.session_state.get(_PAGE, "") if here else ""
+    _say(Notice(words, session.now_ms() + OFFERED_MS, undo, action, page=page))
 
 
 def say(words: str) -> None:

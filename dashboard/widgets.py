@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from dashboard.dialogs import dialog
+from dashboard import session
+from dashboard.dialogs import answer, dialog
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
@@ -49,7 +50,7 @@ def when(at_ms: float | None, now_ms: float) -> str:
     """A relative time with the exact one on hover, as HTML."""
     if at_ms is None:
         return formats.MISSING
-    exact = formats.exact(at_ms)
+    exact = formats.exact(at_ms, session.zone())
     return f'<time datetime="{exact}" title="{exact}">{formats.ago(at_ms, now_ms)}</time>'
 
 
@@ -119,28 +120,32 @@ class errors_shown(AbstractContextManager[None, bool]):
 
 
 @contextmanager
-def menu(key: str) -> Iterator[None]:
-    """The button with three dots; inside, an `entry` for each of the things that are done less often."""
+def popover(
+    label: str, *, icon: str, key: str, help: str | None = None, type: Literal["secondary", "tertiary"] = "secondary"
+) -> Iterator[None]:
+    """A button that opens what is drawn inside; `close` closes it when its action is done."""
     named = f"{key}_{_turn(key)}"
-    with (
-        st.container(key=key, width="content"),
-        st.popover("More", icon=":material/more_horiz:", key=named, help="More", on_change="rerun"),
-    ):
+    with st.container(key=key, width="content"), st.popover(label, icon=icon, key=named, help=help, type=type, on_change="rerun"):
         yield
+
+
+def menu(key: str) -> AbstractContextManager[None]:
+    """The button with three dots; inside, an `entry` for each of the things that are done less often."""
+    return popover("More", icon=":material/more_horiz:", key=key, help="More")
 
 
 def entry(label: str, *, icon: str, key: str, of: str, help: str | None = None) -> bool:
     """A line of the menu `of`, which closes where it is pressed: it would cover the dialog that opens."""
-    return st.button(label, icon=icon, type="tertiary", key=key, help=help, on_click=_close, args=(of,))
+    return st.button(label, icon=icon, type="tertiary", key=key, help=help, on_click=close, args=(of,))
 
 
-def _turn(menu: str) -> int:
-    return int(st.session_state.get(f"{menu}_turn", 0))
+def _turn(key: str) -> int:
+    return int(st.session_state.get(f"{key}_turn", 0))
 
 
-def _close(menu: str) -> None:
-    """The next one is another, and closed: a browser that is told to close one does so only if it was told before that it is open."""
-    st.session_state[f"{menu}_turn"] = _turn(menu) + 1
+def close(key: str) -> None:
+    """Closes a popover. The next one is another: a browser that is told to close one does so only if it was told before that it is open."""
+    st.session_state[f"{key}_turn"] = _turn(key) + 1
 
 
 def draw_again(changed: bool, *buttons: str) -> None:
@@ -157,19 +162,16 @@ def command(text: str, *, label: str = "", wide: bool = False) -> None:
     st.code(text, language="bash", wrap_lines=True, width="stretch" if wide else "content")
 
 
-def confirm(title: str, says: str, action: str, act: Callable[[], Any], *, details: str = "") -> None:
-    """Asks once, in a dialog that says what will happen; `act` runs on yes and its TidemarkError is shown there."""
+def confirm(title: str, says: str, action: str, act: Callable[[], Any], *, details: str = "", danger: bool = False) -> None:
+    """Asks once, in a dialog that says what will happen; `act` runs on yes and its TidemarkError is shown there. `danger`: it cannot be
+    undone."""
 
     @dialog(title)
     def ask() -> None:
         st.markdown(says)
         if details:
             st.caption(details)
-        with st.container(horizontal=True, horizontal_alignment="right"):
-            if st.button("Keep it", key="confirm_no"):
-                st.rerun()
-            yes = st.button(action, type="primary", key="confirm_yes")
-        if yes:
+        if answer(action, "confirm", danger=danger):
             with errors_shown():
                 act()
                 st.rerun()

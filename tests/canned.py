@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from pipelines.domain.operations import Operation, sound
 from pipelines.verbs.declaration import answer_type
-from pipelines.verbs.operations import ReadAnswer, ShowOperation
+from pipelines.verbs.face import follow
+from pipelines.verbs.operations import ReadAnswer
 from pipelines.verbs.verb import Asked, Begun, Change, Question
 
-Which = type[Asked[Any]] | Asked[Any]
-"""Every question or change of a kind, or one."""
+Which = type[Asked[Any]] | Asked[Any] | Callable[[Any], bool]
+"""Every question or change of a kind, one, or those that a function says yes to."""
+
+
+def fits(which: Which, asked: Asked[Any]) -> bool:
+    """Whether `asked` is one of them."""
+    if isinstance(which, type | Asked):
+        return which is type(asked) or which == asked
+    return which(asked)
 
 
 class CannedFace:
-    """`Face` with canned answers, the newest given first. An answer that is an error is raised, a function is called with the request.
+    """`Face` with canned answers, the newest given first. An answer that is an error is raised; a function is called with the request, and
+    may give new answers.
 
     A change is answered at once, or with the operation that it was given; what comes of that is the answer to `ShowOperation` or
     `ReadAnswer`. What nothing was given for fails the test.
@@ -65,7 +75,7 @@ class CannedFace:
     def answer(self, begun: Begun[Any]) -> Any:
         if begun.operation is None:
             return begun.answer
-        ended = sound(self.ask(ShowOperation(begun.operation.id)))
+        ended = sound(deque(follow(self, begun.operation.id, lambda seconds: None), maxlen=1).pop())
         return ended if answer_type(type(begun.change)) is Operation else self.ask(ReadAnswer(ended.id))
 
     def otherwise_asked(self, question: Question[Any]) -> Any:
@@ -82,7 +92,7 @@ class CannedFace:
 
     @staticmethod
     def _given(canned: list[tuple[Which, Any]], request: Any, otherwise: Callable[[Any], Any]) -> Any:
-        answer = next((answer for which, answer in canned if which is type(request) or which == request), otherwise)
+        answer = next((answer for which, answer in canned if fits(which, request)), otherwise)
         if isinstance(answer, Exception):
             raise answer
         return answer(request) if callable(answer) else answer

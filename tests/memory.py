@@ -6,12 +6,15 @@ import atexit
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from pipelines.catalog import states as questions
-from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import RetainedBatch, Savepoint
+from pipelines.domain.state_sizes import OperatorSizes, SavedSizes, WrittenSizes
 from pipelines.domain.states import Reading, StateRows, StateTable, reading_id
 from pipelines.verbs.state import QueryState
 from tests import samples
@@ -61,6 +64,26 @@ class Memory:
             took_ms=8_200.0,
         )
 
+    def sizes(self, taken: Sequence[Savepoint], kept: Sequence[RetainedBatch], read: frozenset[SavepointId]) -> tuple[OperatorSizes, ...]:
+        """Partition 0 holds and gets far more than the others; those savepoints that were read have rows."""
+        named = {table.operator: table.name for table in self.tables(taken[-1])} if taken else {0: "stateStoreSave"}
+        return tuple(
+            OperatorSizes(
+                samples.QUERY,
+                operator,
+                name,
+                PARTITIONS,
+                tuple(self._saved(s, s.id in read) for s in taken),
+                tuple(_written(batch) for batch in kept),
+            )
+            for operator, name in named.items()
+        )
+
+    def _saved(self, s: Savepoint, read: bool) -> SavedSizes:
+        rows = tuple(self.rows * (4 if partition == 0 else 2) // 10 for partition in range(PARTITIONS))
+        held = tuple(s.bytes * share // 10 for share in (4, 2, 2, 2))
+        return SavedSizes(s.id, s.batch, s.queries[0].batch_timestamp_ms, held, rows if read else ())
+
     def query(self, table: StateTable, query: QueryState) -> StateRows:
         assert table.reading is not None
         return replace(questions.query([self._file(table.reading.rows)], query), took_ms=12.5)
@@ -90,6 +113,11 @@ class Memory:
 
 
 @cache
+def _written(kept: RetainedBatch) -> WrittenSizes:
+    swing = 1 + (kept.batch % 12) / 12
+    return WrittenSizes(kept.batch, kept.timestamp_ms, tuple(round(share * swing) for share in (4_800, 900, 1_100, 1_000)))
+
+
 def scratch() -> Path:
     """Where the rows of this process are; gone with it."""
     folder = tempfile.mkdtemp(prefix="tidemark-memory-")

@@ -1,4 +1,4 @@
-"""Domain values as a small job would have them: what the workspace in memory (`tests.faces`) answers with."""
+"""Domain values as a small job would have them: what fakes (`tests.faces`) answer with."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from dataclasses import replace
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage
 from pipelines.domain.decisions import Does, PromotePlan, StateFrom, Step
 from pipelines.domain.diagnosis import Diagnosis, Finding
-from pipelines.domain.errors import TidemarkError
-from pipelines.domain.experiments import BatchRow
+from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
+from pipelines.domain.errors import AlreadyExists, TidemarkError
+from pipelines.domain.experiments import BatchRow, Comparison, Health, OutputOverTime, Parting
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.intervals import Interval, Measure, words
+from pipelines.domain.jobs import Job, JobSummary, Origin, QuerySeen, Run
 from pipelines.domain.operations import Amount, Operation, OperationState
-from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen
+from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen, Waiting
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore
 from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import (
     ExportPlan,
     Manifest,
@@ -31,7 +34,9 @@ from pipelines.domain.savepoints import (
 from pipelines.domain.space import SavepointSpace, Space
 from pipelines.domain.trust import Damage, Proof, ScratchBatch, StateCount, Trust, Verification
 from pipelines.domain.versions import Version
+from pipelines.verbs.experiments import Compare
 from pipelines.verbs.export import Export
+from pipelines.words.findings import of_job
 
 NOW_MS = 1_800_000_000_000
 """The fake's own time: 2027-01-15 08:00:00 UTC."""
@@ -151,6 +156,96 @@ def savepoint(
     )
 
 
+def run(named: str, job: str, version: VersionId, state: RunState = RunState.RUNNING, from_savepoint: str = "") -> Run:
+    """A run of ten minutes; one that is watched has no process here."""
+    here = state is not RunState.WATCHED
+    return Run(
+        id=RunId(named),
+        job=JobName(job),
+        version=version,
+        state=state,
+        created_ms=NOW_MS - 600_000,
+        started_ms=NOW_MS - 599_000 if here else None,
+        pid=4711 if here else None,
+        from_savepoint=SavepointId(from_savepoint) if from_savepoint else None,
+        checkpoints=f"/fake/jobs/{job}/checkpoints" if here else "",
+        spark_version="4.3.0",
+    )
+
+
+def query_seen(job: str) -> QuerySeen:
+    here = f"/fake/jobs/{job}"
+    return QuerySeen(QUERY, "q-1", "parquet", f"{here}/output", f"{here}/checkpoints/counts", "http://x:4040")
+
+
+def summary(runs: Sequence[Run], origin: Origin | None, attached: bool, newest: int, own: Sequence[Savepoint]) -> JobSummary:
+    """The job of these runs and savepoints; its numbers are known while it runs."""
+    live = runs[-1].state.live or runs[-1].state is RunState.WATCHED
+    return judged(
+        JobSummary(
+            job=Job(runs[-1].job, runs[0].created_ms, origin, attached),
+            state=runs[-1].state,
+            run=runs[-1],
+            queries=1,
+            batch=newest if live else None,
+            batch_ms_p50=420.0 if live else None,
+            batch_ms_p99=850.0 if live else None,
+            latency=(400.0, 420.0, 850.0) if live else (),
+            input_rate=120.5 if live else None,
+            processed_rate=240.0 if live else None,
+            lag_ms=9_000.0 if live else None,
+            watermark_ms=NOW_MS - 60_000 if live else None,
+            late_rows=2 if live else 0,
+            state_rows=116 if live else None,
+            state_bytes=1_500_000 if live else None,
+            checkpoint_bytes=2_000_000 if live else None,
+            last_progress_ms=NOW_MS - 3_000 if live else None,
+            savepoints=len(own),
+            last_savepoint_ms=own[-1].created_ms if own else None,
+            restarts=len(runs) - 1,
+            gap_ms=1_050.0 if live else None,
+            backlog=(Waiting("rows", 1_200, -10.0),) if live else (),
+        )
+    )
+
+
+def judged(job: JobSummary) -> JobSummary:
+    """The job with its findings, as the catalog lists it."""
+    return replace(job, findings=tuple(of_job(job, NOW_MS)))
+
+
+def health(states: Sequence[RunState], savepoints: int) -> Health:
+    """Jobs of these states, over a minute."""
+    return Health(
+        jobs=len(states),
+        running=sum(state.live for state in states),
+        failed=states.count(RunState.FAILED),
+        input_rate=120.5,
+        worst_batch_ms_p99=850.0,
+        worst_batch_job="post_engagement",
+        worst_lag_ms=9_000.0,
+        worst_lag_job="post_engagement",
+        savepoints=savepoints,
+        savepoint_bytes=4_000_000,
+        t=(NOW_MS - 60_000.0, NOW_MS - 30_000.0, float(NOW_MS)),
+        running_line=(1.0, 1.0, 1.0),
+        input_line=(100.0, None, 120.5),
+        batch_line=(800.0, 900.0, 850.0),
+        lag_line=(9_000.0, None, 9_000.0),
+        storage_line=(2e6, 2e6, 4e6),
+    )
+
+
+def comparison(asked: Compare) -> Comparison:
+    """Eight rows are equal, one was changed, one is only in A."""
+    examples = {"only_a": [{"post": 1, "views": 4}], "only_b": [], "changed": [{"post": 2, "a.views": 3, "b.views": 5}]}
+    over_time = OutputOverTime("window", (1.0, 2.0), {"views": (3.0, None)}, {"views": (3.0, 5.0)})
+    parting = Parting(NOW_MS - 60_000, "window", NOW_MS - 120_000, "changed", {"post": 2, "views": 3}, {"post": 2, "views": 5})
+    jobs, keys = (JobName(asked.a), JobName(asked.b)), asked.keys or ("post",)
+    rows = (10, 9, 8, 1, 0, 1)
+    return Comparison(*jobs, asked.query or QUERY, ("post", "views"), keys, *rows, NOW_MS, examples, over_time, parting=parting)
+
+
 def manifest(s: Savepoint, version: Version) -> Manifest:
     files = (StoredFile("queries/counts/checkpoint/metadata", 45),)
     return Manifest(
@@ -215,6 +310,12 @@ def space(savepoints: Sequence[Savepoint]) -> Space:
     return Space(each, sum(one.bytes for one in each), own + shared, own, shared if len(each) > 1 else 0)
 
 
+def disposed(*savepoints: Savepoint, refused: Sequence[DisposeOutcome] = ()) -> Disposal:
+    """Of those savepoints, and of none that is refused; nobody frees what the live checkpoint holds too."""
+    outcomes = [DisposeOutcome(s.id, DisposePlan(s.id, s.files, s.bytes, s.new_bytes)) for s in savepoints]
+    return disposal((*outcomes, *refused), sum(s.new_bytes for s in savepoints))
+
+
 def export_plan(s: Savepoint, request: Export) -> ExportPlan:
     archive = request.url.endswith(".tar.zst") if request.archive is None else request.archive
     return ExportPlan(s.id, request.url, archive, s.files, s.bytes, "stream" if archive else "copy", request.then_dispose, s.job)
@@ -266,6 +367,39 @@ def begun(named: str, kind: str, job: str, subject: str) -> Operation:
     return Operation(
         OperationId(named), kind, JobName(job), OperationState.RUNNING, NOW_MS, subject=subject, amount=amount, can_cancel=True
     )
+
+
+def further(operation: Operation, done: int) -> Operation:
+    """The operation when so much of it is done."""
+    assert operation.amount is not None
+    return replace(operation, amount=replace(operation.amount, done=done))
+
+
+def done(operation: Operation, result: str = "") -> Operation:
+    """The operation when it has ended well."""
+    ended = replace(operation, state=OperationState.DONE, ended_ms=NOW_MS, result=result, can_cancel=False)
+    return further(ended, ended.amount.total) if ended.amount else ended
+
+
+def cancelled(operation: Operation) -> Operation:
+    """The operation when it was called back."""
+    return replace(operation, state=OperationState.CANCELLED, ended_ms=NOW_MS, can_cancel=False)
+
+
+def course(operation: Operation, result: str = "") -> tuple[Operation, ...]:
+    """The operation as it begins, by quarters, and when it has ended well."""
+    total = operation.amount.total if operation.amount else 0
+    return (operation, *(further(operation, total * quarter // 4) for quarter in (1, 2, 3)), done(operation, result))
+
+
+def ended(named: str, kind: str, job: str, result: str = "", subject: str = "") -> Operation:
+    """An operation without steps that has ended well."""
+    return Operation(OperationId(named), kind, JobName(job), OperationState.DONE, NOW_MS, NOW_MS, result, subject=subject)
+
+
+def here_already(savepoint: str) -> AlreadyExists:
+    """What an import of a savepoint that is there is refused with."""
+    return AlreadyExists("savepoint.exists", f"{savepoint} is here already", "Dispose of it first.")
 
 
 def failed(operation: Operation, error: TidemarkError) -> Operation:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from dashboard.served import module_loader
+from pipelines.domain import syntax
 
 _STYLE = """
 .tm-code-split { overflow: auto; border: 1px solid var(--st-border-color); border-radius: 8px; }
@@ -80,7 +80,7 @@ def _ignore() -> None:
 def syntax_diagnostics(code: str, filename: str = "job.py") -> list[Diagnostic]:
     """Python's syntax errors in `code`; empty if there are none. Nothing is run."""
     try:
-        ast.parse(code, filename)
+        syntax.tree(code, filename)
     except SyntaxError as error:
         return [Diagnostic(error.lineno or 1, max((error.offset or 1) - 1, 0), error.msg)]
     return []

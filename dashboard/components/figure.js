@@ -1,5 +1,6 @@
-// A chart as Python describes it -> what Plotly draws, in the colours of the theme and the browser's time zone.
+// A chart as Python describes it -> what Plotly draws, in the colours of the theme and the time zone of the page.
 import { placed } from "./labels.js";
+import { wall } from "./zones.js";
 
 const AXIS_TIMES = [
   { dtickrange: [null, 60000], value: "%H:%M:%S" },
@@ -12,6 +13,7 @@ const MARKS = {
   savepoint: { color: "$c3", dash: "dot" },
   restart: { color: "$red", dash: "dash" },
   alert: { color: "$red", dash: "solid" },
+  moment: { color: "$text", dash: "solid" },
 };
 const ARRAYS = { f8: Float64Array, f4: Float32Array };
 
@@ -45,16 +47,16 @@ export function painted(value, names) {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, painted(item, names)]));
 }
 
-/** Times as plain epoch ms, which Plotly itself shows in the browser's time zone. */
-function times(x) {
+/** The values of an axis as plain numbers; `place` is where each stands. */
+function values(x, place) {
   if (!x) return x;
   const raw = x.bdata ? new ARRAYS[x.dtype](Uint8Array.from(atob(x.bdata), (c) => c.charCodeAt(0)).buffer) : x;
-  return Array.from(raw);
+  return Array.from(raw, place);
 }
 
-function trace(described, names) {
+function trace(described, names, place) {
   const { color, fillAlpha, ...rest } = painted(described, names);
-  const out = { ...rest, x: times(rest.x) };
+  const out = { ...rest, x: values(rest.x, place) };
   if (!color) return out;
   if (out.type === "bar") return { ...out, marker: { color, ...out.marker } };
   out.line = { width: 1.6, color, ...out.line };
@@ -63,9 +65,9 @@ function trace(described, names) {
   return out;
 }
 
-function verticals(marks, names) {
+function verticals(marks, names, place) {
   return marks.map(({ at, kind }) => ({
-    type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1, layer: "below",
+    type: "line", x0: place(at), x1: place(at), yref: "paper", y0: 0, y1: 1, layer: "below",
     line: { color: translucent(names[MARKS[kind].color], 0.6), width: 1, dash: MARKS[kind].dash },
   }));
 }
@@ -77,36 +79,33 @@ function horizontals(levels) {
 }
 
 /** Names stand beside their marks on the upper edge; of savepoints on hover alone. */
-function labels(marks, names, range, inner) {
+function labels(marks, names, range, inner, place) {
   const named = marks.filter(({ text, kind }) => text && kind !== "savepoint");
   return placed(named, range ?? [Math.min(...named.map(({ at }) => at)), Math.max(...named.map(({ at }) => at))], inner).map(({ at, text, side }) => ({
-    x: at, yref: "paper", y: 1, yanchor: "top", yshift: -6, text, showarrow: false, xanchor: side, xshift: side === "left" ? 3 : -3,
+    x: place(at), yref: "paper", y: 1, yanchor: "top", yshift: -6, text, showarrow: false, xanchor: side, xshift: side === "left" ? 3 : -3,
     font: { size: 10, color: names.$muted }, bgcolor: translucent(names.$bg, 0.75), borderpad: 0,
   }));
 }
 
-/** The ends of a range as epoch ms; a zoomed one comes in words, in the browser's time zone. */
-function moments(range) {
-  return range?.map((end) => (typeof end === "number" ? end : new Date(String(end).replace(" ", "T")).getTime()));
-}
-
 /** Savepoints sit as small diamonds on the upper edge, on an axis of their own, so that they can be hovered and clicked. */
-function savepointTrace(marks, names) {
+function savepointTrace(marks, names, place) {
   const saved = marks.filter(({ kind }) => kind === "savepoint");
   if (!saved.length) return [];
   return [{
-    type: "scatter", mode: "markers", name: "savepoint", yaxis: "y2", cliponaxis: false,
-    x: saved.map(({ at }) => at), y: saved.map(() => 1), customdata: saved.map(({ id }) => id), text: saved.map(({ text }) => text),
-    marker: { symbol: "diamond", size: 8, color: names.$c3, line: { color: names.$bg, width: 1 } }, hovertemplate: "%{text}",
+    type: "scatter", mode: "markers+text", name: "savepoint", yaxis: "y2", cliponaxis: false,
+    x: saved.map(({ at }) => place(at)), y: saved.map(() => 1), customdata: saved.map(({ id }) => id), hovertext: saved.map(({ text }) => text),
+    text: saved.map(({ count }) => (count > 1 ? String(count) : "")), textposition: "middle right", textfont: { size: 10, color: names.$muted },
+    marker: { symbol: "diamond", size: saved.map(({ count }) => (count > 1 ? 11 : 8)), color: names.$c3, line: { color: names.$bg, width: 1 } },
+    hovertemplate: "%{hovertext}<extra></extra>",
   }];
 }
 
-function axes(theme, described, zoom) {
-    const shared = { gridcolor: translucent(theme.text, 0.08), zeroline: false, showline: false, tickfont: { size: 11, color: theme.names.$muted }, ticks: "" };
+function axes(theme, described, zoom, place) {
+  const shared = { gridcolor: translucent(theme.text, 0.08), zeroline: false, showline: false, tickfont: { size: 11, color: theme.names.$muted }, ticks: "" };
   const range = zoom ?? described.span;
   return {
     xaxis: { ...shared, type: "date", showgrid: false, nticks: 7, ticklabelstandoff: 4, tickformatstops: AXIS_TIMES, hoverformat: "%b %d, %H:%M:%S", showspikes: false,
-      ...described.xaxis, ...(range && { range: [...range], autorange: false }) },
+      ...described.xaxis, ...(range && { range: range.map(place), autorange: false }) },
     yaxis: { ...shared, nticks: 5, rangemode: "tozero", fixedrange: true, ...described.yaxis },
     yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true },
   };
@@ -118,12 +117,13 @@ function fitting(both, inner) {
   return { ...both, xaxis: { ...both.xaxis, nticks, tickangle: 0 } };
 }
 
-/** Plotly's data and layout for `chart`, `width` px wide, at the range `zoom` that somebody chose (null for none). */
+/** Plotly's data and layout for `chart`, `width` px wide, at the range `zoom` (epoch ms) that somebody chose (null for none). */
 export function figureOf(chart, theme, zoom, width) {
   const described = painted(chart.layout, theme.names);
   const { levels = [], annotations = [], span, xaxis, yaxis, ...rest } = described;
   const margin = { l: 52, r: 8, t: 8, b: 24, ...described.margin };
   const inner = width - margin.l - margin.r;
+  const place = (xaxis?.type ?? "date") === "date" ? (at) => wall(at, chart.zone) : (x) => x;
   const layout = {
     autosize: true, showlegend: false, hovermode: "x unified", dragmode: "zoom",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -131,9 +131,13 @@ export function figureOf(chart, theme, zoom, width) {
     margin,
     hoverlabel: { bgcolor: theme.names.$bg, bordercolor: theme.names.$border, font: { color: theme.text, size: 12, family: theme.font } },
     ...rest,
-    ...fitting(axes(theme, described, zoom), inner),
-    shapes: [...verticals(chart.marks, theme.names), ...horizontals(levels)],
-    annotations: [...annotations, ...labels(chart.marks, theme.names, moments(zoom ?? span), inner)],
+    ...fitting(axes(theme, described, zoom, place), inner),
+    shapes: [...verticals(chart.marks, theme.names, place), ...horizontals(levels)],
+    annotations: [
+      ...annotations.map((note) => (note.xref === "paper" ? note : { ...note, x: place(note.x) })),
+      ...labels(chart.marks, theme.names, zoom ?? span, inner, place),
+    ],
   };
-  return { data: [...chart.traces.map((one) => trace(one, theme.names)), ...savepointTrace(chart.marks, theme.names)], layout };
+  const traces = chart.traces.map((one) => trace(one, theme.names, place));
+  return { data: [...traces, ...savepointTrace(chart.marks, theme.names, place)], layout };
 }

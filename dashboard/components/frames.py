@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from datetime import timezone, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import streamlit as st
 
-from dashboard import downloads
+from dashboard import downloads, session
 
 NAMES = {"csv": "CSV", "parquet": "Parquet"}
 KEPT = 32
@@ -27,7 +29,7 @@ def save_buttons(frame: pd.DataFrame, *, name: str, key: str) -> None:
         for kind, (_, media_type) in downloads.WRITERS.items():
             st.download_button(
                 NAMES[kind],
-                _written(frame, kind),
+                _written(frame, kind, session.zone()),
                 file_name=f"{name}.{kind}",
                 mime=media_type,
                 type="tertiary",
@@ -37,8 +39,8 @@ def save_buttons(frame: pd.DataFrame, *, name: str, key: str) -> None:
             )
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False, hash_funcs={pd.DataFrame: pickle.dumps})
-def _written(frame: pd.DataFrame, kind: str) -> bytes:
+@st.cache_data(max_entries=KEPT, show_spinner=False, hash_funcs={pd.DataFrame: pickle.dumps, ZoneInfo: str, timezone: str})
+def _written(frame: pd.DataFrame, kind: str, zone: tzinfo) -> bytes:
     """Made once for the same rows. Streamlit would make it at the click too, but then a refresh meanwhile makes the click do nothing.
     Its own way to tell frames apart knows no lists in them, and says so in the server's log each time."""
-    return downloads.WRITERS[kind][0](downloads.columns_of_frame(frame))
+    return downloads.WRITERS[kind][0](downloads.columns_of_frame(frame, zone))

@@ -1,4 +1,6 @@
 // Keys for people who live on these pages, and the list of them. Nothing here while somebody types, or has a dialog before them.
+import { element } from "./elements.js";
+
 const PATIENCE_MS = 1500;
 const TYPING = 'input:not([type="checkbox"]):not([type="radio"]), textarea, select, [contenteditable="true"], [role="textbox"], [role="combobox"], [role="listbox"], .cm-editor';
 const pages = JSON.parse(document.getElementById("tm-keys").dataset.pages);
@@ -19,37 +21,30 @@ function open(path) {
   else location.assign(path + (new URLSearchParams(location.search).get("live") === "false" ? "?live=false" : ""));
 }
 
-function element(tag, parent, text = "", className = "") {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  made.textContent = text;
-  parent?.appendChild(made);
-  return made;
-}
-
 function listed() {
   return [
     ["/", "Filter what the page lists"],
     ["s", "Take a savepoint, on a job's page"],
     ...Object.entries(pages).map(([letter, { title }]) => [`g ${letter}`, title]),
+    ["Ctrl k", "Go to a job, a savepoint, an experiment or a page"],
     ["?", "These keys"],
     ["Esc", "Close"],
   ];
 }
 
 function help() {
-  const dialog = element("dialog", document.querySelector('[data-testid="stApp"]') ?? document.body, "", "tm-keys");
+  const dialog = element("dialog", "tm-keys", document.querySelector('[data-testid="stApp"]') ?? document.body);
   dialog.setAttribute("aria-labelledby", "tm-keys-title");
-  const head = element("div", dialog, "", "tm-keys-head");
-  element("h2", head, "Keys").id = "tm-keys-title";
-  const close = element("button", head, "Close");
+  const head = element("div", "tm-keys-head", dialog);
+  element("h2", "", head, "Keys").id = "tm-keys-title";
+  const close = element("button", "", head, "Close");
   close.onclick = () => dialog.close();
-  const list = element("dl", dialog);
+  const list = element("dl", "", dialog);
   for (const [keys, says] of listed()) {
-    const row = element("div", list);
-    const term = element("dt", row);
-    keys.split(" ").forEach((key) => element("kbd", term, key));
-    element("dd", row, says);
+    const row = element("div", "", list);
+    const term = element("dt", "", row);
+    keys.split(" ").forEach((key) => element("kbd", "", term, key));
+    element("dd", "", row, says);
   }
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
@@ -73,5 +68,14 @@ function actOf(event) {
   const found = { "/": filter, s: savepoint }[event.key]?.();
   return found && (event.key === "/" ? () => { found.focus(); found.select(); } : () => found.click());
 }
+
+/** Past the top bar, to the page's own content. */
+document.getElementById("tm-skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  const main = document.querySelector('[data-testid="stMainBlockContainer"]');
+  if (!main) return;
+  main.tabIndex = -1;
+  main.focus();
+});
 
 document.addEventListener("keydown", pressed, true);

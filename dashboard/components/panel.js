@@ -1,12 +1,16 @@
 // A panel: title, legend with last values, chart. Updated in place, so that zoom and hover survive a refresh.
 // Panels of one group share a crosshair and a zoomed range of time.
+import { component, element } from "./elements.js";
 import { figureOf, themeOf, painted } from "./figure.js";
 import { saveButton, saveChart } from "./saving.js";
+import { moment } from "./zones.js";
 
-const panels = new WeakMap();
 const groups = new Map();
 let plotlyLoading;
 const LINE_PX = 20;
+const EDGE_PX = 14;
+const TABLE_GAP_PX = 4;
+const MANY = 3; // names with values; more of them stand in a table below the plot, whose height stays
 
 /** Plotly's own build, from this server, once per page. */
 function loadPlotly(url) {
@@ -23,14 +27,6 @@ function loadPlotly(url) {
   return plotlyLoading;
 }
 
-function element(tag, className, parent, text = "") {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = text;
-  parent?.appendChild(made);
-  return made;
-}
-
 class Panel {
   constructor(host, data) {
     this.root = element("section", "tm-panel", host);
@@ -40,20 +36,21 @@ class Panel {
     this.reset = element("button", "tm-panel-reset", this.head, "Reset");
     this.reset.title = "Show the whole range again (or double-click a chart)";
     this.reset.hidden = true;
-    this.reset.onclick = () => this.zoomTo(null);
+    this.reset.onclick = () => this.whole();
     this.legend = element("span", "tm-panel-legend", this.head);
     this.save = saveButton(this.head, "Save as a picture");
     this.save.onclick = () => saveChart(this.plotly, this.data, this.host, this.group.range, this.plot.clientWidth);
+    this.axis = element("div", "tm-panel-axis", this.root);
+    this.axis.ariaHidden = "true";
     this.plot = element("div", "tm-panel-plot", this.root);
     this.plot.setAttribute("role", "img");
     this.empty = element("div", "tm-panel-empty", this.plot);
     this.cross = element("div", "tm-panel-cross", this.plot);
-    this.turn = 0;
     this.join(data.group || this);
   }
 
   join(name) {
-    if (!groups.has(name)) groups.set(name, { panels: new Set(), range: null });
+    if (!groups.has(name)) groups.set(name, { panels: new Set(), range: null, ranged: "" });
     this.group = groups.get(name);
     this.group.panels.add(this);
   }
@@ -68,10 +65,11 @@ class Panel {
     for (const panel of this.group.panels) if (panel.drawn) act(panel);
   }
 
-  async show(data, host, onClick) {
+  async show(data, trigger, host) {
     this.data = data;
     this.host = host;
-    this.onClick = onClick;
+    this.tell = (name, value) => (name !== "click" || data.clickable) && trigger(name, value);
+    this.takeRange(data.ranged);
     const theme = themeOf(host);
     this.showHead(theme);
     this.level();
@@ -87,8 +85,17 @@ class Panel {
     if (!this.gone) await this.draw();
   }
 
+  /** A range that the page has taken over is the charts' whole; what was brushed to get there is done with. */
+  takeRange(ranged) {
+    if (ranged === this.group.ranged) return;
+    this.group.ranged = ranged;
+    this.group.range = null;
+  }
+
   showHead(theme) {
     const { title, legend } = this.data;
+    const tabled = legend.length > MANY && legend.every(({ value }) => value);
+    this.root.classList.toggle("tabled", tabled);
     this.head.style.display = title || legend.length ? "" : "none";
     this.title.textContent = title;
     this.legend.replaceChildren(...legend.map((entry) => this.legendEntry(entry, theme)));
@@ -105,21 +112,42 @@ class Panel {
     return entry;
   }
 
-  /** The legend takes the lines that it needs, and the plot what is left, so that panels beside each other stay level. */
+  /** The legend takes the lines that it needs, and the plot what is left, so that panels beside each other stay level; where one of them
+   *  has a table below its plot, the others' plots take the room of the longest. */
   level() {
-    const more = Math.max(0, this.legend.offsetHeight - LINE_PX);
-    this.plot.style.height = `${this.data.height - more}px`;
+    const table = this.root.classList.contains("tabled") ? this.legend.offsetHeight + TABLE_GAP_PX : 0;
+    const changed = table !== this.table;
+    this.table = table;
+    for (const panel of changed ? this.group.panels : [this]) if (panel.data) panel.stretch();
+  }
+
+  stretch() {
+    const longest = Math.max(...[...this.group.panels].map(({ table }) => table ?? 0));
+    const lines = this.table ? 0 : Math.max(0, this.legend.offsetHeight - LINE_PX);
+    this.plot.style.height = `${this.data.height + longest - (this.table ?? 0) - lines}px`;
     if (this.legend.scrollHeight > this.legend.clientHeight) this.legend.tabIndex = 0;
     else this.legend.removeAttribute("tabindex");
   }
 
   async draw() {
     if (this.chart?._dragging) return;
-    this.reset.hidden = !this.group.range;
+    this.reset.hidden = !this.group.range && !this.data.ranged;
     const { data, layout } = figureOf(this.data, themeOf(this.host), this.group.range, this.plot.clientWidth);
     await this.plotly.react(this.canvas(), data, layout, { displayModeBar: false, showTips: false, responsive: false, doubleClick: false, ...this.data.config });
     if (!this.drawn && !this.gone) this.listen();
     this.drawn = true;
+    this.keepAxis();
+  }
+
+  /** The time axis of a chart that is higher than the window, once more over itself: this one stays in sight. */
+  keepAxis() {
+    const ticks = this.data.layout.sticky && this.chart?.querySelector(".xaxislayer-above");
+    this.axis.hidden = !ticks;
+    if (!ticks) return;
+    const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    picture.append(ticks.cloneNode(true));
+    this.axis.replaceChildren(picture);
+    this.axis.style.setProperty("--height", `${this.chart._fullLayout._size.t}px`);
   }
 
   canvas() {
@@ -133,11 +161,12 @@ class Panel {
 
   listen() {
     this.chart.on("plotly_click", (event) => this.clicked(event));
-    this.chart.on("plotly_clickannotation", ({ annotation }) => annotation.name && this.onClick(annotation.name));
+    this.chart.on("plotly_clickannotation", ({ annotation }) => annotation.name && this.tell("click", annotation.name));
     this.chart.on("plotly_hover", (event) => this.hovered(event));
     this.chart.on("plotly_unhover", () => this.unhovered());
+    this.chart.on("plotly_relayouting", () => this.keepAxis());
     this.chart.on("plotly_relayout", (change) => this.zoomed(change));
-    this.chart.on("plotly_doubleclick", () => this.zoomTo(null));
+    this.chart.on("plotly_doubleclick", () => this.whole());
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.plot);
   }
@@ -152,14 +181,20 @@ class Panel {
     });
   }
 
-  clicked({ points }) {
+  /** On the upper edge stand the marks; below it a click is for the moment, also where a mark stands over it. */
+  clicked({ points, event }) {
     const point = points.find(({ customdata }) => customdata !== undefined && customdata !== null && customdata !== "");
-    if (point) this.onClick(Array.isArray(point.customdata) ? point.customdata[0] : point.customdata);
+    if (point && (!this.data.moments || this.onEdge(event))) this.tell("click", Array.isArray(point.customdata) ? point.customdata[0] : point.customdata);
+    else if (this.data.moments && points.length) this.tell("moment", Math.ceil(moment(points[0].x, this.data.zone)));
+  }
+
+  onEdge({ clientY }) {
+    return clientY - this.plot.getBoundingClientRect().top < this.chart._fullLayout.yaxis._offset + EDGE_PX;
   }
 
   hovered({ points }) {
     const clickable = points.some(({ customdata }) => customdata !== undefined && customdata !== "");
-    this.root.classList.toggle("pointing", clickable && this.data.clickable);
+    this.root.classList.toggle("pointing", (clickable && this.data.clickable) || this.data.moments);
     this.everyone((panel) => panel.showCross(points[0].x));
   }
 
@@ -180,10 +215,19 @@ class Panel {
 
   zoomed(change) {
     const from = change["xaxis.range[0]"];
-    if (from !== undefined) this.zoomTo([from, change["xaxis.range[1]"]]);
+    if (from === undefined) return;
+    const range = [from, change["xaxis.range[1]"]].map((end) => moment(end, this.data.zone));
+    this.zoomTo(range);
+    if (this.data.brush) this.tell("range", range.map(Math.round).join("_"));
   }
 
-  /** Shows `range` (null for all) in every panel of the group, now and after each refresh. */
+  /** Shows all again, also of a range that the page has taken over. */
+  whole() {
+    this.zoomTo(null);
+    if (this.data.ranged) this.tell("range", "");
+  }
+
+  /** Shows `range` (epoch ms; null for all) in every panel of the group, now and after each refresh. */
   zoomTo(range) {
     this.group.range = range;
     this.everyone((panel) => panel.draw());
@@ -197,27 +241,16 @@ class Panel {
     }
     this.chart = undefined;
     this.drawn = false;
+    this.axis.hidden = true;
   }
 
-  destroy(host) {
+  destroy() {
     this.gone = true;
     cancelAnimationFrame(this.frame);
     this.clear();
     this.leave();
-    panels.delete(host);
     this.root.remove();
   }
 }
 
-/** The component. Streamlit may call an outdated cleanup after a newer call: only the newest one's counts. */
-export default async function panel({ data, parentElement: host, setTriggerValue }) {
-  let shown = panels.get(host);
-  if (!shown) {
-    shown = new Panel(host, data);
-    panels.set(host, shown);
-  }
-  shown.turn += 1;
-  const { turn } = shown;
-  await shown.show(data, host, (id) => data.clickable && setTriggerValue("click", id));
-  return () => shown.turn === turn && !shown.gone && shown.destroy(host);
-}
+export default component(Panel);

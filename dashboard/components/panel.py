@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from dashboard import session
 from dashboard.drawing.figures import Chart, TimeMark
 from dashboard.served import PLOTLY, asset_url, module_loader
 
@@ -29,16 +31,44 @@ def panel(
     border: bool = True,
     height: int | None = None,
     config: dict[str, Any] | None = None,
+    ranged: str = "",
+    on_range: Callable[[str], None] | None = None,
+    on_moment: Callable[[str], None] | None = None,
 ) -> str | None:
     """Draws `chart`; panels with one `group` share crosshair and zoom.
 
     `key` is the panel's identity across refreshes. With `clickable` (or `on_click`) a click on a mark reruns the page and is
-    returned once as the mark's id.
+    returned once as the mark's id. `on_range` is told which range somebody brushed (`FROM_TO` in epoch ms, empty for all again),
+    `on_moment` which point was clicked (epoch ms); `ranged` is the range that the chart is of where somebody brushed it before.
     """
     data = _payload(chart, key, group, clickable or on_click is not None, height, config)
+    data |= {"brush": on_range is not None, "ranged": ranged, "moments": on_moment is not None}
+    heard: dict[str, Any] = {
+        f"on_{name}_change": partial(_tell, key, name, act) for name, act in (("range", on_range), ("moment", on_moment)) if act
+    }
     with st.container(border=border, key=f"panel_{key}"):
-        result = _mount(data=data, key=key, on_click_change=on_click or _ignore)
+        result = _mount(data=data, key=key, on_click_change=on_click or _ignore, **heard)
     return getattr(result, "click", None)
+
+
+def _tell(key: str, name: str, act: Callable[[str], None]) -> None:
+    value = getattr(st.session_state[key], name, None)
+    if value is not None:
+        act(str(value))
+
+
+def folded_charts(charts: Mapping[str, Chart], *, group: str, columns: int = 3) -> None:
+    """Panels beside each other; those without anything to draw are named in one line instead."""
+    drawn = {key: chart for key, chart in charts.items() if chart.traces}
+    if drawn:
+        grid = st.grid(min(columns, len(drawn)), gap=12, min_column_width=340)
+        for key, chart in drawn.items():
+            with grid.cell():
+                panel(chart, key=key, group=group)
+    folded = [chart for chart in charts.values() if not chart.traces]
+    if folded:
+        names = ", ".join(chart.title for chart in folded)
+        st.caption(f"Nothing to draw yet: {names}.")
 
 
 def _payload(chart: Chart, key: str, group: str, clickable: bool, height: int | None, config: dict[str, Any] | None) -> dict[str, Any]:
@@ -51,6 +81,7 @@ def _payload(chart: Chart, key: str, group: str, clickable: bool, height: int | 
         "marks": [_mark(mark) for mark in chart.marks],
         "empty": chart.empty,
         "summary": chart.summary,
+        "zone": str(session.zone()),
         "height": height or chart.height,
         "group": group,
         "clickable": clickable,
@@ -60,7 +91,7 @@ def _payload(chart: Chart, key: str, group: str, clickable: bool, height: int | 
 
 
 def _mark(mark: TimeMark) -> dict[str, Any]:
-    return {"at": mark.at_ms, "kind": mark.kind, "text": mark.text, "id": mark.id}
+    return {"at": mark.at_ms, "kind": mark.kind, "text": mark.text, "id": mark.id, "count": mark.count}
 
 
 def _ignore() -> None:

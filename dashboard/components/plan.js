@@ -1,17 +1,10 @@
 // A query's plan: boxes and lines as they were laid out, and beside them all that is known of the chosen box.
 // Changed in place: only what says something else is drawn again; the choice and the scroll stay.
-const plans = new WeakMap();
+import { component, element } from "./elements.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const CHARS = 34;
 const KINDS = [["source", "source"], ["state", "keeps state"], ["exchange", "shuffle"], ["sink", "sink"]];
-
-function element(tag, className, parent, text = "") {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  parent?.appendChild(made);
-  return made;
-}
 
 function shape(tag, parent, attributes, text = "") {
   const made = document.createElementNS(SVG, tag);
@@ -31,7 +24,6 @@ class Plan {
     this.svg = shape("svg", this.view, { role: "group" });
     this.side = element("aside", "tm-plan-side", this.root);
     this.side.setAttribute("aria-live", "polite");
-    this.turn = 0;
     this.svg.addEventListener("click", (event) => this.choose(event.target.closest("g[data-id]")));
     this.svg.addEventListener("keydown", (event) => this.pressed(event));
   }
@@ -125,18 +117,10 @@ class Plan {
     }
     if (box.detail) element("pre", "", this.side, box.detail);
   }
+
+  destroy() {
+    this.root.remove();
+  }
 }
 
-/** The component. Streamlit may call an outdated cleanup after a newer call: only the newest one's counts. */
-export default function plan({ data, parentElement: host }) {
-  let shown = plans.get(host);
-  if (!shown) plans.set(host, (shown = new Plan(host)));
-  shown.turn += 1;
-  const { turn } = shown;
-  shown.show(data);
-  return () => {
-    if (shown.turn !== turn) return;
-    plans.delete(host);
-    shown.root.remove();
-  };
-}
+export default component(Plan);

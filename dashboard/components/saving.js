@@ -1,5 +1,7 @@
 // What is on a page as a file: rows as CSV or Parquet, a chart as a picture.
+import { element } from "./elements.js";
 import { figureOf, painted, themeOf } from "./figure.js";
+import { wall } from "./zones.js";
 
 const KINDS = { csv: "CSV", parquet: "Parquet" };
 const HEAD_PX = 52;
@@ -8,9 +10,9 @@ const LETTER_PX = 6.6;
 const SYMBOLS = { square: "■", circle: "●", diamond: "◆", dash: "–" };
 const missing = (value) => value === undefined || value === null;
 
-function stamped(name, ending) {
-  const at = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
-  return `${name.replace(/[^\w.-]+/g, "_")}-${at}.${ending}`;
+function stamped(name, ending, zone) {
+  const at = wall(Date.now(), zone).replace(" ", "T").replace(/[-:]|\.\d+/g, "");
+  return `${name.replace(/[^\w.-]+/g, "_")}-${at}${zone === "UTC" ? "Z" : ""}.${ending}`;
 }
 
 function handOver(url, name) {
@@ -27,17 +29,18 @@ function plain(cell) {
   return missing(cell.t) || cell.t === "–" ? null : cell.t;
 }
 
-/** The rows as a file of this kind; the server writes it, from what stands here. */
-export async function saveRows(name, columns, rows, kind) {
+/** The rows as a file of this kind, with its times in the zone; the server writes it, from what stands here. */
+export async function saveRows(name, columns, rows, kind, zone) {
   const kept = columns.map((column, index) => ({ ...column, index })).filter(({ lines }) => !lines);
   const said = {
+    zone,
     columns: kept.map(({ name: title, unit }) => ({ name: title, unit })),
     rows: rows.map(({ cells }) => kept.map(({ index }) => plain(cells[index]))),
   };
   const answer = await fetch(`/download/${kind}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(said) });
   if (!answer.ok) throw new Error(`${KINDS[kind]} could not be made: ${await answer.text()}`);
   const url = URL.createObjectURL(await answer.blob());
-  handOver(url, stamped(name, kind));
+  handOver(url, stamped(name, kind, zone));
   setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 
@@ -67,21 +70,13 @@ export async function saveChart(plotly, chart, host, range, width) {
   const more = Math.max(0, lines.length - 1) * LINE_PX;
   const above = { xref: "paper", yref: "paper", y: 1, yanchor: "bottom", showarrow: false };
   const head = [
-    { ...above, x: 0, xanchor: "left", yshift: 30 + more, text: `<b>${chart.title}</b>`, font: { size: 15, color: theme.text } },
+    { ...above, x: 0, xanchor: "left", yshift: 30 + more, text: `<b>${chart.title}</b> · ${chart.zone}`, font: { size: 15, color: theme.text } },
     { ...above, x: 0, xanchor: "left", yshift: 9, text: lines.join("<br>"), align: "left", font: { size: 12, color: theme.text } },
   ];
   const margin = { ...layout.margin, t: (layout.margin?.t ?? 8) + HEAD_PX + more, r: (layout.margin?.r ?? 8) + 12, b: (layout.margin?.b ?? 24) + 8 };
   const picture = { data, layout: { ...layout, margin, paper_bgcolor: theme.names.$bg, plot_bgcolor: theme.names.$bg, annotations: [...layout.annotations, ...head] } };
   const height = chart.height + HEAD_PX + more + 8;
-  handOver(await plotly.toImage(picture, { format: "png", width: wide, height, scale: 2 }), stamped(chart.name, "png"));
-}
-
-function element(tag, className, parent, text = "") {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = text;
-  parent?.appendChild(made);
-  return made;
+  handOver(await plotly.toImage(picture, { format: "png", width: wide, height, scale: 2 }), stamped(chart.name, "png", chart.zone));
 }
 
 /** A small button with an arrow down; `says` is what it is to people who do not see it. */

@@ -1,18 +1,10 @@
 // A table of typed cells. Changed in place: only rows that differ are drawn again; the order that somebody chose and the scroll stay.
+import { component, element } from "./elements.js";
 import { saveMenu, saveRows } from "./saving.js";
 
-const tables = new WeakMap();
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 120;
 const HEIGHT = 24;
-
-function element(tag, className, parent, text = "") {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  parent?.appendChild(made);
-  return made;
-}
 
 /** A small line with its area; `heights` run from 0 to 100. */
 function drawing(heights) {
@@ -72,18 +64,17 @@ class Table {
     this.empty = element("div", "tm-table-empty", this.root);
     this.pager = element("nav", "tm-table-pager", this.frame);
     this.drawn = new Map();
-    this.turn = 0;
     this.body.addEventListener("click", (event) => this.clicked(event));
     this.body.addEventListener("keydown", (event) => this.pressed(event));
   }
 
-  show(data, onRow, onAsk) {
+  show(data, trigger) {
     this.data = data;
-    this.onRow = onRow;
-    this.onAsk = onAsk;
+    this.onRow = (id) => data.clickable && trigger("row", id);
+    this.onAsk = trigger;
     if (data.cut) this.order = this.orderOf(data.cut);
     this.root.dataset.testid = `table-${data.name}`;
-    this.root.style.maxHeight = data.maxHeight ? `${data.maxHeight}px` : "";
+    this.root.style.maxHeight = data.maxHeight ? `max(${data.maxHeight}px, ${data.maxHeight / 10}vh)` : "";
     this.root.classList.toggle("clickable", data.clickable);
     this.table.setAttribute("aria-label", data.label);
     this.empty.textContent = data.rows.length ? "" : data.empty;
@@ -98,14 +89,14 @@ class Table {
   /** Of a longer list only a page is here: the rest is asked for, and comes with the next data. */
   saved(kind) {
     if (this.data.cut?.pages > 1) this.onAsk("save", kind);
-    else saveRows(this.data.label, this.data.columns, this.ordered(), kind);
+    else saveRows(this.data.label, this.data.columns, this.ordered(), kind, this.data.zone);
   }
 
   saveWhole() {
     const whole = this.data.whole;
     if (!whole || whole.turn === this.wholeTurn) return;
     this.wholeTurn = whole.turn;
-    saveRows(this.data.label, whole.columns, whole.rows, whole.kind);
+    saveRows(this.data.label, whole.columns, whole.rows, whole.kind, this.data.zone);
   }
 
   /** The order of a page cut elsewhere, as this table's own. */
@@ -135,10 +126,33 @@ class Table {
   }
 
   showHead() {
-    const said = JSON.stringify([this.data.columns, this.order]);
+    const said = JSON.stringify([this.data.columns, this.order, Boolean(this.data.picked)]);
     if (said === this.headSaid) return;
     this.headSaid = said;
-    this.head.replaceChildren(...this.data.columns.map((column, index) => this.headCell(column, index)));
+    this.head.replaceChildren(...(this.data.picked ? [this.headBox()] : []), ...this.data.columns.map((column, index) => this.headCell(column, index)));
+  }
+
+  /** The box that ticks all rows shown, or none. */
+  headBox() {
+    const cell = element("td", "box");
+    const box = element("input", "", cell);
+    box.type = "checkbox";
+    box.setAttribute("aria-label", "Select all rows shown");
+    box.onchange = () => this.onAsk("pick", box.checked ? this.data.rows.map(({ id }) => id) : []);
+    return cell;
+  }
+
+  rowBox(id) {
+    const cell = element("td", "box");
+    const box = element("input", "", cell);
+    box.type = "checkbox";
+    box.setAttribute("aria-label", `Select ${id}`);
+    box.onchange = () => {
+      const others = this.data.picked.filter((other) => other !== id);
+      this.data.picked = box.checked ? [...others, id] : others;
+      this.onAsk("pick", this.data.picked);
+    };
+    return cell;
   }
 
   headCell({ name, right, hint, wide }, index) {
@@ -181,6 +195,11 @@ class Table {
     });
     const ids = new Set(this.data.rows.map(({ id }) => id));
     for (const id of this.drawn.keys()) if (!ids.has(id)) this.drawn.delete(id);
+    const all = this.head.querySelector("td.box input");
+    if (all) {
+      const ticked = this.data.rows.filter(({ id }) => this.data.picked.includes(id)).length;
+      Object.assign(all, { checked: ticked > 0 && ticked === ids.size, indeterminate: ticked > 0 && ticked < ids.size });
+    }
   }
 
   /** The row's element, drawn again only where it says something else. */
@@ -190,7 +209,9 @@ class Table {
     if (!known) this.drawn.set(row.id, (known = { element: element("tr", "") }));
     if (known.said !== said) this.fillRow(known.element, row);
     known.said = said;
-    const chosen = row.id === this.data.selected;
+    const chosen = row.id === this.data.selected || Boolean(this.data.picked?.includes(row.id));
+    const box = known.element.querySelector("td.box input");
+    if (box) box.checked = chosen;
     known.element.classList.toggle("selected", chosen);
     known.element.ariaCurrent = chosen ? "true" : null;
     return known.element;
@@ -199,7 +220,7 @@ class Table {
   fillRow(place, { id, href, cells }) {
     place.dataset.row = id;
     if (this.data.clickable && !href) place.tabIndex = 0;
-    place.replaceChildren(...cells.map((said, index) => {
+    place.replaceChildren(...(this.data.picked ? [this.rowBox(id)] : []), ...cells.map((said, index) => {
       const cell = element("td", "");
       fill(cell, said, href);
       if (this.data.columns[index]?.right) cell.classList.add("right");
@@ -209,7 +230,7 @@ class Table {
 
   clicked(event) {
     const row = event.target.closest("tr");
-    if (!row || !this.data.clickable || String(getSelection())) return;
+    if (!row || !this.data.clickable || event.target.closest("td.box") || String(getSelection())) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
     this.onRow(row.dataset.row);
@@ -220,18 +241,10 @@ class Table {
     event.preventDefault();
     this.onRow(event.target.dataset.row);
   }
+
+  destroy() {
+    this.frame.remove();
+  }
 }
 
-/** The component. Streamlit may call an outdated cleanup after a newer call: only the newest one's counts. */
-export default function table({ data, parentElement: host, setTriggerValue }) {
-  let shown = tables.get(host);
-  if (!shown) tables.set(host, (shown = new Table(host)));
-  shown.turn += 1;
-  const { turn } = shown;
-  shown.show(data, (id) => data.clickable && setTriggerValue("row", id), setTriggerValue);
-  return () => {
-    if (shown.turn !== turn) return;
-    tables.delete(host);
-    shown.frame.remove();
-  };
-}
+export default component(Table);

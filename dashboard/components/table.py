@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from dashboard import session
 from dashboard.paging import Cut, turn
 from dashboard.served import asset_url, module_loader
 from dashboard.widgets import Tone
@@ -87,11 +88,14 @@ def table(
     on_click: Callable[[], None] | None = None,
     cut: Cut[Any] | None = None,
     whole: Callable[[], Sequence[Row]] | None = None,
+    picked: Sequence[str] = (),
+    on_pick: Callable[[Sequence[str]], None] | None = None,
 ) -> str | None:
     """Draws the rows and returns a row's id once, when it was clicked. Rows stand as given until somebody sorts a column.
 
+    With `on_pick` each row has a box, and it is told which rows are ticked whenever that changes; `picked` are ticked already.
     With `cut` the rows are that page of a longer list, and sorting a column or turning the page changes the address; `whole` makes
-    all of its rows, for who saves them.
+    all of its rows, for who saves them. `max_height` is in pixels of a screen with 1,000 of them; on a taller one the table grows.
     """
     data = {
         **table_data(columns, rows),
@@ -101,11 +105,15 @@ def table(
         "empty": empty,
         "label": label,
         "name": key,
+        "zone": str(session.zone()),
         "cut": _cut(cut) if cut else None,
         "whole": _whole(columns, whole, key) if whole else None,
+        "picked": list(picked) if on_pick else None,
     }
     asked = {"order": _turn, "page": _turn, "save": _save} if cut else {}
     turned: dict[str, Any] = {f"on_{name}_change": partial(heard, key) for name, heard in asked.items()}
+    if on_pick:
+        turned["on_pick_change"] = partial(_pick, key, on_pick)
     result = _mount(data=data, key=key, on_row_change=on_click or _ignore, **turned)
     return getattr(result, "row", None)
 
@@ -135,6 +143,12 @@ def _turn(key: str) -> None:
     turn(getattr(state, "order", None), getattr(state, "page", None))
 
 
+def _pick(key: str, on_pick: Callable[[Sequence[str]], None]) -> None:
+    picked = getattr(st.session_state[key], "pick", None)
+    if picked is not None:
+        on_pick([str(row) for row in picked])
+
+
 def _save(key: str) -> None:
     kind = getattr(st.session_state[key], "save", None)
     if kind is not None:
@@ -158,7 +172,7 @@ def _drawn(line: Sequence[float]) -> list[int]:
 
 def moment(at_ms: float | None, now_ms: float) -> Cell:
     """A relative time with the exact one on hover, ordered by the moment."""
-    return Cell() if at_ms is None else Cell(formats.ago(at_ms, now_ms), sort=at_ms, hint=formats.exact(at_ms), unit="time")
+    return Cell() if at_ms is None else Cell(formats.ago(at_ms, now_ms), sort=at_ms, hint=formats.exact(at_ms, session.zone()), unit="time")
 
 
 def number(value: float | None, shown: Callable[[float | None], str], *, hint: str = "", muted: bool = False) -> Cell:
@@ -173,7 +187,7 @@ def shortened(name: str, *, strong: bool = False, muted: bool = False) -> Cell:
 
 def clock(at_ms: float | None, zone: tzinfo, *, muted: bool = False) -> Cell:
     """The time of day, ordered by the moment, which stands on hover."""
-    return Cell(formats.clock(at_ms, zone), sort=at_ms, muted=muted, hint=formats.exact(at_ms), unit="time")
+    return Cell(formats.clock(at_ms, zone), sort=at_ms, muted=muted, hint=formats.exact(at_ms, zone), unit="time")
 
 
 def _ignore() -> None:

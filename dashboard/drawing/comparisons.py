@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.drawing.figures import BLUE, ORANGE, Chart, LegendEntry, column, last, line
-from dashboard.drawing.jobs import BYTES, RATE, ROWS, Columns, Unit, milliseconds
+from dashboard.drawing.jobs import Columns
+from dashboard.drawing.units import BYTES, RATE, ROWS, Unit, milliseconds
 from pipelines.words import formats
 
 COLORS = (BLUE, ORANGE)

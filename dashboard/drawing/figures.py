@@ -1,7 +1,7 @@
 """A chart as plain values, before anybody draws it: traces, legend, marks. No Streamlit, no Plotly.
 
 Colours are names that the panel replaces with the theme's: `$c0` … `$c7` (categorical), `$text`, `$muted`, `$border`, `$bg`, `$red`.
-Times are epoch ms; the panel shows them in the browser's time zone.
+Times are epoch ms; the panel shows them in the time zone of the page.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LegendEntry:
     name: str
     value: str = ""
     color: str = BLUE
-    symbol: Literal["square", "circle", "diamond", "dash"] = "square"
+    symbol: Literal["square", "circle", "diamond", "dash", "dots"] = "square"
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,11 @@ class TimeMark:
     """Something that happened, drawn across all charts of a page. A `savepoint` with an `id` can be clicked."""
 
     at_ms: float
-    kind: Literal["version", "savepoint", "restart", "alert"]
+    kind: Literal["version", "savepoint", "restart", "alert", "moment"]
     text: str = ""
     id: str = ""
+    count: int = 1
+    """How many stand at this place."""
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.drawing.days import BESIDE
 from dashboard.drawing.figures import (
     BLUE,
     CYAN,
     GREEN,
     ORANGE,
-    PINK,
     RED,
     VIOLET,
     Chart,
@@ -28,35 +28,15 @@ from dashboard.drawing.figures import (
     last,
     line,
 )
+from dashboard.drawing.marks import counted
+from dashboard.drawing.phases import PHASES
+from dashboard.drawing.units import BYTES, RATE, ROWS, Unit, milliseconds
 from pipelines.words import formats
 
 Columns = Mapping[str, Numbers]
 Array = NDArray[np.float64]
+PEAK_POINTS = 20
 NO_DATA = "Numbers appear with the first batch"
-
-
-@dataclass(frozen=True)
-class Unit:
-    """How a quantity is drawn: what it is divided by, its axis, its hover, its last value."""
-
-    scale: float
-    axis: Mapping[str, Any]
-    hover: str
-    text: Callable[[float | None], str]
-
-
-ROWS = Unit(1, {"tickformat": "~s"}, "%{y:,.0f}", formats.compact)
-RATE = Unit(1, {"tickformat": "~s"}, "%{y:,.1f} rows/s", formats.compact)
-BYTES = Unit(1, {"tickformat": "~s", "ticksuffix": "B"}, "%{y:.3s}B", formats.size)
-
-
-def milliseconds(*columns: Array) -> Unit:
-    """The unit that fits the greatest of these durations in ms: ms, s, min or h."""
-    top = max((float(np.nanmax(c)) for c in columns if np.isfinite(c).any()), default=0.0)
-    for above, scale, name in ((5_400_000, 3_600_000, "h"), (120_000, 60_000, "min"), (2_000, 1_000, "s")):
-        if top >= above:
-            return Unit(scale, {"tickformat": "~g", "ticksuffix": f" {name}"}, f"%{{y:.2f}} {name}", formats.duration)
-    return Unit(1, {"tickformat": "~g", "ticksuffix": " ms"}, "%{y:.0f} ms", formats.duration)
 
 
 @dataclass(frozen=True)
@@ -94,7 +74,7 @@ def throughput(series: Columns) -> Chart:
 def batch_latency(series: Columns) -> Chart:
     """How long each batch took, with the median and the 99th percentile of the range as lines."""
     took = column(series.get("batch_ms", ()))
-    unit = milliseconds(took)
+    unit = milliseconds(took, column(series.get(BESIDE + "batch_ms", ())))
     chart = _curves("Batch latency", series, (Curve("batch", "batch_ms", BLUE, fill=True),), unit)
     if not chart.traces:
         return chart
@@ -108,38 +88,32 @@ def batch_latency(series: Columns) -> Chart:
     return replace(chart, layout={**chart.layout, "levels": levels}, legend=legend)
 
 
-PHASES = (
-    ("add batch", "add", "add_batch_ms", BLUE),
-    ("latest offset", "offsets", "latest_offset_ms", GREEN),
-    ("query planning", "plan", "planning_ms", ORANGE),
-    ("get batch", "get", "get_batch_ms", CYAN),
-    ("write-ahead log", "log", "wal_commit_ms", VIOLET),
-    ("commit", "commit", "commit_ms", PINK),
-)
-"""Name, name in the legend, column, colour."""
-
-
 def batch_phases(series: Columns) -> Chart:
-    """Where a batch's time goes, stacked; the two commits of Spark count as one."""
-    phases = {**series, "commit_ms": _sum(series, "commit_offsets_ms", "commit_batch_ms")}
-    present = [phase for phase in PHASES if np.isfinite(column(phases.get(phase[2], ()))).any()]
+    """Where a batch's time goes, stacked."""
+    timed = [(phase, _sum(series, *phase.columns)) for phase in PHASES]
+    present = [phase for phase, took in timed if np.isfinite(took).any()]
     if not present:
         return Chart("Batch phases", empty=NO_DATA)
-    values = [np.nan_to_num(column(phases[key])) for _, _, key, _ in present]
+    values = [np.nan_to_num(took) for _, took in timed if np.isfinite(took).any()]
     total, t = np.sum(values, axis=0), column(series["t"])
-    unit, holes = milliseconds(total), holes_of(t)
+    before = _sum(series, *(BESIDE + name for phase in PHASES for name in phase.columns))
+    unit, holes = milliseconds(total, before), holes_of(t)
     traces = tuple(
-        line(*emptied(t, v / unit.scale, holes), name, color, stackgroup="phases", hovertemplate=unit.hover)
-        for (name, _, _, color), v in zip(present, values, strict=True)
+        line(*emptied(t, v / unit.scale, holes), phase.title, phase.color, stackgroup="phases", hovertemplate=unit.hover)
+        for phase, v in zip(present, values, strict=True)
     )
-    legend = tuple(LegendEntry(short, color=color) for _, short, _, color in present)
+    legend = tuple(LegendEntry(phase.title, color=phase.color) for phase in present)
     summary = f"Batch time by phase over time, stacked; the last batch took {formats.duration(last(total))}."
-    return Chart("Batch phases", traces, {"yaxis": axis(unit, total)}, legend, summary=summary)
+    past = day_before("all phases", series, before, unit)
+    return Chart("Batch phases", (*traces, *past), {"yaxis": axis(unit, total, before)}, legend, summary=summary)
 
 
 def event_time_lag(series: Columns) -> Chart:
     """How far the watermark and the newest event are behind the clock."""
     behind = {**series, "watermark_lag_ms": _difference(series, "t", "watermark_ms"), "newest_lag_ms": series.get("event_lag_ms", ())}
+    if BESIDE + "t" in series:
+        behind[BESIDE + "watermark_lag_ms"] = _difference(series, BESIDE + "t", BESIDE + "watermark_ms")
+        behind[BESIDE + "newest_lag_ms"] = series.get(BESIDE + "event_lag_ms", ())
     curves = (Curve("watermark", "watermark_lag_ms", ORANGE, fill=True), Curve("newest event", "newest_lag_ms", BLUE))
     present = tuple(c for c in curves if np.isfinite(column(behind[c.column])).any())
     if not present:
@@ -163,8 +137,19 @@ def state_rows(series: Columns) -> Chart:
 
 
 def state_bytes(series: Columns) -> Chart:
-    """Memory that Spark says the state stores use."""
-    return _curves("State memory", series, (Curve("memory", "state_bytes", VIOLET, fill=True),), BYTES, empty="This job keeps no state")
+    """Memory that Spark says the state stores use, at its peak: see `peaks`."""
+    peak = {**series, **{day + "state_bytes": peaks(column(series.get(day + "state_bytes", ()))) for day in ("", BESIDE)}}
+    return _curves("State memory", peak, (Curve("peak", "state_bytes", VIOLET, fill=True),), BYTES, empty="This job keeps no state")
+
+
+def peaks(values: Array) -> Array:
+    """Each value as the greatest of the last `PEAK_POINTS`: what a state store says that it uses falls with each flush and rises again,
+    which says nothing of the state."""
+    if len(values) < 2:
+        return values
+    padded = np.concatenate([np.full(PEAK_POINTS - 1, -np.inf), np.nan_to_num(values, nan=-np.inf)])
+    highest = np.lib.stride_tricks.sliding_window_view(padded, PEAK_POINTS).max(axis=1)
+    return np.where(np.isfinite(values), highest, np.nan)
 
 
 def checkpoint_size(series: Columns) -> Chart:
@@ -177,7 +162,7 @@ def checkpoint_size(series: Columns) -> Chart:
 def framed(chart: Chart, marks: Sequence[TimeMark], span: tuple[float, float] | None) -> Chart:
     """`chart` as one of a page's: with its marks, over its span of time."""
     layout = {**chart.layout, "span": list(span)} if span else chart.layout
-    return replace(chart, marks=tuple(marks), layout=layout)
+    return replace(chart, marks=counted(marks, span), layout=layout)
 
 
 def _curves(title: str, series: Columns, curves: Sequence[Curve], unit: Unit, *, suffix: str = "", empty: str = NO_DATA) -> Chart:
@@ -185,9 +170,25 @@ def _curves(title: str, series: Columns, curves: Sequence[Curve], unit: Unit, *,
     if not any(np.isfinite(values).any() for values in raw):
         return Chart(title, empty=empty)
     t = column(series["t"])
-    traces = tuple(trace for c, values in zip(curves, raw, strict=True) for trace in _line_and_area(c, t, values / unit.scale, unit))
+    past = [(c, column(series.get(BESIDE + c.column, ()))) for c in curves]
+    drawn = [trace for c, values in past for trace in day_before(c.name, series, values, unit)]
+    drawn += [trace for c, values in zip(curves, raw, strict=True) for trace in _line_and_area(c, t, values / unit.scale, unit)]
+    traces = tuple(drawn)
     legend = tuple(LegendEntry(c.name, unit.text(last(values)), c.color) for c, values in zip(curves, raw, strict=True))
-    return Chart(title, traces, {"yaxis": axis(unit, *raw)}, legend, summary=_summary(title, legend, suffix))
+    return Chart(
+        title, traces, {"yaxis": axis(unit, *raw, *(values for _, values in past))}, legend, summary=_summary(title, legend, suffix)
+    )
+
+
+def day_before(name: str, series: Columns, values: Array, unit: Unit) -> list[dict[str, Any]]:
+    """The same values as they were the day before; nothing where there are none."""
+    return [dotted(name, "$muted", column(series[BESIDE + "t"]), values, unit)] if np.isfinite(values).any() else []
+
+
+def dotted(name: str, color: str, t: Array, values: Array, unit: Unit) -> dict[str, Any]:
+    """A line of the day before."""
+    drawn = broken_line(f"{name}, the day before", color, t, values / unit.scale, unit)
+    return {**drawn, "line": {"width": 1.2, "dash": "dot"}}
 
 
 def axis(unit: Unit, *columns: Array) -> dict[str, Any]:
@@ -219,7 +220,10 @@ def _bars(title: str, series: Columns, curve: Curve, empty: str) -> Chart:
         return Chart(title, empty=empty)
     trace = {**line(column(series["t"]), values, curve.name, curve.color, hovertemplate=ROWS.hover), "type": "bar", "opacity": 0.8}
     legend = (LegendEntry("last batch", formats.compact(last(values)), curve.color),)
-    return Chart(title, (trace,), {"yaxis": axis(ROWS, values), "bargap": 0.25}, legend, summary=_summary(title, legend, "rows"))
+    before = column(series.get(BESIDE + curve.column, ()))
+    past = day_before(curve.name, series, before, ROWS)
+    layout = {"yaxis": axis(ROWS, values, before), "bargap": 0.25}
+    return Chart(title, (trace, *past), layout, legend, summary=_summary(title, legend, "rows"))
 
 
 def _summary(title: str, legend: Sequence[LegendEntry], suffix: str) -> str:

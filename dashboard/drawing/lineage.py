@@ -12,23 +12,38 @@ from dashboard.drawing.figures import Chart, LegendEntry
 from dashboard.drawing.lineage_places import More, Placed, Places, end, moment, placed
 from pipelines.domain.experiments import Mark
 from pipelines.domain.ids import JobName
+from pipelines.domain.runs import RunState
 from pipelines.words import formats
 
 LANE_HEIGHT = 58
+VERSION_LETTERS = 10
+"""The room that a version takes before how its job does, in letters of the size of a job's name."""
 FOLDED = "folded:"
 """What a click on the line of a family's folded lanes gives, before the name of its root."""
 NEAR = 0.025
 """Letters nearer to each other than this part of the picture's width would cover each other."""
 TITLE = "Versions and savepoints"
 LEGEND = (
-    LegendEntry("by hand", color="$muted", symbol="diamond"),
-    LegendEntry("automatic", color="$muted", symbol="circle"),
-    LegendEntry("fork", color="$muted", symbol="dash"),
+    LegendEntry("running", color=traces.COLORS[RunState.RUNNING], symbol="dash"),
+    LegendEntry("ended", color=traces.ENDED, symbol="dash"),
+    LegendEntry("failed", color=traces.COLORS[RunState.FAILED], symbol="dash"),
+    LegendEntry("savepoint by hand", color=traces.SAVED, symbol="diamond"),
+    LegendEntry("automatic", color=traces.SAVED, symbol="circle"),
+    LegendEntry("fork", color=traces.FORKED, symbol="dots"),
 )
 
 
-def tree_chart(families: Sequence[Family], *, now_ms: float, calm: bool = False, selected: str = "", against: str = "") -> Chart:
-    """Families below each other; with `calm` a job without forks is one thin line.
+def tree_chart(
+    families: Sequence[Family],
+    *,
+    now_ms: float,
+    calm: bool = False,
+    selected: str = "",
+    against: str = "",
+    health: Mapping[str, tuple[str, str]] | None = None,
+) -> Chart:
+    """Families below each other; with `calm` a job without forks is one thin line. `health` is how jobs do, in words and in a colour, where
+    that is not the state of their newest run.
 
     A click on a mark gives its savepoint's id, one on a lane's end its job, one on folded lanes `FOLDED` and their family's root. With two
     points chosen, `selected` is marked as A and `against` as B.
@@ -36,7 +51,7 @@ def tree_chart(families: Sequence[Family], *, now_ms: float, calm: bool = False,
     marks = {mark.id: mark for family in families for mark in family.marks}
     if not marks and not any(lane.runs for family in families for lane in family.lanes):
         return Chart(TITLE, empty="Savepoints and forks will be drawn here")
-    places = placed(families, calm=calm)
+    places = placed(families, calm=calm, health=health)
     span = _span(places.lanes, list(marks.values()), now_ms)
     chosen = {selected: "A", against: "B"} if selected and against else {}
     letters = _letters(places.lanes, list(marks.values()), chosen, now_ms, NEAR * (span[1] - span[0]))
@@ -44,10 +59,18 @@ def tree_chart(families: Sequence[Family], *, now_ms: float, calm: bool = False,
         TITLE,
         tuple(_traces(places, list(marks.values()), {selected, against}, span, now_ms)),
         _layout(places, span, letters),
-        LEGEND,
+        (*LEGEND, *_troubles(places)),
         summary=f"{formats.plural(len(places.lanes), 'job')} with {formats.plural(len(marks), 'savepoint')} over time.",
         height=round(72 + LANE_HEIGHT * places.height),
     )
+
+
+def _troubles(places: Places) -> list[LegendEntry]:
+    """Legend of what is said of jobs besides their states."""
+    return [
+        LegendEntry(words, color=color, symbol="dash")
+        for words, color in dict.fromkeys((row.does, row.color) for row in places.lanes if row.does)
+    ]
 
 
 def _traces(
@@ -96,14 +119,15 @@ def _letter(x: float, text: str, row: Placed) -> dict[str, Any]:
 
 
 def _layout(places: Places, span: tuple[float, float], letters: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    longest = max(len(row.lane.job) for row in places.lanes)
+    longest = max(max(len(row.lane.job), len(row.does) + VERSION_LETTERS if row.does else 0) for row in places.lanes)
     return {
-        "margin": {"l": min(28 + 7 * longest, 250), "r": 20, "t": 6, "b": 30},
+        "margin": {"l": min(28 + 7 * longest, 250), "r": 20, "t": 30, "b": 12},
         "hovermode": "closest",
         "dragmode": "pan",
         "hoverdistance": 18,
         "span": list(span),
-        "xaxis": {"showgrid": True, "nticks": 9, "tickformatstops": []},
+        "sticky": True,
+        "xaxis": {"showgrid": True, "side": "top", "nticks": 9, "tickformatstops": []},
         "yaxis": {"visible": False, "range": [places.height - 0.4, -0.6], "rangemode": "normal", "fixedrange": True},
         "annotations": [*(note for row in places.lanes for note in _labels(row)), *map(_folded, places.more), *letters],
     }
@@ -117,9 +141,9 @@ def _labels(row: Placed) -> Iterator[dict[str, Any]]:
     if row.calm:
         yield {**place, "text": name, "font": {"size": 12, "color": "$muted"}}
         return
-    yield {**place, "text": f"<b>{name}</b>", "yshift": 8, "font": {"size": 12, "color": row.color}}
+    yield {**place, "text": f"<b>{name}</b>", "yshift": 8, "font": {"size": 12, "color": "$text"}}
     if newest:
-        version = f"{formats.short_id(newest.version)} · {newest.state.value}"
+        version = f"{formats.short_id(newest.version)} · {row.does or newest.state.value}"
         yield {**place, "text": version, "yshift": -8, "font": {"size": 11, "color": "$muted"}}
 
 

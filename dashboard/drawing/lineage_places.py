@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard.drawing.families import CALM, Family
-from dashboard.drawing.figures import BLUE, CYAN, GRAY, GREEN, ORANGE, PINK, VIOLET
 from pipelines.domain.experiments import Lane, Mark
 from pipelines.domain.jobs import Run
-
-COLORS = (BLUE, GREEN, VIOLET, ORANGE, PINK, CYAN, GRAY)
 
 
 @dataclass(frozen=True)
@@ -19,8 +16,10 @@ class Placed:
 
     lane: Lane
     y: float
-    color: str
     calm: bool = False
+    does: str = ""
+    """How its job does, where that is not its newest run's state: `no progress`, `idle`."""
+    color: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class Places:
     height: float
 
 
-def placed(families: Sequence[Family], *, calm: bool) -> Places:
-    """Families below each other; with `calm` a job without forks is one thin line."""
+def placed(families: Sequence[Family], *, calm: bool, health: Mapping[str, tuple[str, str]] | None = None) -> Places:
+    """Families below each other; with `calm` a job without forks is one thin line. `health` is how jobs do, in words and in a colour."""
     lanes: list[Placed] = []
     more: list[More] = []
     top = 0.0
@@ -49,7 +48,7 @@ def placed(families: Sequence[Family], *, calm: bool) -> Places:
         thin = calm and family.alone
         height = CALM if thin else 1.0
         for lane in family.lanes:
-            lanes.append(Placed(lane, _middle(top, height), GRAY if thin else COLORS[len(lanes) % len(COLORS)], thin))
+            lanes.append(Placed(lane, _middle(top, height), thin, *(health or {}).get(lane.job, ("", ""))))
             top += height
         if family.folded:
             more.append(More(family, _middle(top, CALM)))

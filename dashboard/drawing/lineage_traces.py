@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from dashboard.drawing.families import start
+from dashboard.drawing.figures import BLUE, GRAY, GREEN, ORANGE, VIOLET
 from dashboard.drawing.lineage_places import Placed, end, moment
 from pipelines.domain.experiments import Mark
 from pipelines.domain.ids import JobName, SavepointId
@@ -14,12 +15,27 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
 from pipelines.words import formats
 
-_CURVE_STEPS = 28
-_ENDS = {
-    RunState.FAILED: ("x", "$red", 10),
-    RunState.STOPPED: ("square", "", 9),
-    RunState.FINISHED: ("square", "", 9),
+ENDED, FORKED, SAVED = GRAY, "$muted", VIOLET
+COLORS = {
+    RunState.FAILED: "$red",
+    RunState.STOPPED: ENDED,
+    RunState.FINISHED: ENDED,
+    RunState.STOPPING: ORANGE,
+    RunState.RUNNING: GREEN,
 }
+"""State of a run -> its colour; one that is about to run, or runs elsewhere, is blue."""
+_CURVE_STEPS = 28
+_ENDS = {RunState.FAILED: ("x", 10), RunState.STOPPED: ("square", 9), RunState.FINISHED: ("square", 9)}
+
+
+def color(run: Run | None) -> str:
+    """The colour of a run's state, and of a job's that has none yet."""
+    return COLORS.get(run.state, BLUE) if run else ENDED
+
+
+def _shade(placed: Placed, run: Run) -> str:
+    """The colour of a run: of the newest one how its job does."""
+    return placed.color if placed.color and run is placed.lane.runs[-1] else color(run)
 
 
 def origin(placed: Placed, rows: Mapping[JobName, Placed], marks: Mapping[SavepointId, Mark], width_ms: float) -> Iterator[dict[str, Any]]:
@@ -29,7 +45,7 @@ def origin(placed: Placed, rows: Mapping[JobName, Placed], marks: Mapping[Savepo
         return
     # A fork that began at once still needs room for its curve: a fiftieth of the picture.
     x0, x1 = moment(mark), max(start(placed.lane.runs[0]), moment(mark) + width_ms / 50)
-    yield _curve(x0, rows[mark.job].y, x1, placed.y, placed.color)
+    yield _curve(x0, rows[mark.job].y, x1, placed.y)
 
 
 def runs(placed: Placed, marks: Mapping[SavepointId, Mark], now_ms: float) -> Iterator[dict[str, Any]]:
@@ -40,7 +56,7 @@ def runs(placed: Placed, marks: Mapping[SavepointId, Mark], now_ms: float) -> It
         if own is not None and own.job == placed.lane.job:
             yield _arc(moment(own), x0, placed)
         width, opacity = 2 if placed.calm else 4, 1.0 if run.state.live else 0.5
-        yield _line([x0, x1], [placed.y, placed.y], placed.color, width=width, opacity=opacity)
+        yield _line([x0, x1], [placed.y, placed.y], _shade(placed, run), width=width, opacity=opacity)
         yield _run_end(run, x1, placed)
 
 
@@ -63,9 +79,9 @@ def savepoints(placed: Placed, marks: Sequence[Mark], chosen: Collection[str]) -
             "size": [
                 (17 if hand else 14) if is_chosen else (13 if hand else 10) - less for hand, is_chosen in zip(by_hand, on, strict=True)
             ],
-            "color": [placed.color if hand or is_chosen else "$bg" for hand, is_chosen in zip(by_hand, on, strict=True)],
+            "color": [SAVED if hand or is_chosen else "$bg" for hand, is_chosen in zip(by_hand, on, strict=True)],
             "line": {
-                "color": ["$text" if is_chosen else placed.color for is_chosen in on],
+                "color": ["$text" if is_chosen else SAVED for is_chosen in on],
                 "width": [3 if is_chosen else edge for is_chosen in on],
             },
             "opacity": 1,
@@ -74,10 +90,10 @@ def savepoints(placed: Placed, marks: Sequence[Mark], chosen: Collection[str]) -
     }
 
 
-def _curve(x0: float, y0: float, x1: float, y1: float, color: str) -> dict[str, Any]:
+def _curve(x0: float, y0: float, x1: float, y1: float) -> dict[str, Any]:
     steps = [k / _CURVE_STEPS for k in range(_CURVE_STEPS + 1)]
     y = [y0 + (y1 - y0) * (3 * s * s - 2 * s**3) for s in steps]
-    return _line([x0 + (x1 - x0) * s for s in steps], y, color, width=2, dash="dot")
+    return _line([x0 + (x1 - x0) * s for s in steps], y, FORKED, width=2, dash="dot")
 
 
 def _arc(x0: float, x1: float, placed: Placed) -> dict[str, Any]:
@@ -85,33 +101,34 @@ def _arc(x0: float, x1: float, placed: Placed) -> dict[str, Any]:
     steps = [k / _CURVE_STEPS for k in range(_CURVE_STEPS + 1)]
     height = 0.6 if placed.calm else 1.2
     y = [placed.y - height * s * (1 - s) for s in steps]
-    return _line([x0 + (x1 - x0) * s for s in steps], y, placed.color, width=1.5, dash="dot")
+    return _line([x0 + (x1 - x0) * s for s in steps], y, FORKED, width=1.5, dash="dot")
 
 
-def _line(x: Sequence[float], y: Sequence[float], color: str, *, opacity: float = 1.0, **style: Any) -> dict[str, Any]:
+def _line(x: Sequence[float], y: Sequence[float], drawn: str, *, opacity: float = 1.0, **style: Any) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",
         "x": list(x),
         "y": list(y),
-        "line": {"color": color, **style},
+        "line": {"color": drawn, **style},
         "opacity": opacity,
         "hoverinfo": "skip",
     }
 
 
 def _run_end(run: Run, at_ms: float, placed: Placed) -> dict[str, Any]:
-    symbol, color, dot = _ENDS.get(run.state, ("circle", "", 12))
+    symbol, dot = _ENDS.get(run.state, ("circle", 12))
     reason = f"<br>{run.exit.error_class}" if run.exit and run.exit.error_class else ""
     return {
         "type": "scatter",
         "mode": "markers",
+        "cliponaxis": False,
         "x": [at_ms],
         "y": [placed.y],
         **({"customdata": [[placed.lane.job]]} if run is placed.lane.runs[-1] else {}),
         "marker": {
             "symbol": symbol,
-            "color": color or placed.color,
+            "color": _shade(placed, run),
             "size": dot - 3 if placed.calm else dot,
             "line": {"width": 2, "color": "$bg"},
         },

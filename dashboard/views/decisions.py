@@ -6,32 +6,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from html import escape
+from typing import Literal
 
 import streamlit as st
 
 from dashboard import session, undo
-from dashboard.dialogs import dialog
-from dashboard.views import operations, restore_plans, undoing
+from dashboard.dialogs import answer, dialog
+from dashboard.views import operations, outcomes, restore_plans
 from dashboard.views.commands import folded
 from dashboard.widgets import Tone, chip, error_box, errors_shown, message_box
-from pipelines.domain.decisions import Choice, Decision, PromotePlan, StateFrom, Step
-from pipelines.domain.errors import TidemarkError
+from pipelines.domain.decisions import Choice, Decision, PromotePlan, StateFrom, Step, refusal_of_failed
+from pipelines.domain.errors import Conflict, TidemarkError
 from pipelines.domain.experiments import Experiment
+from pipelines.domain.jobs import JobSummary
 from pipelines.verbs.drop import Drop
 from pipelines.verbs.promote import Promote
 from pipelines.words import formats
 
 STATES = {
-    StateFrom.PRESENT: "Its own present state: what it has written stays, what comes is the new code's",
-    StateFrom.SAVEPOINT: "The savepoint they parted at: all since then is done again by the new code",
+    StateFrom.PRESENT: "Its own present state: its output stays, new batches run the new code",
+    StateFrom.SAVEPOINT: "The savepoint that both began from: everything since then is processed again by the new code",
 }
-UNDROPS = "Take it back: it goes on where the drop ended it"
+UNDROPS = "Resume it where the drop stopped it"
 TONES: dict[Choice, Tone] = {Choice.PROMOTED: "green", Choice.DROPPED: "gray"}
 
 
 def badge(made: Decision) -> str:
     """The decision as a chip."""
-    return chip(made.choice.capitalize(), TONES[made.choice], hint=formats.exact(made.at_ms))
+    return chip(made.choice.capitalize(), TONES[made.choice], hint=formats.exact(made.at_ms, session.zone()))
 
 
 def notes(experiment: Experiment) -> None:
@@ -39,7 +41,7 @@ def notes(experiment: Experiment) -> None:
     for made in reversed(experiment.decisions):
         ago = formats.ago(made.at_ms, session.now_ms())
         if made.choice is Choice.PROMOTED:
-            saved = f" Its point before is savepoint {made.savepoint}." if made.savepoint else ""
+            saved = f" Its state before that is savepoint {made.savepoint}." if made.savepoint else ""
             message_box(f"{made.job} was promoted {ago}", f"{made.parent} goes on with version {made.version}.{saved}", tone="blue")
         else:
             _dropped(made.job, ago)
@@ -52,19 +54,28 @@ def _dropped(job: str, ago: str) -> None:
             undrop(job)
 
 
-def buttons(job: str) -> None:
+def buttons(variant: JobSummary) -> None:
     """Promote and drop, for a variant that nothing was decided about."""
+    job, refusal = variant.job.name, unpromoted(variant)
     ends = f"End {job} at its next batch boundary, with a savepoint, and mark it as dropped; it can be taken back"
     if st.button("Drop", icon=":material/block:", key="decide_drop", help=ends):
         drop(job)
-    if st.button("Promote…", type="primary", icon=":material/verified_user:", key="decide_promote", help=f"Its parent goes on with {job}"):
+    goes_on = f"{refusal}. {refusal.hint}" if refusal else f"Its parent goes on with {job}"
+    icon = ":material/verified_user:"
+    type_: Literal["primary", "secondary"] = "secondary" if refusal else "primary"
+    if st.button("Promote…", type=type_, icon=icon, key="decide_promote", help=goes_on, disabled=refusal is not None):
         ask_promote(job)
+
+
+def unpromoted(variant: JobSummary) -> Conflict | None:
+    """Why the variant cannot be promoted now, None where it can."""
+    return refusal_of_failed(variant.job.name, variant.run) if variant.run else None
 
 
 def ask_promote(job: str) -> None:
     """Opens the question with the plan."""
 
-    @dialog(f"Promote {job}?", width="medium")
+    @dialog(f"Promote {job}", width="medium")
     def ask() -> None:
         state = st.radio("The parent goes on with", list(STATES), format_func=STATES.__getitem__, key="promote_state")
         change = Promote(job, state)
@@ -92,7 +103,7 @@ def drop(job: str) -> None:
 
 def undrop(job: str) -> None:
     """Undoes the drop of a variant."""
-    undo.take_back(partial(undoing.undrop, job))
+    undo.take_back(partial(outcomes.undrop, job))
     st.rerun()
 
 
@@ -106,11 +117,7 @@ def _planned(change: Promote) -> PromotePlan | None:
 
 
 def _answer(action: str, possible: bool, change: Promote) -> None:
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Cancel", key="decide_no"):
-            st.rerun()
-        yes = st.button(action, type="primary", key="decide_yes", disabled=not possible)
-    if yes:
+    if answer(action, "decide", disabled=not possible):
         with errors_shown():
             operations.begin(change)
             st.rerun()

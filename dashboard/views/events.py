@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import navigation, paging, session
+from dashboard import address, navigation, paging, session
 from dashboard.components.table import Cell, Column, Row, clock, moment, table
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import Tone, command, empty_state, errors_shown, page_header
@@ -31,6 +31,12 @@ BY = {
     DRIVER: "The job's own process",
 }
 SINCE = {ANY_TIME: 0, "Last hour": 3_600_000, "Last day": 86_400_000, "Last week": 7 * 86_400_000}
+ADDRESS = {
+    "kind": address.one_of(*KINDS),
+    "since": address.one_of(*SINCE),
+    "by": address.one_of(*filter(None, ACTORS)),
+    "page": address.NUMBER,
+}
 _TONES: dict[str, Tone] = {"started": "green", "taken": "blue", "forked": "blue", "begun": "blue", "resumed": "green"}
 
 

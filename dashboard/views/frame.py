@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import session, undo
 from dashboard.dialogs import redraw
-from dashboard.views import operations, undoing, waiting
+from dashboard.views import changes, operations, outcomes
 from pipelines.domain.errors import TidemarkError
 
 REFRESH_SECONDS = 2
@@ -30,8 +30,8 @@ def _draw() -> None:
 def _ended() -> bool:
     """Whether an operation has ended since the page was drawn."""
     try:
-        answered = session.refreshing() and waiting.see()
-        return undoing.see() or answered
+        answered = session.refreshing() and changes.see()
+        return outcomes.see() or answered
     except TidemarkError as error:
         undo.refuse(error)
         return False

@@ -11,17 +11,28 @@ from dashboard import session
 from dashboard.widgets import chip
 from pipelines.words import formats
 
-RANGES = {"15m": 900_000, "1h": 3_600_000, "6h": 21_600_000, "24h": 86_400_000}
+RANGES = {"15m": 900_000, "1h": 3_600_000, "6h": 21_600_000, "24h": 86_400_000, "7d": 604_800_000, "30d": 2_592_000_000}
 DEFAULT_RANGE = "15m"
+RANGE, _KEPT = "range", "range_kept"
 REFRESH_SECONDS = 2
 
 
 def range_switch() -> int:
-    """The selected range in ms; its name is in the address."""
+    """The selected range in ms; its name is in the address, and stays the choice where the switch is not shown for a while."""
+    if RANGE not in st.session_state and RANGE not in st.query_params and st.session_state.get(_KEPT) in RANGES:
+        st.session_state[RANGE] = st.session_state[_KEPT]
     chosen = st.segmented_control(
-        "Range", list(RANGES), default=DEFAULT_RANGE, required=True, key="range", bind="query-params", label_visibility="collapsed"
-    )
-    return RANGES.get(chosen or DEFAULT_RANGE, RANGES[DEFAULT_RANGE])
+        "Range", list(RANGES), default=DEFAULT_RANGE, required=True, key=RANGE, bind="query-params", label_visibility="collapsed",
+        on_change=session.select, kwargs={"from": "", "to": ""},
+    )  # fmt: skip
+    st.session_state[_KEPT] = chosen or DEFAULT_RANGE
+    return range_ms()
+
+
+def range_ms() -> int:
+    """The range that was chosen last, in ms: of the address, else of the visit."""
+    named = (st.session_state.get(RANGE), session.selected(RANGE), st.session_state.get(_KEPT))
+    return next((RANGES[name] for name in named if name in RANGES), RANGES[DEFAULT_RANGE])
 
 
 def live_switch() -> bool:

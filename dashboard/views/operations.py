@@ -25,7 +25,7 @@ from pipelines.words.pace import Sample
 
 Fits = Callable[[Operation], bool]
 _NOTICED = ("stop", "cancel")
-"""Kinds whose end is said otherwise (`undoing`); that of a drop, too, unless it failed."""
+"""Kinds whose end is said otherwise (`outcomes`); that of a drop, too, unless it failed."""
 
 
 @dataclass

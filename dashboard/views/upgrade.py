@@ -9,11 +9,11 @@ import streamlit as st
 from dashboard import navigation, session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.health import health_chip
-from dashboard.views import restore_plans, waiting
+from dashboard.views import changes, restore_plans
 from dashboard.views.commands import commands
 from dashboard.views.fork import drafts, form
 from dashboard.views.fork.drafts import Variant
-from dashboard.views.job import resuming
+from dashboard.views.job import resume
 from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.jobs import JobDetail
@@ -72,17 +72,17 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
     with right:
         savepoint, variant = _form(name, detail, key, variant)
         st.session_state[key] = variant
-        draw_again(variant.code != kept.code, START)
+        draw_again((variant.code, variant.files) != (kept.code, kept.files), START)
         outlook = _outlook(name, detail, original, savepoint, variant)
         _plan(detail, original, variant, outlook)
     with slot:
         pressed = _buttons(name, variant, outlook)
     if pressed and outlook.change and not outlook.why_not:
         with left, errors_shown():
-            if waiting.resume(outlook.change):
+            if changes.resume(outlook.change):
                 st.session_state.pop(key, None)
             navigation.go("job", job=name)
-    elif variant.code != kept.code:
+    elif (variant.code, variant.files) != (kept.code, kept.files):
         st.rerun()
 
 
@@ -116,7 +116,7 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
     """The outlook of the upgrade; from its own checkpoint nothing is restored, so there is no plan."""
     try:
         change = changed(name, original, savepoint, variant)
-        why_not = resuming.why_not(detail)
+        why_not = resume.why_not(detail)
         for diagnostic in syntax_diagnostics(variant.code, variant.script):
             raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
         if not why_not and change == Resume(name, from_savepoint=savepoint):
@@ -139,6 +139,8 @@ def changed(name: str, original: Version, savepoint: str, variant: Variant) -> R
         master=asked.master if asked.master and asked.master != original.master else None,
         python=asked.python if asked.python != original.python else None,
         new_queries=asked.new_queries,
+        files=drafts.changed_files(variant, original),
+        requirements=asked.requirements if asked.requirements != original.requirements else None,
     )
 
 
@@ -159,7 +161,7 @@ def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlo
 
 
 def _difference(original: Version, variant: Variant) -> str:
-    return plans.code(*drafts.difference(original.code, variant.code))
+    return plans.code(*drafts.whole_difference(original, variant))
 
 
 def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:

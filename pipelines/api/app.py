@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fastapi import Depends, FastAPI
@@ -10,6 +11,7 @@ from fastapi_offline import FastAPIOffline
 
 from pipelines import __version__, verbs
 from pipelines.api import bodies, failures, routes, server
+from pipelines.api.shared_reads import ShareReads
 from pipelines.storage.layout import Layout
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork the
 
 * Times are epoch milliseconds, durations milliseconds, sizes bytes, rates rows a second; each name says which (`_ms`, `bytes`).
 * A POST says `Content-Type: application/json`, also where it has no body: a page of another site cannot send that.
+* Any call may be answered 403 (another site's page asks), 405 (not with this method), 408 (the request arrives too slowly), 413 (it is too
+  large) or 421 (this server has another name). An answer that nobody reads for a minute is broken off.
 * `dry_run` answers the plan that would run, with status 200, and changes nothing.
 * A refusal is `{"error": {"group", "code", "message", "hint"}}`. Its group decides the status; programs look at the code.
 * Calls that change something answer when the change is recorded; the supervisor carries it out. Watch the job, or the operation.
@@ -28,8 +32,11 @@ Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork the
 """
 
 
-def create_api(face: Face, layout: Layout | None = None) -> FastAPI:
-    """REST over `face`; `layout` says which workspace that is (the face's own where it has one)."""
+def create_api(face: Face, layout: Layout | None = None, generation: Callable[[], int] | None = None) -> FastAPI:
+    """REST over `face`; `layout` says which workspace that is (the face's own where it has one).
+
+    `generation` answers another number once anything was written; with it, reads of the same are answered once for all who ask.
+    """
     api = FastAPIOffline(
         title="Tidemark",
         version=__version__,
@@ -44,6 +51,8 @@ def create_api(face: Face, layout: Layout | None = None) -> FastAPI:
     api.include_router(server.router, prefix="/v1")
     routes.add(api, verbs.every())
     failures.answer_failures(api)
+    if generation is not None:
+        api.add_middleware(ShareReads, generation=generation)
     return api
 
 

@@ -29,13 +29,13 @@ class ErrorBody:
     error: ErrorDetail
 
 
-def face_of(request: Request) -> Face:
+async def face_of(request: Request) -> Face:
     """The workspace that this application serves; its events name who the call says it is by."""
     face: Face = request.app.state.face
     return face.acting(actor_of(request.headers.get(ACTOR_HEADER)))
 
 
-def json_only(request: Request) -> None:
+async def json_only(request: Request) -> None:
     """Refuses a POST (or PATCH) that does not say it is JSON (Invalid): a form on another site can post, but cannot say that unasked."""
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.method in ("POST", "PATCH") and content_type != "application/json":

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.api.body_limit import LimitBody
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError
+from pipelines.domain.texts import shown_in_line
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class AnswerUnexpected:
         except Exception:
             if begun or scope["type"] != "http":
                 raise
-            log.exception("%s %s failed", scope["method"], scope["path"])
+            log.exception("%s %s failed", scope["method"], shown_in_line(scope["path"]))
             await _answer(TidemarkError("internal", "Tidemark failed", "The server's log has the traceback."))(scope, receive, send)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass, make_dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from fastapi import Body, Depends, FastAPI, Path, Query, Request, Response
 from pydantic import ConfigDict, with_config
@@ -70,6 +71,7 @@ def _answers(kind: type[Asked[Any]], http: Http) -> Any:
 def _responses(kind: type[Asked[Any]], http: Http) -> dict[int | str, dict[str, Any]]:
     responses = refusals(*kind.refuses)
     if http.method in ("POST", "PATCH"):
+        responses[408] = {"model": ErrorBody, "description": "Refused: the request arrives too slowly"}
         responses[413] = {"model": ErrorBody, "description": f"Refused: a body of more than {MOST_BYTES:,} bytes"}
     if issubclass(kind, Change):
         if http.status != 200:
@@ -184,6 +186,17 @@ def _body(kind: type[Asked[Any]], body: Sequence[Field[Any]], hints: Mapping[str
     return _parameter("body", Annotated[shape, Body()], shape() if optional else MISSING)
 
 
+def _with_strict_numbers(hint: Any, limits: Mapping[str, Any]) -> Any:
+    """A union with a mapping, each of its numbers being JSON's own and within `limits`, which hold for numbers alone."""
+    if hint is int:
+        return Annotated[int, Bounds(strict=True, **limits)]
+    if get_origin(hint) is Mapping:
+        key, value = get_args(hint)
+        mapping: Any = Mapping
+        return mapping[key, _with_strict_numbers(value, limits)]
+    return hint
+
+
 def _is_strict(hint: Any) -> bool | None:
     """Whether JSON's own type is the only one that counts: `true` is no number, and 0 is no truth."""
     return True if hint in (int, int | None, bool, bool | None) else None
@@ -194,7 +207,14 @@ def _in_body(part: Field[Any], hint: Any) -> tuple[str, Any, Any]:
     for inner in (hint, *get_args(hint)):
         if isinstance(inner, type) and is_dataclass(inner):
             with_config(ConfigDict(extra="forbid"))(inner)
-    annotated = Annotated[hint, Bounds(description=spelt.help, strict=_is_strict(hint), **_limits(part, hint))]
+    kinds = get_args(hint) if get_origin(hint) is UnionType else ()
+    annotated: Any
+    if any(get_origin(kind) is Mapping for kind in kinds):
+        limits = _limits(part, int)
+        numbers: Any = Union[tuple(_with_strict_numbers(kind, limits) for kind in kinds)]  # noqa: UP007  made, not written
+        annotated = Annotated[numbers, Bounds(description=spelt.help)]
+    else:
+        annotated = Annotated[hint, Bounds(description=spelt.help, strict=_is_strict(hint), **_limits(part, hint))]
     if part.default_factory is not MISSING:
         return part.name, annotated, field(default_factory=part.default_factory)
     return part.name, annotated, field() if part.default is MISSING else field(default=part.default)

@@ -30,7 +30,7 @@ class Ping:
     workspace_id: str
 
 
-@router.get("/ping", tags=["system"], summary="Who is there", responses=refusals())
+@router.get("/ping", tags=["system"], summary="Say that the server is up", responses=refusals())
 def ping(request: Request) -> Ping:
     """The server's name and version, and which workspace it serves. The command line asks this before it trusts a server."""
     layout: Layout | None = request.app.state.layout

@@ -21,20 +21,29 @@ PHASES = {
 
 _NEWEST = f"""
 SELECT query, batch, at_ms, batch_ms, input_rows, state_rows, watermark_ms, late_rows, sources, {", ".join(PHASES)}
-FROM progress WHERE job = $job AND at_ms >= $since AND $query IN ('', query) ORDER BY at_ms DESC, batch DESC LIMIT $limit
+FROM progress WHERE job = $job AND at_ms BETWEEN $since AND $until AND at_ms + batch_ms <= $until AND $query IN ('', query)
+ORDER BY at_ms DESC, batch DESC LIMIT $limit
 """
+EVER_MS = 2**62
 _SPANS_MS = (3_600_000, 86_400_000)
 
 
-def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "") -> list[BatchRow]:
-    """A job's newest batches, newest first; searches its last hour, then its last day, then all of them."""
+def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "", until_ms: int | None = None) -> list[BatchRow]:
+    """A job's newest batches (that had ended by `until_ms`), newest first; searches an hour, then a day, then all of them."""
     newest_ms = row(reader, "SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job])
     last = newest_ms[0] if newest_ms and newest_ms[0] is not None else 0
-    for since in (*(last - span for span in _SPANS_MS), 0):
-        rows = dicts(reader, _NEWEST, {"job": job, "since": since, "query": query, "limit": limit})
+    until = EVER_MS if until_ms is None else until_ms
+    for since in (*(min(last, until) - span for span in _SPANS_MS), 0):
+        rows = dicts(reader, _NEWEST, {"job": job, "since": since, "until": until, "query": query, "limit": limit})
         if len(rows) >= limit:
             break
     return [_batch(row) for row in rows]
+
+
+def late_rows(reader: Reader, job: str, query: str, since_ms: int) -> int:
+    """How many rows of a query were dropped because they came too late, in its batches since then."""
+    late = row(reader, "SELECT sum(late_rows)::BIGINT FROM progress WHERE job = ? AND query = ? AND at_ms >= ?", [job, query, since_ms])
+    return int(late[0] or 0) if late else 0
 
 
 def _batch(row: dict[str, Any]) -> BatchRow:

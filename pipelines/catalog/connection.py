@@ -39,6 +39,8 @@ class Catalog:
         self.path = path
         self._root = root
         self._turn = threading.Lock()
+        self.generation = 0
+        """How many times it was written to since it was opened."""
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -60,6 +62,7 @@ class Catalog:
                 cursor.begin()
                 yield cursor
                 cursor.commit()
+                self.generation += 1
             finally:
                 cursor.close()
 

@@ -39,6 +39,8 @@ def refused(error: duckdb.Error, where: str) -> TidemarkError | None:
         return locked(where, message)
     if "No space left" in message or "max_temp_directory_size" in message:
         return Unavailable("catalog.disk_full", f"The disk under {where} is full: {message}", "Free some space, then try again.")
+    if "Read-only file system" in message:
+        return Unavailable("catalog.read_only", f"The file system of {where} is read-only", "Mount it writable, or copy the workspace.")
     if isinstance(error, duckdb.OutOfMemoryException):
         return Unavailable("catalog.memory", f"{where} ran out of memory: {message}", "Ask for a shorter time, or for less at once.")
     if isinstance(error, duckdb.ConnectionException):

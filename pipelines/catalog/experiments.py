@@ -27,5 +27,5 @@ def get(reader: Reader, experiment_id: str) -> Experiment:
     """The experiment of that id; NotFound (`experiment.not_found`) if there is none."""
     experiment = first(Experiment, reader, "SELECT document FROM experiments WHERE id = ?", [experiment_id], "experiment")
     if experiment is None:
-        raise NotFound("experiment.not_found", f"There is no experiment {experiment_id!r}", "See them with `experiment --list`.")
+        raise NotFound("experiment.not_found", f"There is no experiment {experiment_id!r}", "See them with `experiments`.")
     return experiment

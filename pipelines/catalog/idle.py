@@ -1,4 +1,4 @@
-"""The newest idle moment of each job, in the catalog."""
+"""The newest idle moment of each query, in the catalog."""
 
 from __future__ import annotations
 
@@ -16,21 +16,25 @@ class IdleMoment:
 
     job: JobName
     run: RunId
+    query_id: str
     at_ms: int
 
 
-_COLUMNS = {"job": TEXT, "run": TEXT, "at_ms": WHOLE}
+_COLUMNS = {"job": TEXT, "run": TEXT, "query_id": TEXT, "at_ms": WHOLE}
 
 _LATEST = """
 CREATE TEMP TABLE moved AS
 WITH candidates AS (
-    SELECT job, run, at_ms, NULL::BIGINT AS gap_ms FROM incoming
+    SELECT job, run, query_id, at_ms, NULL::BIGINT AS gap_ms FROM incoming
     UNION ALL
-    SELECT job, run, at_ms, gap_ms FROM latest_idle WHERE job IN (SELECT job FROM incoming)
+    SELECT job, run, query_id, at_ms, gap_ms FROM latest_idle WHERE job IN (SELECT job FROM incoming)
 ), steps AS (
-    SELECT *, at_ms - lag(at_ms) OVER (PARTITION BY job, run ORDER BY at_ms) AS step_ms FROM candidates
+    SELECT *, at_ms - lag(at_ms) OVER (PARTITION BY job, run, query_id ORDER BY at_ms) AS step_ms FROM candidates
 )
-SELECT job, arg_max(run, at_ms) AS run, max(at_ms) AS at_ms, arg_max(coalesce(step_ms, gap_ms), at_ms) AS gap_ms FROM steps GROUP BY job;
+SELECT * FROM (
+    SELECT job, arg_max(run, at_ms) AS run, query_id, max(at_ms) AS at_ms, arg_max(coalesce(step_ms, gap_ms), at_ms) AS gap_ms
+    FROM steps GROUP BY job, query_id
+) QUALIFY run = arg_max(run, at_ms) OVER (PARTITION BY job);
 DELETE FROM latest_idle WHERE job IN (SELECT job FROM moved);
 INSERT INTO latest_idle BY NAME SELECT * FROM moved;
 DROP TABLE moved;
@@ -38,7 +42,7 @@ DROP TABLE moved;
 
 
 def append(writer: Writer, moments: Sequence[IdleMoment]) -> None:
-    """Notes the newest of `moments` of each job, with the time since the one before."""
+    """Notes the newest of `moments` of each query, with the time since the one before."""
     if moments:
-        with incoming(writer, _COLUMNS, [(moment.job, moment.run, moment.at_ms) for moment in moments]):
+        with incoming(writer, _COLUMNS, [(moment.job, moment.run, moment.query_id, moment.at_ms) for moment in moments]):
             writer.execute(_LATEST)

@@ -104,6 +104,12 @@ def _newest(reader: Reader, job: JobName, since_ms: int) -> list[int]:
     return [place for (place,) in reader.execute(_NEWEST, {"job": job, "since": since_ms}).fetchall()]
 
 
+def most(reader: Reader, ran: Sequence[str]) -> dict[str, int]:
+    """Query -> how many stateful operators Spark told of in a batch of these runs."""
+    rows = reader.execute("SELECT query, max(len(operators)) FROM progress WHERE run IN ? GROUP BY query", [list(ran)]).fetchall()
+    return {query: operators or 0 for query, operators in rows}
+
+
 def over_time(reader: Reader, moments: Mapping[int, float]) -> tuple[tuple[OperatorSeries, ...], tuple[BacklogSeries, ...]]:
     """The operators and the backlog of some rows of `progress`: rowid -> the moment at which it stands in the series."""
     batch_rows = reader.execute(_DRAWN, {"rows": list(moments)}).fetchall() if moments else []

@@ -111,9 +111,9 @@ def _keys(db: DuckDBPyConnection, columns: Sequence[Column], asked: Sequence[str
     """The columns that identify a row on both sides: those asked for, else all candidates; none, with a note, if they do not."""
     keys = output_columns.asked_keys(columns, asked) or tuple(column for column in columns if column.may_be_key)
     if not keys:
-        notes.append("No column can name a row, so rows were compared whole.")
+        notes.append("No column can be a key, so whole rows were compared.")
     elif not output_rows.unique(db, keys):
-        notes.append(f"{', '.join(column.name for column in keys)} name more than one row, so rows were compared whole.")
+        notes.append(f"{', '.join(column.name for column in keys)} have the same values in several rows, so whole rows were compared.")
     else:
         return keys
     return ()

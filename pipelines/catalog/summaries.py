@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +13,9 @@ from pipelines.catalog.tables import dicts, read
 from pipelines.domain.findings import Problem, Urgency
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
+from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import RunState
+from pipelines.domain.triggers import Trigger
 from pipelines.words.findings import of_job
 
 WINDOW_MS = 600_000
@@ -28,47 +32,69 @@ WITH run AS (
            count(*) FILTER (created_ms >= $hour_ago) AS recent_runs
     FROM runs GROUP BY job
 ), seen AS (
-    SELECT queries.job, count(*) AS queries FROM queries JOIN run ON queries.run = run.id GROUP BY queries.job
+    SELECT queries.job, count(*) AS queries,
+           if(count(DISTINCT coalesce(queries.document->>'trigger', '')) = 1, any_value(queries.document->>'trigger'), NULL) AS trigger
+    FROM queries JOIN run ON queries.run = run.id GROUP BY queries.job
 ), latest AS (
     SELECT * FROM latest_progress QUALIFY run = arg_max(run, at_ms) OVER (PARTITION BY job)
 ), last AS (
     SELECT latest.job, arg_min(batch, query) AS batch,
            sum(input_rate) FILTER (at_ms >= $since AND latest.run = run.id) AS input_rate,
            sum(processed_rate) FILTER (at_ms >= $since AND latest.run = run.id) AS processed_rate,
+           sum(input_rate) AS last_input_rate, sum(processed_rate) AS last_processed_rate,
            max(lag_ms) FILTER (latest.run = run.id) AS lag_ms,
            max(if(event_max_ms IS NULL, lag_ms, greatest($now - event_max_ms, 0))) FILTER (latest.run = run.id) AS lag_now_ms,
            max(at_ms + batch_ms) FILTER (latest.run = run.id) AS ended_ms, max(gap_ms) AS gap_ms,
-           min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
+           any_value(latest.run) AS last_run, min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
            sum(state_rows)::BIGINT AS state_rows, sum(state_bytes)::BIGINT AS state_bytes, max(at_ms) AS last_progress_ms
     FROM latest LEFT JOIN run ON run.job = latest.job GROUP BY latest.job
+), idle AS (
+    SELECT queries.job, count(*) FILTER (latest_idle.at_ms >= coalesce(latest.at_ms + latest.batch_ms, 0)) AS idle_queries,
+           min(latest_idle.at_ms) AS idle_ms, max(latest_idle.gap_ms) AS beat_ms
+    FROM queries JOIN run ON queries.run = run.id
+    LEFT JOIN latest_idle ON latest_idle.run = queries.run AND latest_idle.query_id = queries.document->>'query_id'
+    LEFT JOIN latest ON latest.run = queries.run AND latest.query = queries.query
+    GROUP BY queries.job
 ), before AS (
     SELECT job, arg_min(checkpoint_bytes, at_ms) AS checkpoint_bytes FROM sizes
     WHERE at_ms BETWEEN $day_ago AND $day_ago + $hour AND $job IN ('', job) GROUP BY job
 ), taken AS (
     SELECT job, count(*) AS savepoints, max(created_ms) AS last_savepoint_ms FROM savepoints GROUP BY job
 )
-SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs, coalesce(seen.queries, 0) AS queries, last.batch,
-       last.input_rate, last.processed_rate, last.lag_ms, last.lag_now_ms, last.ended_ms, last.gap_ms,
+SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs, coalesce(seen.queries, 0) AS queries,
+       seen.trigger, last.batch, last.input_rate, last.processed_rate, last.last_input_rate, last.last_processed_rate,
+       last.lag_ms, last.lag_now_ms, last.ended_ms, last.gap_ms, last.last_run, run.document->>'state' AS run_state,
        last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
        last.state_rows, last.state_bytes, last.last_progress_ms, latest_size.checkpoint_bytes,
        coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms,
        coalesce(run.recent_runs, 0) AS recent_runs, before.checkpoint_bytes AS checkpoint_bytes_before,
-       latest_idle.at_ms AS idle_ms, latest_idle.gap_ms AS beat_ms
+       idle.idle_ms, idle.beat_ms, coalesce(idle.idle_queries, 0) AS idle_queries
 FROM jobs
 LEFT JOIN run ON run.job = jobs.name
 LEFT JOIN seen ON seen.job = jobs.name
 LEFT JOIN last ON last.job = jobs.name
 LEFT JOIN taken ON taken.job = jobs.name
 LEFT JOIN before ON before.job = jobs.name
-LEFT JOIN latest_idle ON latest_idle.job = jobs.name AND latest_idle.run = run.id
+LEFT JOIN idle ON idle.job = jobs.name
 LEFT JOIN latest_size ON latest_size.job = jobs.name
 WHERE $job IN ('', jobs.name)
 """
 
+_BATCHES = """
+SELECT query, batch FROM latest_progress WHERE job = ? QUALIFY run = arg_max(run, at_ms) OVER ()
+"""
+
+# Of the last ten minutes; of a run that failed the ten minutes before its last batch (`ends`: run -> its time).
 _RECENT = """
-WITH recent AS (
+WITH ends AS (
+    SELECT unnest($runs::VARCHAR[]) AS run, unnest($ends::BIGINT[]) AS end_ms
+), past AS (
+    SELECT job, batch_ms, (at_ms - end_ms + $window) // $step AS bucket FROM progress JOIN ends USING (run)
+    WHERE at_ms BETWEEN $oldest AND $now AND at_ms >= end_ms - $window
+), recent AS (
     SELECT job, batch_ms, (at_ms - $since) // $step AS bucket FROM progress
-    WHERE at_ms BETWEEN $since AND $now AND $job IN ('', job)
+    WHERE at_ms BETWEEN $since AND $now AND $job IN ('', job) AND job NOT IN (SELECT job FROM past)
+    UNION ALL SELECT * FROM past
 ), line AS (
     SELECT job, list(slowest ORDER BY bucket) AS latency
     FROM (SELECT job, bucket, max(batch_ms) AS slowest FROM recent GROUP BY job, bucket) GROUP BY job
@@ -77,16 +103,38 @@ SELECT job, quantile_cont(batch_ms, 0.5) AS p50, quantile_cont(batch_ms, 0.99) A
 FROM recent JOIN line USING (job) GROUP BY job
 """
 
+# Of each source the newest amount, and by how much it changed over the batches of the last ten minutes (the slope of a straight line).
+_WAITING = """
+WITH told AS (
+    SELECT job, query, at_ms, unnest(backlog) AS source
+    FROM progress SEMI JOIN latest_progress USING (job, query, run)
+    WHERE at_ms BETWEEN $since AND $now AND $job IN ('', job) AND len(backlog) > 0
+), sources AS (
+    SELECT job, source.unit AS unit, arg_max(source.amount, at_ms) AS amount, regr_slope(source.amount, at_ms / 1000.0) AS per_second
+    FROM told GROUP BY job, query, source.source, source.unit
+)
+SELECT job, unit, sum(amount)::BIGINT AS amount, sum(if(isnan(per_second), NULL, per_second)) AS per_second
+FROM sources GROUP BY job, unit ORDER BY job, unit
+"""
+
 
 def listed(reader: Reader, now_ms: int, job: str = "") -> list[JobSummary]:
     """All jobs (or the one named): those that need attention first, most urgent first, then those lagging most, then by name.
 
-    Rates and lag only of live and watched runs that progress.
+    Rates and lag only of live and watched runs that progress; of a failed one those of its last batch.
     """
-    recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job))}
-    newest = dicts(reader, _NEWEST, _moments(now_ms, job))
-    summaries = [_summary(row, recent, now_ms) for row in newest]
+    newest, waiting = dicts(reader, _NEWEST, _moments(now_ms, job)), _waiting(reader, now_ms, job)
+    recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job) | _failures(newest, now_ms))}
+    summaries = [_summary(row, recent, waiting, now_ms) for row in newest]
     return sorted((_judged(summary, now_ms) for summary in summaries), key=_order)
+
+
+def _waiting(reader: Reader, now_ms: int, job: str) -> Mapping[str, tuple[Waiting, ...]]:
+    """Job -> what its sources have waiting."""
+    waiting: defaultdict[str, tuple[Waiting, ...]] = defaultdict(tuple)
+    for row in dicts(reader, _WAITING, {"since": now_ms - WINDOW_MS, "now": now_ms, "job": job}):
+        waiting[row["job"]] += (Waiting(row["unit"], row["amount"], row["per_second"]),)
+    return waiting
 
 
 def detail(reader: Reader, now_ms: int, job: str) -> JobDetail:
@@ -94,7 +142,13 @@ def detail(reader: Reader, now_ms: int, job: str) -> JobDetail:
     jobs.get(reader, job)
     summary = listed(reader, now_ms, job)[0]
     seen = runs.queries(reader, summary.run.id) if summary.run else []
-    return JobDetail(summary, tuple(seen), tuple(runs.of_job(reader, job)))
+    return JobDetail(summary, tuple(seen), tuple(runs.of_job(reader, job)), _batches(reader, job))
+
+
+def _batches(reader: Reader, job: str) -> dict[str, int]:
+    """The newest batch of each query, of the newest run that made progress."""
+    rows = reader.execute(_BATCHES, [job]).fetchall()
+    return dict(sorted(rows))
 
 
 def _moments(now_ms: int, job: str) -> dict[str, Any]:
@@ -106,12 +160,19 @@ def _window(now_ms: int, job: str) -> dict[str, Any]:
     return {"since": now_ms - WINDOW_MS, "now": now_ms, "step": WINDOW_MS // LINE_POINTS + 1, "job": job}
 
 
-def _idle_since(newest: dict[str, Any], run: Run | None, now_ms: int) -> int | None:
-    """The end of the last batch (of a run without one its start) where the driver said later, and lately, that it is idle.
+def _failures(newest: Sequence[Mapping[str, Any]], now_ms: int) -> dict[str, Any]:
+    """The runs that failed, and when each began its last batch."""
+    failed = [(row["last_run"], row["last_progress_ms"]) for row in newest if row["run_state"] == RunState.FAILED and row["last_run"]]
+    runs, ends = zip(*failed, strict=True) if failed else ((), ())
+    return {"runs": list(runs), "ends": list(ends), "oldest": min(ends, default=now_ms) - WINDOW_MS, "window": WINDOW_MS}
 
-    Of several queries one may be idle while another hangs in its batch: such a job is never called idle.
+
+def _idle_since(newest: dict[str, Any], run: Run | None, now_ms: int) -> int | None:
+    """The end of the last batch (of a run without one its start) where the driver said later, and lately, that each query is idle.
+
+    Of several queries one may be idle while another hangs in its batch: such a job is not idle.
     """
-    if newest["queries"] > 1:
+    if newest["idle_queries"] < newest["queries"]:
         return None
     ended, idle = newest["ended_ms"] or (run.started_ms if run else None), newest["idle_ms"]
     if idle is None or ended is None or idle < ended or run is None or run.state is not RunState.RUNNING:
@@ -120,10 +181,13 @@ def _idle_since(newest: dict[str, Any], run: Run | None, now_ms: int) -> int | N
     return int(ended) if fresh else None
 
 
-def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]], now_ms: int) -> JobSummary:
+def _summary(
+    newest: dict[str, Any], recents: dict[str, dict[str, Any]], waiting: Mapping[str, tuple[Waiting, ...]], now_ms: int
+) -> JobSummary:
     job = read(Job, [(newest["job"],)], "job")[0]
     run = read(Run, [(newest["run"],)], "run")[0] if newest["run"] else None
     current = run is not None and run.state.current
+    past = "last_" if run is not None and run.state is RunState.FAILED and not job.attached else ""
     recent, idle_since = recents.get(job.name, {}), _idle_since(newest, run, now_ms)
     return JobSummary(
         job=job,
@@ -134,9 +198,9 @@ def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]], now_ms:
         batch_ms_p50=recent.get("p50"),
         batch_ms_p99=recent.get("p99"),
         latency=tuple(recent.get("latency", ())),
-        input_rate=newest["input_rate"] if current else None,
-        processed_rate=newest["processed_rate"] if current else None,
-        lag_ms=newest["lag_ms" if idle_since else "lag_now_ms"] if current else None,
+        input_rate=newest[f"{past}input_rate"] if current or past else None,
+        processed_rate=newest[f"{past}processed_rate"] if current or past else None,
+        lag_ms=newest["lag_ms" if idle_since or past else "lag_now_ms"] if current or past else None,
         watermark_ms=newest["watermark_ms"],
         late_rows=newest["late_rows"],
         state_rows=newest["state_rows"],
@@ -149,15 +213,19 @@ def _summary(newest: dict[str, Any], recents: dict[str, dict[str, Any]], now_ms:
         recent_restarts=min(newest["recent_runs"], max(0, newest["runs"] - 1)),
         checkpoint_bytes_before=newest["checkpoint_bytes_before"],
         gap_ms=newest["gap_ms"],
+        trigger=read(Trigger, [(newest["trigger"],)], "query")[0] if newest["trigger"] else None,
         idle_since_ms=idle_since,
+        backlog=waiting.get(job.name, ()) if current else (),
     )
 
 
 def _judged(summary: JobSummary, now_ms: int) -> JobSummary:
-    """The summary with its findings; the rates of a job without progress are those of the past, and nobody's now."""
+    """The summary with its findings; the rates of a job without progress are those of the past, and nobody's now, nor is its backlog
+    worked off."""
     judged = replace(summary, findings=tuple(of_job(summary, now_ms)))
     if any(finding.problem is Problem.NO_PROGRESS for finding in judged.findings):
-        return replace(judged, input_rate=None, processed_rate=None)
+        left = tuple(replace(waiting, per_second=None) for waiting in judged.backlog)
+        return replace(judged, input_rate=None, processed_rate=None, backlog=left)
     return judged
 
 

@@ -58,21 +58,21 @@ def newest_committed(storage: Storage) -> int | None:
     return max(logs.batch_ids(listed(storage, commits.FOLDER).files(commits.FOLDER)), default=None)
 
 
-def closure(storage: Storage, batch: int) -> Closure:
-    """The closure of `batch` of the checkpoint that `storage` is rooted at.
+def closure(storage: Storage, batch: int, told: int = 0) -> Closure:
+    """The closure of `batch` of the checkpoint that `storage` is rooted at, and that has at least `told` stateful operators.
 
     Raises NotFound (no checkpoint; `storage.not_found`: a file was purged meanwhile), Conflict (batch not committed), Corrupt,
     Unsupported. A listing of a live checkpoint may be older in one folder than in another: a file missing is looked for again.
     """
     try:
-        return _closure(storage, listed(storage), batch)
+        return _closure(storage, listed(storage), batch, told)
     except Corrupt as error:
         if error.code != damage.MISSING:
             raise
-    return _closure(storage, listed(storage), batch)
+    return _closure(storage, listed(storage), batch, told)
 
 
-def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
+def _closure(storage: Storage, listing: Listing, batch: int, told: int) -> Closure:
     query = metadata.read(storage)
     committed = logs.batch_ids(listing.files(commits.FOLDER))
     if batch not in committed:
@@ -80,7 +80,7 @@ def _closure(storage: Storage, listing: Listing, batch: int) -> Closure:
     listing.require(offsets.path(batch), "the batch is committed")
     entry, commit = offsets.read(storage, batch), commits.read(storage, batch)
     stateful_operators = tuple(operators.at(operator, listing, entry, commit) for operator in operators.read(storage, listing, batch))
-    for lost in operators.lost(listing, commit):
+    for lost in operators.lost(listing, commit, told):
         raise damage.missing(operators.folder(lost), LOST_STATE)
     kind = provider(entry, bool(stateful_operators))
     write = dict(_cut_sources(storage, listing, entry))

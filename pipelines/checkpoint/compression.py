@@ -94,7 +94,7 @@ def _lz4_block(path: str, data: bytes, position: int) -> tuple[bytes, int]:
     body = data[position + LZ4_HEADER : end]
     if len(body) < packed:
         raise Truncated
-    return (_unpacked(path, "lz4_raw", body, size) if header[8] & 0xF0 != LZ4_RAW_METHOD else body), end
+    return (unpacked(path, "lz4_raw", body, size) if header[8] & 0xF0 != LZ4_RAW_METHOD else body), end
 
 
 def _snappy_block(path: str, data: bytes, position: int) -> tuple[bytes, int]:
@@ -103,7 +103,7 @@ def _snappy_block(path: str, data: bytes, position: int) -> tuple[bytes, int]:
     body = data[position + 4 : position + 4 + packed]
     if not packed or len(body) < packed:
         raise Truncated
-    return _unpacked(path, "snappy", body, _varint(body)), position + 4 + packed
+    return unpacked(path, "snappy", body, _varint(body)), position + 4 + packed
 
 
 def _varint(data: bytes) -> int:
@@ -115,7 +115,7 @@ def _varint(data: bytes) -> int:
     return value
 
 
-def _unpacked(path: str, codec: str, body: bytes, size: int) -> bytes:
+def unpacked(path: str, codec: str, body: bytes, size: int) -> bytes:
     import pyarrow
 
     if size > BLOCK_LIMIT:

@@ -83,13 +83,13 @@ def read(storage: Storage, listing: Listing, batch: int) -> tuple[Operator, ...]
     return tuple(read_one(storage, listing, operator, batch) for operator in ids)
 
 
-def lost(listing: Listing, commit: Commit) -> Iterator[int]:
-    """Operators whose state is gone as a whole: the commit log names them, or those after them are there.
+def lost(listing: Listing, commit: Commit, told: int = 0) -> Iterator[int]:
+    """Operators whose state is gone as a whole: the commit log names them, or those after them are there, or there are fewer than `told`.
 
-    In format 1, where no operator is left, nothing in a checkpoint says that there was one.
+    In format 1, where no operator is left, nothing in a checkpoint says that there was one: only who saw the query run can tell.
     """
     there = set(logs.batch_ids(listing.subfolders(FOLDER)))
-    named = there | commit.state_unique_ids.keys()
+    named = there | commit.state_unique_ids.keys() | set(range(told))
     yield from sorted((named | set(range(len(named)))) - there)
 
 

@@ -30,8 +30,8 @@ class RetainedBatch:
     watermark_ms: int
 
 
-def retained(storage: Storage) -> tuple[RetainedBatch, ...]:
-    """The batches that can be restored, ascending, judged by log entries and by the names of the state files.
+def retained(storage: Storage, told: int = 0) -> tuple[RetainedBatch, ...]:
+    """The batches that can be restored, ascending, judged by log entries and by the names of the state files, of at least `told` operators.
 
     A batch whose own log entries are damaged or were purged meanwhile is left out; other damage (a broken snapshot, say) is found by
     `closure`. Raises NotFound where there is no checkpoint, Corrupt or Unsupported where no batch can be told.
@@ -48,7 +48,7 @@ def retained(storage: Storage) -> tuple[RetainedBatch, ...]:
     return tuple(
         RetainedBatch(entry.batch, entry.batch_timestamp_ms, entry.batch_watermark_ms)
         for entry, commit in filter(None, entries)
-        if next(operators.lost(listing, commit), None) is None
+        if next(operators.lost(listing, commit, told), None) is None
         and all(_has_state(stores, operator, listing, entry, commit) for operator in stateful_operators)
     )
 

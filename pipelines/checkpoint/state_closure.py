@@ -10,7 +10,7 @@ from pipelines.checkpoint.listing import Listing
 from pipelines.checkpoint.operators import Operator
 from pipelines.checkpoint.state_chain import StoreVersion, chain, lineage_chain
 from pipelines.checkpoint.state_files import Kind, LineageItem, StateFile, immutables, lineage, parse_all
-from pipelines.storage import copying, parallel, paths
+from pipelines.storage import copies, parallel, paths
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Entry, Storage
 
@@ -75,7 +75,7 @@ def _chain(storage: Storage, listing: Listing, store_version: StoreVersion) -> t
 
 def lineage_of(storage: Storage, changelog: str) -> tuple[LineageItem, ...]:
     """The versions that the file at `changelog` builds on; raises Corrupt, Unsupported, NotFound."""
-    with copying.opened(storage, changelog) as stream, typed_errors(changelog):
+    with copies.opened(storage, changelog) as stream, typed_errors(changelog):
         return lineage(changelog, stream.read(HEAD_BYTES))
 
 

@@ -15,7 +15,7 @@ import typer
 from pipelines import verbs
 from pipelines.cli import additions, nouns, parameters, words
 from pipelines.cli.additions import Addition, Alias, ByHand
-from pipelines.cli.performing import ask, perform
+from pipelines.cli.perform import ask, perform
 from pipelines.cli.session import Here, opened
 from pipelines.verbs.declaration import parts
 from pipelines.verbs.verb import Asked, Change

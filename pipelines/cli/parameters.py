@@ -17,8 +17,9 @@ from pipelines.cli.additions import Addition, Parameter
 from pipelines.verbs.declaration import default_of, parts
 from pipelines.verbs.verb import Asked, Change, Reads, Shell, Spelling, spelling
 
-LISTED = (Reads.PAIRS, Reads.SINKS)
-READ_FROM_TEXT = (Reads.MOMENT, Reads.LAST_DAY)
+LISTED = (Reads.FILES, Reads.PAIRS, Reads.SINKS, Reads.BATCHES)
+PATHS = (Reads.FILE, Reads.SCRIPT)
+READ_FROM_TEXT = (Reads.MOMENT, Reads.LAST_DAY, Reads.DURATION)
 EMPTY = inspect.Parameter.empty
 
 
@@ -75,18 +76,20 @@ def _argument(name: str, spelt: Spelling) -> Any:
 
 def _option(part: Field[Any], hint: Any, default: Any) -> Any:
     spelt = spelling(part)
-    bounds: dict[str, Any] = {"min": spelt.least, "max": spelt.most} if int in (hint, *get_args(hint)) else {}
+    bounds: dict[str, Any] = (
+        {"min": spelt.least, "max": spelt.most} if int in (hint, *get_args(hint)) and spelt.reads not in (*LISTED, *READ_FROM_TEXT) else {}
+    )
     shown = default not in (None, "", EMPTY)
     return typer.Option(flag_of(part), metavar=spelt.metavar or None, help=spelt.help, show_default=shown, **bounds, **_file(spelt))
 
 
 def _file(spelt: Spelling) -> Mapping[str, Any]:
-    return {"exists": True, "dir_okay": False, "readable": True} if spelt.reads is Reads.FILE else {}
+    return {"exists": True, "dir_okay": spelt.reads is Reads.SCRIPT, "readable": True} if spelt.reads in PATHS else {}
 
 
 def _type(hint: Any, spelt: Spelling) -> Any:
     """The type of the typed value, before it is read."""
-    if spelt.reads is Reads.FILE:
+    if spelt.reads in PATHS:
         return Path
     if spelt.reads in READ_FROM_TEXT:
         return str

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from pipelines.client.wire import has_certificate
 from pipelines.domain.bounds import Pid, Took
-from pipelines.domain.errors import Corrupt
+from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.storage import documents
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.layout import Layout
 
 PING_SECONDS = 5.0
@@ -35,9 +36,11 @@ def running_server(layout: Layout) -> str | None:
 
 
 def _announcement(path: Path) -> Announcement | None:
+    """None where there is none; Unavailable where it is another user's."""
     try:
-        return documents.decode(Announcement, path.read_bytes(), path.name)
-    except (FileNotFoundError, Corrupt):
+        with typed_errors(str(path)):
+            return documents.decode(Announcement, path.read_bytes(), path.name)
+    except (NotFound, Corrupt):
         return None
 
 

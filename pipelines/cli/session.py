@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 DEFAULT_WORKSPACE = Path(__file__).resolve().parents[2] / "data" / "workspace"
 POLL_SECONDS = 0.25
-FULL = {"storage.full", "catalog.disk_full"}
-"""Errors of a disk that takes nothing any more."""
+FULL, READ_ONLY = "the disk is full: what reads works, and what makes room (dispose)", "the disk is read-only: what reads works"
+UNWRITABLE = {"storage.full": FULL, "catalog.disk_full": FULL, "storage.read_only": READ_ONLY, "catalog.read_only": READ_ONLY}
+"""Codes of the errors of a disk that takes nothing, and what is said of it."""
 
 
 @dataclass(frozen=True)
@@ -122,16 +123,19 @@ def _remote(url: str) -> Iterator[Session]:
 
 @contextmanager
 def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
-    """Opens the workspace in this process. The supervisor acts once first: no server has looked at the drivers."""
-    from pipelines.workspace.opening import open_on_a_full_disk
+    """Opens the workspace in this process. The supervisor acts once first: no server has looked at the drivers.
+
+    On a disk that takes nothing the catalog is made in memory, which is no help to who wants it rebuilt.
+    """
+    from pipelines.workspace.opening import open_unwritable
 
     try:
         workspace, tick = _supervised(path, rebuilding)
     except Unavailable as error:
-        if error.code not in FULL:
+        if error.code not in UNWRITABLE or rebuilding:
             raise
-        output.tell("the disk is full: what reads works, and what makes room (dispose)")
-        workspace, tick = open_on_a_full_disk(path), lambda: None
+        output.tell(UNWRITABLE[error.code])
+        workspace, tick = open_unwritable(path), lambda: None
     try:
         yield Session(workspace.acting(COMMAND), tick, _now, _sleep)
     finally:

@@ -10,10 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from pipelines.domain.errors import Invalid, NotFound
-from pipelines.domain.moments import best_before_ms, moment_ms
-from pipelines.domain.texts import CODE
-from pipelines.verbs.verb import Reads, spelling
+from pipelines.client.scripts import read_code, read_file
+from pipelines.domain.moments import best_before_ms, duration_ms, moment_ms
+from pipelines.verbs.verb import Reads, Shell, Spelling, spelling
 
 Workspace = Annotated[
     Path | None,
@@ -21,6 +20,7 @@ Workspace = Annotated[
         "--workspace",
         envvar="TIDEMARK_WORKSPACE",
         file_okay=False,
+        readable=False,
         help="Directory that holds jobs and savepoints; data/workspace by default.",
     ),
 ]
@@ -31,30 +31,47 @@ SavepointNamed = Annotated[
     str, typer.Argument(metavar="SAVEPOINT", help="Id of a savepoint, a unique beginning of it, or its path.", show_default=False)
 ]
 
+NAMED = {Reads.SAVEPOINT, Reads.CHECKPOINT}
 NONE = "none"
 """What takes a date away."""
+USUAL = "usual"
+"""What takes a limit away."""
 
 
 def value_of(part: Field[Any], typed: Any, now: datetime) -> Any:
     """The value of a typed field; a usage error, Invalid or NotFound for a word that it cannot have."""
     spelt = spelling(part)
+    _refuse_empty(part.name, spelt, typed)
     if spelt.reads is Reads.PAIRS:
         return pairs(typed, spelt.metavar, spelt.flag or f"--{part.name}")
     if spelt.reads is Reads.SINKS:
         return sinks(typed)
+    if spelt.reads is Reads.FILES:
+        return files(typed)
+    if spelt.reads is Reads.BATCHES:
+        return batches(typed, spelt.flag or f"--{part.name}", spelt.least or 0)
     if isinstance(typed, list):
         return tuple(_read(spelt.reads, text, now) for text in typed)
     return _read(spelt.reads, typed, now)
+
+
+def _refuse_empty(name: str, spelt: Spelling, typed: Any) -> None:
+    """A usage error for an empty place, and for an option that names a savepoint and is empty: a script's variable that was never set."""
+    if typed == "" and (spelt.reads is Reads.PLACE or (spelt.reads in NAMED and spelt.shell is Shell.OPTION)):
+        option = spelt.shell is Shell.OPTION
+        raise typer.BadParameter("it is empty", param_hint=spelt.flag or f"--{name.replace('_', '-')}" if option else name.upper())
 
 
 def _read(reads: Reads, typed: Any, now: datetime) -> Any:
     readers: dict[Reads, Callable[[Any], Any]] = {
         Reads.MOMENT: lambda text: moment_ms(text, now),
         Reads.LAST_DAY: lambda text: 0 if text == NONE else best_before_ms(text, now),
-        Reads.PLACE: lambda text: place(text) if text else "",
-        Reads.SAVEPOINT: lambda text: savepoint_name(text) if text else "",
+        Reads.DURATION: lambda text: 0 if text == USUAL else duration_ms(text),
+        Reads.PLACE: place,
+        Reads.SAVEPOINT: savepoint_name,
         Reads.CHECKPOINT: checkpoint_name,
         Reads.FILE: read_code,
+        Reads.SCRIPT: lambda path: path.name,
     }
     return readers[reads](typed) if reads in readers else typed
 
@@ -77,6 +94,25 @@ def sinks(texts: list[str] | None) -> dict[str, str]:
     return choices
 
 
+def files(texts: list[str] | None) -> dict[str, str | None]:
+    """`NAME=PATH` and `PATH` (called as the file is) as name -> content; `NAME=` as name -> None."""
+    split = [text.partition("=") if "=" in text else (Path(text).name, "=", text) for text in texts or ()]
+    return {name: read_file(Path(path)) if path else None for name, _, path in split}
+
+
+def batches(texts: list[str], option: str, least: int) -> int | dict[str, int]:
+    """`7` as the number, `QUERY=7` again and again as query -> batch; a usage error for anything else, and for both."""
+    split = [text.rpartition("=") for text in texts]
+    for query, equals, number in split:
+        if not number.isascii() or not number.isdigit() or int(number) < least or bool(equals) != bool(query):
+            raise typer.BadParameter(f"{query}{equals}{number} is neither N nor QUERY=N", param_hint=option)
+    if all(query for query, _, _ in split):
+        return {query: int(number) for query, _, number in split}
+    if len(split) > 1:
+        raise typer.BadParameter("more than one batch was given: name the query of each (QUERY=N)", param_hint=option)
+    return int(split[0][2])
+
+
 def at_most_one(**options: object) -> None:
     """A usage error where more than one of these options is given (not None, not empty)."""
     names = [f"--{name.replace('_', '-').strip('-')}" for name, value in options.items() if value not in (None, "")]
@@ -86,26 +122,15 @@ def at_most_one(**options: object) -> None:
 
 def place(text: str) -> str:
     """A path as an absolute one (a server has another working directory), a URL as it is."""
-    return text if "://" in text else str(Path(text).expanduser().absolute())
+    return text if "://" in text or not text else str(Path(text).expanduser().absolute())
 
 
 def checkpoint_name(text: str) -> str:
     """A job, a savepoint, or a checkpoint as the workspace knows it: a path that is one, or looks like one, becomes absolute."""
-    return place(text) if "/" in text or Path(text).expanduser().is_dir() else text
+    return place(text) if "/" in text or (text and Path(text).expanduser().is_dir()) else text
 
 
 def savepoint_name(text: str) -> str:
     """A savepoint as the workspace knows it: a folder that exists from here becomes its absolute path."""
     path = Path(text).expanduser()
-    return str(path.resolve()) if path.is_dir() else text
-
-
-def read_code(path: Path) -> str:
-    """A script's text; NotFound and Invalid say which file."""
-    try:
-        with path.open(encoding="utf-8") as script:
-            return script.read(CODE.most + 1)  # longer than a script may be: refused like every other text
-    except OSError as error:
-        raise NotFound("file.unreadable", f"{path} cannot be read: {error.strerror}", "Give the path of a Python script.") from error
-    except UnicodeDecodeError as error:
-        raise Invalid("file.not_text", f"{path} is not UTF-8 text", "Give a Python script.") from error
+    return str(path.resolve()) if text and path.is_dir() else text

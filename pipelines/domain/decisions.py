@@ -6,8 +6,11 @@ import enum
 from dataclasses import dataclass
 
 from pipelines.domain.bounds import Moment
+from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId, VersionId
+from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
+from pipelines.domain.runs import RunState
 
 
 class Choice(enum.StrEnum):
@@ -41,6 +44,15 @@ class Decision:
     """Of a promotion the parent's run that began with it; of a drop the variant's run that it ended, None where none was live."""
     savepoint: SavepointId | None
     """Taken when the parent (the variant, for a drop) was stopped for it; None where it was not running."""
+
+
+def refusal_of_failed(job: JobName, run: Run) -> Conflict | None:
+    """Why a variant whose newest run is `run` is not promoted: that failed, and so would its parent. None where it did not."""
+    if run.state is not RunState.FAILED:
+        return None
+    why = f" ({run.exit.error_class})" if run.exit and run.exit.error_class else ""
+    hint = "Resume it with code that runs, or fork the savepoint again; then promote that."
+    return Conflict("promote.failed", f"{job} has failed{why}: its parent would fail with the same code", hint)
 
 
 class Does(enum.StrEnum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.bounds import Long
 from pipelines.domain.ids import QueryName
 from pipelines.domain.trust import Damage
 
@@ -13,7 +14,7 @@ class Finding:
     """One damaged or missing file, and the retained batches that cannot be restored without it (ascending)."""
 
     damage: Damage
-    batches: tuple[int, ...]
+    batches: tuple[Long, ...]
     part: str
     """What of the checkpoint it is, as people say it: `state of operator 0, partition 3`, `offset log`, `log of source 0`."""
 

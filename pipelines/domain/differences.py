@@ -10,12 +10,17 @@ import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.files import text
 from pipelines.domain.offsets import positions
 from pipelines.domain.points import Point, PointHead, QueryPoint, StateOperator, head
 from pipelines.domain.versions import Version, options
 
 Value = str | int | None
 """What a side has; None where that is not known."""
+
+
+ABSENT = "/dev/null"
+"""What stands for a file that a side lacks, as `diff` has it."""
 
 
 class Unit(enum.StrEnum):
@@ -41,13 +46,15 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True)
 class CodeDifference:
-    """The frozen scripts of both sides; `unified` is empty where they are equal."""
+    """The frozen scripts of both sides, or a file beside them; `unified` is empty where they are equal."""
 
     a: str
     b: str
     unified: str
     added: int
     removed: int
+    path: str = ""
+    """Of a file beside the script: its path below the script's folder. `a` and `b` are empty where it is no text."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,8 @@ class Differences:
     b: PointHead
     code: CodeDifference
     sections: tuple[Section, ...]
+    files: tuple[CodeDifference, ...] = ()
+    """The files beside the scripts that differ, by path."""
 
     def section(self, name: str) -> Section:
         return next(section for section in self.sections if section.name == name)
@@ -102,15 +111,36 @@ class Fact:
 
 def differences(a: Point, b: Point) -> Differences:
     """All values of both points, side by side."""
-    return Differences(head(a), head(b), code_difference(a.version, b.version), (*_settings(a, b), *_checkpoints(a, b)))
+    code, files = code_difference(a.version, b.version), file_differences(a.version, b.version)
+    return Differences(head(a), head(b), code, (*_settings(a, b), *_checkpoints(a, b)), files)
 
 
 def code_difference(a: Version, b: Version) -> CodeDifference:
     """The scripts' difference as `diff -u` writes it, with the lines it adds and removes."""
-    lines = list(difflib.unified_diff(a.code.splitlines(), b.code.splitlines(), a.script, b.script, lineterm=""))
-    changed = lines[2:]
-    added, removed = (sum(line.startswith(sign) for line in changed) for sign in "+-")
-    return CodeDifference(a.code, b.code, "\n".join(lines) + "\n" if lines else "", added, removed)
+    return _compared(a.code, b.code, a.script, b.script, "")
+
+
+def file_differences(a: Version, b: Version) -> tuple[CodeDifference, ...]:
+    """The files beside the scripts that one side lacks or has otherwise."""
+    paths = sorted({*a.files, *b.files})
+    return tuple(_file(path, a.files.get(path), b.files.get(path)) for path in paths if a.files.get(path) != b.files.get(path))
+
+
+def _file(path: str, a: str | None, b: str | None) -> CodeDifference:
+    texts = [text("" if packed is None else packed) for packed in (a, b)]
+    if None in texts:
+        return CodeDifference("", "", f"Binary files {path} differ\n", 0, 0, path)
+    names = [ABSENT if packed is None else path for packed in (a, b)]
+    return _compared(texts[0] or "", texts[1] or "", names[0], names[1], path)
+
+
+def _compared(a: str, b: str, name_a: str, name_b: str, path: str) -> CodeDifference:
+    """An empty file that one side lacks differs in its heads alone."""
+    lines = list(difflib.unified_diff(a.splitlines(), b.splitlines(), name_a, name_b, lineterm=""))
+    if path and not lines:
+        lines = [f"--- {name_a}", f"+++ {name_b}"]
+    added, removed = (sum(line.startswith(sign) for line in lines[2:]) for sign in "+-")
+    return CodeDifference(a, b, "\n".join(lines) + "\n" if lines else "", added, removed, path)
 
 
 def _settings(a: Point, b: Point) -> Iterable[Section]:
@@ -157,12 +187,16 @@ def _arguments(point: Point) -> list[Fact]:
 
 
 def _confs(point: Point) -> list[Fact]:
-    return [Fact("", name, value) for name, value in sorted(point.version.conf.items())]
+    version = point.version
+    return [Fact("", name, value) for name, value in (*sorted(version.conf.items()), *sorted(version.outside.items()))]
 
 
 def _runtime(point: Point) -> list[Fact]:
     python = point.version.python or "Tidemark's own"
-    return [Fact("", "Spark", point.spark_version or None), Fact("", "Python", python), Fact("", "master", point.version.master)]
+    version = point.version
+    lists = {"requirements": version.requirements, "packages": version.pins}
+    installed = [Fact("", name, ", ".join(text.splitlines())) for name, text in lists.items() if text]
+    return [Fact("", "Spark", point.spark_version or None), Fact("", "Python", python), Fact("", "master", version.master), *installed]
 
 
 def _pinned(query: QueryPoint) -> list[Fact]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NewType
 
 from pipelines.domain.errors import Invalid
+from pipelines.domain.texts import without_control
 
 JobName = NewType("JobName", str)
 QueryName = NewType("QueryName", str)
@@ -33,8 +34,19 @@ def job_name(text: str) -> JobName:
 
 
 def query_name(text: str) -> QueryName:
-    """`text` as a query's folder name: what a path could not carry becomes '_'."""
-    return QueryName(re.sub(r"[^A-Za-z0-9_.-]", "_", text).lstrip(".") or "query")
+    """`text` as a query's name: as it was given, in any script, each control character as '_'."""
+    return QueryName(without_control(text) or "query")
+
+
+def plain_name(text: str) -> str:
+    """What of `text` every path and URL can carry, the rest as '_'. Jobs that began before names had folders call their queries so."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", text).lstrip(".") or "query"
+
+
+def folder_of(query: str) -> str:
+    """The name of a query's folders and files: its own name, or what of it every path can carry with a part of its hash."""
+    plain = plain_name(query)
+    return plain if plain == query else f"{plain[:80]}-{hashlib.sha256(query.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 def query_of(checkpoint: str) -> QueryName:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Moment
 from pipelines.domain.findings import Finding
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
+from pipelines.domain.job_limits import JobLimits
+from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.triggers import Trigger
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Job:
     origin: Origin | None = None
     attached: bool = False
     """Whether it runs elsewhere, under somebody else's care: we watch its checkpoint, and take savepoints and forks of it."""
+    limits: JobLimits = field(default_factory=JobLimits)
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ class JobSummary:
     input_rate: float | None
     processed_rate: float | None
     lag_ms: float | None
-    """How far the newest event is behind the clock now: it grows while no batch ends. Of an idle job as its last batch left it."""
+    """How far the newest event is behind the clock now: it grows while no batch ends. Idle or failed, it is as the last batch left it."""
     watermark_ms: int | None
     late_rows: int
     state_rows: int | None
@@ -100,11 +105,34 @@ class JobSummary:
     checkpoint_bytes_before: int | None = None
     """A day ago; None where it was not measured then."""
     gap_ms: float | None = None
-    """The usual time between two batches' begins; None before the second one."""
+    """The usual time between two batches' begins, learnt from them; None before the second one."""
+    trigger: Trigger | None = None
+    """Of all queries of its newest run; None where they differ, or it is not known."""
     idle_since_ms: int | None = None
     """Since when all data is worked off, and the driver says so; None while there is work, or nobody says so."""
     findings: tuple[Finding, ...] = ()
     """What needs attention, most urgent first."""
+    backlog: tuple[Waiting, ...] = ()
+    """What its sources have not read yet, an entry for each unit; empty where no source tells, or no batch of the last ten minutes does."""
+
+    @property
+    def interval_ms(self) -> int | None:
+        """The trigger's interval; None where it has none, or it is not known."""
+        return self.trigger.interval_ms or None if self.trigger else None
+
+    @property
+    def usual_gap_ms(self) -> float | None:
+        """The time between two batches' begins as it should be: the trigger's interval, learnt only where there is none."""
+        return self.interval_ms or self.gap_ms
+
+    @property
+    def busy(self) -> float | None:
+        """Batch time by the trigger's interval, beyond 1 where batches take longer. Without one by the usual time between two begins,
+        at most 1: batches run back to back. None for a trigger whose batches always fill their time."""
+        if self.batch_ms_p50 is None or not self.usual_gap_ms or (self.interval_ms and self.trigger and not self.trigger.idles):
+            return None
+        share = self.batch_ms_p50 / self.usual_gap_ms
+        return share if self.interval_ms else min(1.0, share)
 
 
 @dataclass(frozen=True)
@@ -117,6 +145,7 @@ class QuerySeen:
     sink_path: str
     checkpoint: str
     ui_url: str
+    trigger: Trigger | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +156,8 @@ class JobDetail:
     queries: tuple[QuerySeen, ...]
     runs: tuple[Run, ...]
     """Newest first."""
+    batches: Mapping[str, int] = field(default_factory=dict)
+    """The newest committed batch of each query that has one."""
 
 
 @dataclass(frozen=True)

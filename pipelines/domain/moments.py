@@ -8,6 +8,10 @@ from datetime import datetime, time, timedelta
 from pipelines.domain.errors import Invalid
 
 _BACK = re.compile(r"-(?:(?P<days>\d+)d)?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?")
+_LONG = re.compile(
+    r"(?:(?P<days>\d{1,6})d)?(?:(?P<hours>\d{1,6})h)?(?:(?P<minutes>\d{1,6})m)?(?:(?P<seconds>\d{1,9})s)?(?:(?P<milliseconds>\d{1,12})ms)?"
+)
+_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
 _DAYS = re.compile(r"\+(?P<days>\d{1,5})d")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
@@ -23,6 +27,24 @@ def moment_ms(text: str, now: datetime) -> int:
     except ValueError as error:
         raise Invalid("time.invalid", f"{text!r} is not a time: {error}", "Write 2027-01-15T08:00, 08:00:30 (today) or -10m.") from error
     return _epoch_ms(at if at.tzinfo else at.replace(tzinfo=now.tzinfo))
+
+
+def duration_ms(text: str) -> int:
+    """`90s`, `1h30m`, `7d` as ms; Invalid (`duration.invalid`) for anything else, and for nothing."""
+    match = _LONG.fullmatch("".join(text.split()))
+    given = {unit: int(count) for unit, count in match.groupdict().items() if count} if match else {}
+    if not any(given.values()):
+        raise Invalid("duration.invalid", f"{text!r} is no duration", "Write 90s, 10m, 1h30m or 7d.")
+    return round(timedelta(**given) / timedelta(milliseconds=1))
+
+
+def spelt_duration(ms: int) -> str:
+    """`1h30m`, as `duration_ms` reads it."""
+    words, left = "", ms
+    for unit, length in _UNITS:
+        count, left = divmod(left, length)
+        words += f"{count}{unit}" if count else ""
+    return words
 
 
 def best_before_ms(text: str, now: datetime) -> int:

@@ -17,6 +17,8 @@ from pipelines.domain.json_text import read_json
 _BYTES = re.compile(r"Bytes|Size$|SizeBytes|MemoryUsage")
 """Custom metrics that are kept: those of a state store that are bytes."""
 
+JOIN, JOIN_STORES = "symmetricHashJoin", 4
+
 _RATE = re.compile(r"^RateStreamV2\[rowsPerSecond=([0-9]+)")
 
 
@@ -50,6 +52,16 @@ class Backlog:
     """Spark's description of it."""
     amount: Long
     unit: str
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What all sources of a job have waiting in one unit, and by how much that grows (shrinks, below zero) in a second; None where too few
+    batches tell."""
+
+    unit: str
+    amount: int
+    per_second: float | None
 
 
 @dataclass(frozen=True)
@@ -112,23 +124,47 @@ def read_operators(raw: Mapping[str, Any]) -> tuple[OperatorProgress, ...]:
 
 
 def _operator(raw: Mapping[str, Any]) -> OperatorProgress:
+    """Spark adds up every figure over all executions of a batch; here it is that of one, as the figures of other batches are."""
+    executions = _executions(raw)
+
     def whole(name: str) -> int:
         return int(raw.get(name, 0))
 
+    def once(name: str) -> int:
+        return round(whole(name) / executions)
+
     return OperatorProgress(
         name=str(raw.get("operatorName", "")),
-        rows=whole("numRowsTotal"),
-        updated=whole("numRowsUpdated"),
-        removed=whole("numRowsRemoved"),
-        late_rows=whole("numRowsDroppedByWatermark"),
-        memory_bytes=whole("memoryUsedBytes"),
+        rows=once("numRowsTotal"),
+        updated=once("numRowsUpdated"),
+        removed=once("numRowsRemoved"),
+        late_rows=once("numRowsDroppedByWatermark"),
+        memory_bytes=once("memoryUsedBytes"),
         update_ms=whole("allUpdatesTimeMs"),
         removal_ms=whole("allRemovalsTimeMs"),
         commit_ms=whole("commitTimeMs"),
         partitions=whole("numShufflePartitions"),
-        stores=whole("numStateStoreInstances"),
-        custom={name: int(value) for name, value in (raw.get("customMetrics") or {}).items() if value and _BYTES.search(name)},
+        stores=once("numStateStoreInstances"),
+        custom={name: round(int(value) / executions) for name, value in _custom(raw).items()},
     )
+
+
+def _custom(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in (raw.get("customMetrics") or {}).items() if value and _BYTES.search(name)}
+
+
+def _executions(raw: Mapping[str, Any]) -> float:
+    """How often a batch computed the operator: by the stores that it opened, as many as there are in each execution.
+
+    A foreachBatch with two actions has two executions, and so has a sort, which first looks at its input; one that looks at some partitions
+    only makes it a fraction. As each partition is computed once or more, fewer stores than shuffle partitions are those of a global
+    aggregation, which has one. A stream-stream join has four stores a partition, or one (its state formats 3 and 4).
+    """
+    opened, partitions = int(raw.get("numStateStoreInstances", 0)), int(raw.get("numShufflePartitions", 0))
+    if opened < partitions:
+        return float(max(opened, 1))
+    stores = partitions * (JOIN_STORES if raw.get("operatorName") == JOIN and opened % (partitions * JOIN_STORES or 1) == 0 else 1)
+    return max(opened / stores, 1.0) if stores else 1.0
 
 
 def read_backlog(raw: Mapping[str, Any]) -> tuple[Backlog, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.domain.ids import folder_of
 from pipelines.domain.savepoints import Operator, QueryImage
 from pipelines.domain.trust import Damage, StateCount
 
@@ -32,7 +33,7 @@ def damages(counts: Iterable[StateCount]) -> tuple[Damage, ...]:
     """A damage for each operator whose rows differ from the job's count for certain."""
     return tuple(
         Damage(
-            f"queries/{count.query}/checkpoint/state/{count.operator}",
+            f"queries/{folder_of(count.query)}/checkpoint/state/{count.operator}",
             "state",
             f"has {count.rows} rows ({count.name or 'operator'} {count.operator}); the job counted {count.expected} at that batch",
         )

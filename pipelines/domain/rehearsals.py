@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pipelines.domain.ids import folder_of
+
 NO_DATA = "rehearsal.no_data"
 """Event of a query whose sources had nothing new for as long as the rehearsal waits."""
 BATCH_WRITE = "rehearsal.batch_write"
@@ -14,12 +16,12 @@ BATCH_WRITE = "rehearsal.batch_write"
 
 def batch_file(query: str) -> str:
     """Name of the file in the rehearsal's directory that says which batch of `query` was written."""
-    return f"{query}.json"
+    return f"{folder_of(query)}.json"
 
 
 @dataclass(frozen=True)
 class RehearsedBatch:
-    """The content of that file. The rows are in `<query>/<batch>/`, as parquet."""
+    """The content of that file. The rows are in `<query's folder>/<batch>/`, as parquet."""
 
     batch: int
     output_rows: int

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.verdicts import Verdict
 
 
 @dataclass(frozen=True)
@@ -41,4 +42,8 @@ class RestorePlan:
     saves: tuple[str, ...] = ()
     """Labels of the savepoints that are taken first, so that nothing is lost."""
     refusal: Refusal | None = None
-    """What beginning it raises: a sink that could not go on with its rows."""
+    """What beginning it raises: a sink that could not go on with its rows, code that is known not to start."""
+    builds: bool = False
+    """Whether an environment of the version's requirements is made first."""
+    verdict: Verdict | None = None
+    """What becomes of the state under that version; None where nobody has checked it."""

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pipelines.domain.bounds import Format, Long, Moment, Pid, Took
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
+from pipelines.domain.triggers import Trigger
 
 SPEC_FILE = "run.json"
 PROCESS_FILE = "process.json"
@@ -87,6 +88,15 @@ class RunSpec:
     query ends after its first batch. Empty for a run that is meant."""
     rehearsal_patience_s: Took = 60.0
     """How long a rehearsal waits for a first batch."""
+    code: str = ""
+    """Directory that holds the script and the modules and files it needs; empty for a script that is alone."""
+    outside: Mapping[str, str] = field(default_factory=dict)
+    """Path -> SHA-256 of files that must be what they were."""
+    locations: Mapping[str, str] = field(default_factory=dict)
+    """Query -> the location (`QueryStarted.location`) that it had in runs before, so that it keeps its name whenever it starts."""
+    warehouse: str = ""
+    """The job's own warehouse (`tables/`, `metastore/`, `tables.json`): where tables go that nobody gave another place. Empty: Spark's
+    own, in the driver's working directory."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -112,6 +122,10 @@ class RunSpec:
             new_queries=tuple(raw.get("new_queries", ())),
             rehearsal=raw.get("rehearsal", ""),
             rehearsal_patience_s=raw.get("rehearsal_patience_s", 60.0),
+            code=raw.get("code", ""),
+            outside=dict(raw.get("outside", {})),
+            locations=dict(raw.get("locations", {})),
+            warehouse=raw.get("warehouse", ""),
         )
 
 
@@ -144,6 +158,10 @@ class QueryStarted:
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
     sources: tuple[str, ...] = ()
     """Spark's names of its sources."""
+    location: str = ""
+    """The checkpoint location that the script gave it, with `{output}` for the job's own directory; empty where it gave none."""
+    trigger: Trigger | None = None
+    """None where it is not known: of a query that runs elsewhere, and of runs before it was recorded."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

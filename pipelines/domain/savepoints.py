@@ -84,6 +84,8 @@ class QueryImage:
     """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
     sources: tuple[str, ...] = ()
     """Spark's names of its sources (`kafka`, `rate`, `json`), in the order of its plan; none where no driver of ours started it."""
+    location: str = ""
+    """The checkpoint location that the script gave it, with `{output}` for the job's own directory; empty where it gave none."""
 
     @property
     def begun(self) -> bool:
@@ -205,3 +207,5 @@ class ExportPlan:
     how: str
     disposes: bool
     job: JobName
+    left: tuple[str, ...] = ()
+    """Files that its version knows by their hash alone: they stay where they are."""

@@ -79,6 +79,13 @@ class StateTable:
     """What is kept of it; None while nobody has read it."""
 
     @property
+    def rows_apart(self) -> int | None:
+        """By how many rows the reading differs from the operator's own count. None where there is no reading or no count, or where the
+        operator counts more than this table."""
+        whole = self.store == "default" and not self.variable and not self.internal
+        return self.reading.total - self.operator_rows if self.reading and self.operator_rows is not None and whole else None
+
+    @property
     def title(self) -> str:
         """`counts / 0 / default`: what tells it from the others."""
         return " / ".join(filter(None, (self.query, str(self.operator), self.store, self.variable)))

@@ -28,7 +28,7 @@ class Text:
             raise Invalid(self.code, message, "Shorten it.")
         control = (_CONTROL if self.lines else _CONTROL_IN_LINE).search(text.replace("\r\n", "\n"))
         if control:
-            message = f"{what} has the control character {shown(control[0])} at {control.start():,}; {self.name} has none"
+            message = f"{what} has the control character {shown_in_line(control[0])} at {control.start():,}; {self.name} has none"
             raise Invalid(self.code, message, "Remove it." if self.lines else "Remove it; it is one line.")
         return text
 
@@ -38,10 +38,22 @@ class Text:
         return escaped if len(escaped) <= self.most else escaped[: self.most - 1] + "…"
 
 
+@dataclass(frozen=True)
+class Place(Text):
+    """A path, or the URL of a storage that outlasts this process: fsspec has one in memory, where nobody else would find anything."""
+
+    def checked(self, text: str, what: str) -> str:
+        schemes = {part.partition(":")[0].strip().lower() for part in text.split("::")}
+        if "://" in text and "memory" in schemes:
+            hint = "Give a path, or a URL of a storage: /backup/sp-1, s3://bucket/sp-1."
+            raise Invalid("storage.memory", f"{what} is in the memory of this process, and gone with it: {shown_in_line(text)}"[:500], hint)
+        return super().checked(text, what)
+
+
 NAME = Text("a name", 1_000)
 LABEL = Text("a label", 120, code="annotation.label")
 NOTE = Text("a note", 4_000, lines=True, code="annotation.note")
-PLACE = Text("a place", 4_096)
+PLACE = Place("a place", 4_096)
 VALUE = Text("a value", 100_000, lines=True)
 QUERY = Text("a query", 100_000, lines=True)
 CODE = Text("a script", 4_000_000, lines=True)
@@ -49,9 +61,19 @@ MOST_ITEMS = 1_000
 """How many arguments, confs, savepoints or variants one request may hold."""
 
 
+def is_plain(text: str) -> bool:
+    """Whether `text`, of any number of lines, has no control characters."""
+    return _CONTROL.search(text.replace("\r\n", "\n")) is None
+
+
 def shown(text: str) -> str:
     """`text` with its control characters as `\\x1b` and the like: what is printed never steers who prints it."""
     return _CONTROL.sub(_escaped, text)
+
+
+def without_control(text: str) -> str:
+    """`text` in one line, each control character as '_'."""
+    return _CONTROL_IN_LINE.sub("_", text)
 
 
 def shown_in_line(text: str) -> str:

@@ -1,17 +1,19 @@
-"""A version: frozen code, arguments, Spark confs and runtime; its id comes from its content."""
+"""A version: frozen code with the files it needs, arguments, Spark confs and runtime; its id comes from its content."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.domain import files as code_files
 from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import VersionId, content_id
 
 
 @dataclass(frozen=True)
 class Version:
-    """What a run executes. `args` may hold `{output}`, which becomes the job's own output directory when a run starts."""
+    """What a run executes. When a run starts, `{output}` in `args` becomes the job's own output directory, and `{code}` in `args` and in
+    values of `conf` the folder that holds the script and its files, where there are any."""
 
     id: VersionId
     script: str
@@ -25,6 +27,21 @@ class Version:
     source: str = ""
     """Where the script came from, for people; not part of the identity."""
     created_ms: Moment = 0
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Path below the script's folder -> content (`domain.files`): modules and files that the script needs."""
+    outside: Mapping[str, str] = field(default_factory=dict)
+    """Path -> SHA-256 in hex of files that confs or arguments name and that are too large to be carried (a packed environment, jars): no
+    run begins where one is not what it was."""
+    requirements: str = ""
+    """What pip installs for it, as a requirements file says it; `{code}` is the folder of the script and its files. Empty: nothing."""
+    pins: str = ""
+    """What that has become: each package with its version, as `pip freeze` lists them. Not part of the identity: the first environment
+    that is made of the requirements decides, and every later one, on any machine, gets the same."""
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """Path -> bytes of the script and of its files; ValueError where one has none."""
+        return {self.script: self.code.encode()} | {path: code_files.content(packed) for path, packed in self.files.items()}
 
 
 def version(
@@ -37,11 +54,45 @@ def version(
     python: str = "",
     source: str = "",
     created_ms: int = 0,
+    files: Mapping[str, str] | None = None,
+    outside: Mapping[str, str] | None = None,
+    requirements: str = "",
+    pins: str = "",
 ) -> Version:
-    """A version with the id that its content gives it."""
-    conf = dict(conf or {})
+    """A version with the id that its content gives it. One without files has the id that it had before there were any."""
+    conf, files, outside = dict(conf or {}), dict(files or {}), dict(outside or {})
     content = {"script": script, "code": code, "args": list(args), "conf": conf, "master": master, "python": python}
-    return Version(VersionId(content_id("v", content)), script, code, args, conf, master, python, source, created_ms)
+    content |= {name: more for name, more in (("files", files), ("outside", outside), ("requirements", requirements)) if more}
+    return Version(
+        VersionId(content_id("v", content)),
+        script,
+        code,
+        args,
+        conf,
+        master,
+        python,
+        source,
+        created_ms,
+        files,
+        outside,
+        requirements,
+        pins if requirements else "",
+    )
+
+
+def true_id(stated: Version) -> VersionId:
+    """The id that the content of `stated` gives it."""
+    return version(
+        stated.script,
+        stated.code,
+        args=stated.args,
+        conf=stated.conf,
+        master=stated.master,
+        python=stated.python,
+        files=stated.files,
+        outside=stated.outside,
+        requirements=stated.requirements,
+    ).id
 
 
 def options(args: Sequence[str]) -> dict[str, str]:

@@ -8,8 +8,10 @@ from typing import Any
 from pipelines.domain.errors import Unsupported
 from pipelines.driver.intercept import Asked
 from pipelines.driver.sinks import FILE_FORMATS, local_path
+from pipelines.driver.warehouse import literal, quoted
 
 TABLE_FORMATS = frozenset({"delta", "iceberg", "hudi"})
+SESSION_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,22 @@ class Destination:
     table: str = ""
 
 
+def make_table(spark: Any, request: Asked, frame: Any) -> None:
+    """Creates a missing table of files as `DataStreamWriter.toTable` would, so that its place is known before the query starts."""
+    form = request.format or _default_format(spark)
+    if form.lower() not in FILE_FORMATS or not _in_session_catalog(spark, request.table) or spark.catalog.tableExists(request.table):
+        return
+    columns = frame._jdf.schema().asNullable().toDDL()
+    partitions = f" PARTITIONED BY ({', '.join(map(quoted, request.partition_by))})" if request.partition_by else ""
+    location = f" LOCATION {literal(request.path)}" if request.path else ""
+    spark.sql(f"CREATE TABLE {request.table} ({columns}) USING {form}{partitions}{location}")
+
+
 def of(spark: Any, request: Asked, default_fs: str) -> Destination:
     """The destination of a query before it starts. A missing table is created by Spark, whose catalog then has its place."""
     if request.table:
         return _table(spark, request, default_fs)
-    sink = request.format or str(spark.conf.get("spark.sql.sources.default"))
+    sink = request.format or _default_format(spark)
     if sink.lower() in TABLE_FORMATS:
         return Destination(sink, table=request.path)
     return Destination(sink, _directory(sink, request.path, default_fs))
@@ -43,7 +56,7 @@ def require_place(destination: Destination, query: str) -> None:
 
 def _table(spark: Any, request: Asked, default_fs: str) -> Destination:
     if not spark.catalog.tableExists(request.table):
-        sink = request.format or str(spark.conf.get("spark.sql.sources.default"))
+        sink = request.format or _default_format(spark)
         return Destination(sink, _directory(sink, request.path, default_fs), request.table)
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {request.table}").collect()
     properties = {row["col_name"]: row["data_type"] for row in rows}
@@ -57,3 +70,16 @@ def _directory(sink: str, path: str, default_fs: str) -> str:
         return ""
     local = local_path(path, default_fs)
     return path if local is None else str(local)
+
+
+def _default_format(spark: Any) -> str:
+    return str(spark.conf.get("spark.sql.sources.default"))
+
+
+def _in_session_catalog(spark: Any, table: str) -> bool:
+    """Whether the table's name leads to the session's own catalog, not to one that was configured beside it."""
+    parts = spark._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(table)
+    first = str(parts.head())
+    if parts.size() > 1 and (first == SESSION_CATALOG or spark.conf.get(f"spark.sql.catalog.{first}", None)):
+        return first == SESSION_CATALOG
+    return bool(spark.catalog.currentCatalog() == SESSION_CATALOG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import traceback
 from dataclasses import dataclass
@@ -47,7 +48,9 @@ def of_exception(error: BaseException, script: str) -> Failure:
     if isinstance(error, TidemarkError):
         return Failure(error.code, f"{error.message} {error.hint}".strip())
     if isinstance(error, SyntaxError):
-        return Failure(type(error).__name__, f"line {error.lineno}: {error.msg}: {(error.text or '').strip()}")
+        return Failure(
+            type(error).__name__, f"{_inside(error.filename or '', script)}line {error.lineno}: {error.msg}: {(error.text or '').strip()}"
+        )
     throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     if throwable is not None:
         return of_throwable(throwable)
@@ -97,6 +100,13 @@ def _chain(throwable: Any) -> list[Any]:
 
 
 def _place(error: BaseException, script: str) -> str:
-    """`line 12: ` where the error passed through the script."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == script]
-    return f"line {lines[-1]}: " if lines else ""
+    """`line 12: ` where the error passed through the script, `helper.py, line 3: ` through a module beside it."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == script or _inside(frame.filename, script)]
+    return f"{_inside(frames[-1].filename, script)}line {frames[-1].lineno}: " if frames else ""
+
+
+def _inside(filename: str, script: str) -> str:
+    """`helper.py, ` of a module beside the script; nothing of the script itself."""
+    folder = os.path.dirname(script) + os.sep
+    beside = os.path.isabs(script) and filename.startswith(folder) and filename != script
+    return f"{filename.removeprefix(folder)}, " if beside else ""

@@ -10,6 +10,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipelines.driver.methods import after
+
 _NOTES = "_tidemark_asked"
 
 
@@ -23,6 +25,7 @@ class Asked:
     """Names in lower case: Spark does not distinguish."""
     table: str = ""
     output_mode: str = ""
+    partition_by: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -53,28 +56,27 @@ def install(start: Start) -> None:
 
 
 def _noting(writer_class: Any) -> None:
-    def after(name: str, note: Callable[..., None]) -> None:
-        original = getattr(writer_class, name)
+    def noted(method: str, note: Callable[..., None]) -> None:
+        after(writer_class, method, lambda writer, *args, **kwargs: note(asked(writer), *args, **kwargs))
 
-        def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
-            answer = original(self, *args, **kwargs)
-            note(asked(self), *args, **kwargs)
-            return answer
-
-        setattr(writer_class, name, wrapped)
-
-    after("queryName", lambda notes, queryName: setattr(notes, "name", queryName))
-    after("format", lambda notes, source: setattr(notes, "format", source))
-    after("outputMode", lambda notes, outputMode: setattr(notes, "output_mode", outputMode))
-    after("option", lambda notes, key, value: _note_option(notes, key, value))
-    after("options", _note_options)
-    after("foreach", lambda notes, f: setattr(notes, "format", "foreach"))
-    after("foreachBatch", lambda notes, func: setattr(notes, "format", "foreachBatch"))
+    noted("queryName", lambda notes, queryName: setattr(notes, "name", queryName))
+    noted("format", lambda notes, source: setattr(notes, "format", source))
+    noted("outputMode", lambda notes, outputMode: setattr(notes, "output_mode", outputMode))
+    noted("option", lambda notes, key, value: _note_option(notes, key, value))
+    noted("options", _note_options)
+    noted("partitionBy", _note_partitions)
+    noted("foreach", lambda notes, f: setattr(notes, "format", "foreach"))
+    noted("foreachBatch", lambda notes, func: setattr(notes, "format", "foreachBatch"))
 
 
 def _note_option(notes: Asked, key: str, value: object) -> None:
     if value is not None:
         notes.options[key.lower()] = str(value)
+
+
+def _note_partitions(notes: Asked, *columns: Any) -> None:
+    """Columns one by one, or all in one list."""
+    notes.partition_by = tuple(columns[0]) if len(columns) == 1 and not isinstance(columns[0], str) else columns
 
 
 def _note_options(notes: Asked, **options: object) -> None:
@@ -93,8 +95,10 @@ def _starting(writer_class: Any, start: Start) -> None:
 
     def to_table(self: Any, tableName: str, format: Any = None, outputMode: Any = None, partitionBy: Any = None, **kwargs: Any) -> Any:
         _apply(self, format, outputMode, kwargs)
+        if partitionBy is not None:
+            self.partitionBy(partitionBy)
         asked(self).table = tableName
-        return _handed_over(self, start, lambda: to_table_there(self, tableName, outputMode=outputMode, partitionBy=partitionBy))
+        return _handed_over(self, start, lambda: to_table_there(self, tableName, outputMode=outputMode))
 
     writer_class.start, writer_class.toTable = started, to_table
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import RunSpec
 from pipelines.driver.records import Records, say
 
@@ -60,7 +61,7 @@ class Leases:
                 "checkpoint.unleased", "The checkpoint is not on a local disk: nothing keeps a second driver from it.", query
             )
             return
-        lock = folder / LEASES / f"{query}.lock"
+        lock = folder / LEASES / f"{folder_of(query)}.lock"
         if lock in self._held:
             return
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +76,7 @@ def patience_s() -> float:
 
 def hold_run(folder: Path) -> None:
     """Makes the run in `folder` this process's until it ends; Conflict (`run.leased`) where another driver executes it."""
-    descriptor = os.open(folder / RUN_LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = os.open(folder / RUN_LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -120,7 +121,7 @@ def _keep(jvm: Any, path: Path, lock: Any) -> None:
 
 def leased(query: str, lock: Path) -> Conflict:
     holder = _holder(lock.with_suffix(".json"))
-    place = lock.parent.parent / query
+    place = lock.parent.parent / lock.stem
     if holder is None:
         return Conflict("checkpoint.leased", f"Another process works on query {query}'s checkpoint {place}.", "Find and end it first.")
     since = datetime.fromtimestamp(holder.since_ms / 1000, UTC).isoformat(timespec="seconds")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.ids import QueryName
+from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.runs import QueryStarted, RunSpec
 from pipelines.driver import destinations, inputs, sinks, sources
 from pipelines.driver.destinations import Destination
@@ -21,21 +21,32 @@ from pipelines.driver.query_names import ExpectedQueries, GivenNames
 from pipelines.driver.records import Records, say
 from pipelines.driver.rehearsal import Rehearsal
 from pipelines.driver.running import Running
+from pipelines.driver.triggers import trigger_of
+from pipelines.driver.warehouse import Warehouse
 
 MEMORY = "memory"
+OUTPUT = "{output}"
 CHECKPOINT_CONF = "spark.sql.streaming.checkpointLocation"
 
 
 class Queries:
     """Gives every query that starts its name, its checkpoint and a sink that is ready, and remembers it."""
 
-    def __init__(self, spec: RunSpec, records: Records, on_failure: Callable[[], None], rehearsal: Rehearsal | None = None) -> None:
+    def __init__(
+        self,
+        spec: RunSpec,
+        records: Records,
+        on_failure: Callable[[], None],
+        warehouse: Warehouse,
+        rehearsal: Rehearsal | None = None,
+    ) -> None:
         self._spec = spec
+        self._warehouse = warehouse
         self._rehearsal = rehearsal
         self._records = records
         self._plans = Plans(records)
         self._listening = Listening(records, self._plans.note, on_failure)
-        self._names = GivenNames()
+        self._names = GivenNames(spec.locations, _folders(spec))
         self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
         self._lock = threading.RLock()
@@ -69,17 +80,17 @@ class Queries:
         """
         self._refuse_when_closed()
         spark = writer._spark
-        location = _location(request, _default_fs(spark))
+        location = location_of(request, default_fs(spark), self._spec.output)
         name = self._name(writer, request, location)
         self._expected.refuse(name)
         checkpoint = self._checkpoint(writer, request, spark, name)
-        self._leases.take(name, sinks.local_path(self._spec.checkpoints, _default_fs(spark)))
+        self._leases.take(name, sinks.local_path(self._spec.checkpoints, default_fs(spark)))
         if self._spec.from_savepoint:
             inputs.warn(self._records, name, writer._df)
         if self._rehearsal is not None:
             launch = self._rehearsal.instead(writer, request, name, checkpoint)
-        writes_to = self._destination(request, spark, name, checkpoint)
-        if live := sinks.local_path(checkpoint, _default_fs(spark)):
+        writes_to = self._destination(writer, request, spark, name, checkpoint)
+        if live := sinks.local_path(checkpoint, default_fs(spark)):
             sources.mend(self._records, name, live)
         self._listening.attach(spark)
         query = launch()
@@ -91,8 +102,8 @@ class Queries:
             self._rehearsal.begun(self._started[-1])
         else:
             self._plans.watch(name, query)
-        destination = destinations.of(spark, request, _default_fs(spark)) if request.table and self._rehearsal is None else writes_to
-        self._record(query, spark, name, checkpoint, destination, inputs.names(writer._df))
+        destination = destinations.of(spark, request, default_fs(spark)) if request.table and self._rehearsal is None else writes_to
+        self._record(query, spark, name, checkpoint, destination, inputs.names(writer._df), location)
         return query
 
     def _refuse_when_closed(self) -> None:
@@ -114,12 +125,12 @@ class Queries:
 
     def _checkpoint(self, writer: Any, request: Asked, spark: Any, name: QueryName) -> str:
         location = request.checkpoint or spark.conf.get(CHECKPOINT_CONF, None) or ""
-        checkpoint = f"{self._spec.checkpoints.rstrip('/')}/{name}"
+        checkpoint = f"{self._spec.checkpoints.rstrip('/')}/{folder_of(name)}"
         if location and location.rstrip("/") != checkpoint:
             self._records.event("checkpoint.replaced", f"The script's checkpoint location {location} was replaced by {checkpoint}.", name)
         writer.option("checkpointLocation", checkpoint)
         if request.format == MEMORY and not request.checkpoint and self._names.started(name):
-            self._begin_anew(name, sinks.local_path(checkpoint, _default_fs(spark)))
+            self._begin_anew(name, sinks.local_path(checkpoint, default_fs(spark)))
         return checkpoint
 
     def _begin_anew(self, name: QueryName, checkpoint: Path | None) -> None:
@@ -128,35 +139,52 @@ class Queries:
             shutil.rmtree(checkpoint)
             self._records.event("query.anew", "It started again with an empty table in memory, so it reads its sources anew.", name)
 
-    def _destination(self, request: Asked, spark: Any, name: QueryName, checkpoint: str) -> Destination:
-        """The destination of the query, with its file sink prepared. A rehearsal writes to a scratch output."""
+    def _destination(self, writer: Any, request: Asked, spark: Any, name: QueryName, checkpoint: str) -> Destination:
+        """The destination of the query, with its table there and its file sink prepared. A rehearsal writes to a scratch output."""
         if self._rehearsal is not None:
             return Destination("rehearsal")
-        default_fs = _default_fs(spark)
-        destination = destinations.of(spark, request, default_fs)
+        hadoop_fs = default_fs(spark)
+        if request.table:
+            destinations.make_table(spark, request, writer._df)
+            self._warehouse.note(spark, request.table)
+        destination = destinations.of(spark, request, hadoop_fs)
         if name in self._spec.sink_logs:
             destinations.require_place(destination, name)
         if destination.path:
-            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, default_fs)
+            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, hadoop_fs)
         return destination
 
-    def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, reads: tuple[str, ...]) -> None:
+    def _record(
+        self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, reads: tuple[str, ...], location: str
+    ) -> None:
         ui_url = spark.sparkContext.uiWebUrl or ""
         at_ms = self._records.now_ms()
         start = QueryStarted(
-            name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table, reads
-        )
+            name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table, reads, location,
+            trigger_of(query),
+        )  # fmt: skip
         self._records.query(start)
 
 
-def _location(request: Asked, default_fs: str) -> str:
-    """The script's own checkpoint location of a query, which is what Spark knows it by; of a table in memory its name is."""
+def location_of(request: Asked, default_fs: str, output: str) -> str:
+    """The script's own checkpoint location of a query, which is what Spark knows it by; of a table in memory its name is.
+
+    The job's own output directory is `{output}` in it, as in the arguments: a fork has another one.
+    """
     if not request.checkpoint or request.format == MEMORY:
         return ""
     local = sinks.local_path(request.checkpoint, default_fs)
-    return request.checkpoint.rstrip("/") if local is None else str(local)
+    location = request.checkpoint.rstrip("/") if local is None else str(local)
+    return location.replace(output, OUTPUT) if output and f"{location}/".startswith(f"{output}/") else location
 
 
-def _default_fs(spark: Any) -> str:
+def _folders(spec: RunSpec) -> frozenset[str]:
+    """The folders of the queries whose checkpoints are there, or whose state the run continues."""
+    checkpoints = sinks.local_path(spec.checkpoints)
+    there = (path.name for path in checkpoints.iterdir()) if checkpoints is not None and checkpoints.is_dir() else ()
+    return frozenset((*there, *map(folder_of, spec.expected)))
+
+
+def default_fs(spark: Any) -> str:
     """Where Hadoop looks for a path without a scheme."""
     return str(spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///"))

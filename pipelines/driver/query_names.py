@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from itertools import count
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, count
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.ids import QueryName, query_name
+from pipelines.domain.ids import QueryName, folder_of, plain_name, query_name
 from pipelines.domain.runs import RunSpec
 from pipelines.driver.records import Records
 
@@ -16,22 +17,31 @@ QUIET_S = 60.0
 
 class GivenNames:
     """The names of the queries of this process. A query that starts again at the script's same checkpoint location is the same query,
-    whatever it is called; one of the same name at another location is another."""
+    whatever it is called; one of the same name at another location is another. Runs before count: `before` has the location that the
+    script gave each query of theirs (empty for none), `folders` the folders of checkpoints that are there."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Mapping[str, str], folders: Collection[str]) -> None:
+        self._before = before
+        self._folders = folders
         self._locations: dict[QueryName, str] = {}
         """Name -> the location that the script gave its query; empty for none."""
+        self._recalled: set[QueryName] = set()
+        """Names of unnamed queries that were found by the location which they had in a run before."""
 
     def of(self, asked: str, location: str) -> QueryName:
         """The name of a query that is about to start, by the script's name and location for it (empty for none)."""
         again = next((name for name, known in self._locations.items() if location and known == location), None)
         if again is not None:
             return again
+        name = self._kept(asked) if asked else QueryName("")
+        recalled = self._recall(name, location)
+        if recalled is not None:
+            self._recalled.update(() if asked else (recalled,))
+            return recalled
         if not asked:
-            return self._free("query", len(self._locations))
-        name = query_name(asked)
+            return self._next_in_order()
         elsewhere = location and self._locations.get(name, "") not in ("", location)
-        return self._free(name, 1) if elsewhere else name
+        return next(self._free(name, 1)) if elsewhere else name
 
     def note(self, name: QueryName, location: str) -> None:
         """The query has started."""
@@ -40,8 +50,39 @@ class GivenNames:
     def started(self, name: QueryName) -> bool:
         return name in self._locations
 
-    def _free(self, stem: str, first: int) -> QueryName:
-        return next(name for number in count(first) if (name := QueryName(f"{stem}-{number}")) not in self._locations)
+    def _kept(self, asked: str) -> QueryName:
+        """The script's name; where a checkpoint is there under what its folder was called before folders had names of their own, that."""
+        name, plain = query_name(asked), QueryName(plain_name(asked))
+        return plain if plain in self._folders and folder_of(name) not in self._folders else name
+
+    def _recall(self, name: QueryName, location: str) -> QueryName | None:
+        """The name that a query at this location had in a run before: one without a name of its own, or one of several of that name."""
+        for known, place in self._before.items():
+            its_own = not name or known == name or known.startswith(f"{name}-")
+            if location and place == location and its_own:
+                self._refuse_taken(QueryName(known), location)
+                return QueryName(known)
+        return None
+
+    def _refuse_taken(self, name: QueryName, location: str) -> None:
+        if name in self._locations:
+            raise Conflict(
+                "query.name",
+                f"The query at {location} was called {name} in the run before, and another one has that name now.",
+                "Give each query a queryName: those without one are called by their location, or by the order in which they start.",
+            )
+
+    def _next_in_order(self) -> QueryName:
+        """`query-<order of start>`, not counting those that were recalled. First a name that a run before gave by order; one that it gave
+        to a location, which is yet to start, only in a script whose locations are never the same."""
+        names = self._free("query", len(self._locations) - len(self._recalled))
+        candidates = [next(names) for _ in range(len(self._before) + 1)]
+        by_order = (name for name in candidates if self._before.get(name) == "")
+        other = (name for name in candidates if name not in self._before or not self._recalled)
+        return next(chain(by_order, other))
+
+    def _free(self, stem: str, first: int) -> Iterator[QueryName]:
+        return (name for number in count(first) if (name := QueryName(f"{stem}-{number}")) not in self._locations)
 
 
 class ExpectedQueries:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.ids import folder_of
 from pipelines.domain.plans import PLANS_FOLDER, QueryPlan
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
 
@@ -19,7 +20,7 @@ class Records:
     """The files of one run folder. A line is one `write` on an appending descriptor: a killed driver leaves whole lines."""
 
     def __init__(self, folder: Path, now_ms: Clock) -> None:
-        self._folder = folder
+        self.folder = folder
         self.now_ms = now_ms
 
     def query(self, started: QueryStarted) -> None:
@@ -41,25 +42,16 @@ class Records:
 
     def plan(self, plan: QueryPlan) -> None:
         """Replaces the query's plan."""
-        (self._folder / PLANS_FOLDER).mkdir(exist_ok=True)
-        self._replace(self._folder / PLANS_FOLDER / f"{plan.query}.json", _line(plan.as_json()))
+        (self.folder / PLANS_FOLDER).mkdir(exist_ok=True)
+        replace_whole(self.folder / PLANS_FOLDER / f"{folder_of(plan.query)}.json", _line(plan.as_json()))
 
     def exit(self, ending: Exit) -> None:
         """The driver's last act."""
-        self._replace(self._folder / EXIT_FILE, _line(ending.as_json()))
-
-    def _replace(self, path: Path, text: str) -> None:
-        """Written aside and renamed: whoever sees it sees all of it."""
-        aside = path.with_name(f".{path.name}.tmp")
-        with aside.open("w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
+        replace_whole(self.folder / EXIT_FILE, _line(ending.as_json()))
 
     def _append(self, name: str, line: str) -> None:
         data = line.replace("\n", " ").encode() + b"\n"
-        descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        descriptor = os.open(self.folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             if os.write(descriptor, data) != len(data):
                 raise OSError(f"{name}: the disk took only a part of a line")
@@ -74,3 +66,13 @@ def say(text: str) -> None:
 
 def _line(content: Mapping[str, Any]) -> str:
     return json.dumps(content, separators=(",", ":"))
+
+
+def replace_whole(path: Path, text: str) -> None:
+    """Written aside and renamed: whoever sees it sees all of it."""
+    aside = path.with_name(f".{path.name}.tmp")
+    with aside.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    aside.replace(path)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import folder_of
 from pipelines.domain.rehearsals import BATCH_WRITE, NO_DATA, RehearsedBatch, batch_file
 from pipelines.domain.runs import RunSpec
 from pipelines.driver.boundary import POLL_S, begin_no_trigger, stop_at_boundary
@@ -55,15 +56,13 @@ class Rehearsal:
         A script that stops Spark because its query is not active any more waits for the commit of the batch.
         """
         from pyspark.sql import SparkSession
-        from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
-        from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
+        from pyspark.sql.readwriter import DataFrameWriter
+        from pyspark.sql.streaming.readwriter import DataStreamWriter
 
         self._start, self._parquet = DataStreamWriter.start, DataFrameWriter.parquet
         self._folder.mkdir(parents=True, exist_ok=True)
-        _leave_files(DataStreamReader)
         _before(SparkSession, "stop", self.settle)
-        for writer in (DataFrameWriter, DataFrameWriterV2):
-            _refuse_writes(writer)
+        protect()
 
     def instead(self, writer: Any, request: Asked, name: str, checkpoint: str) -> Launch:
         """The start of the same query with our sink: a writer of its own, so that nothing of the script's sink is left in it."""
@@ -72,7 +71,7 @@ class Rehearsal:
             scratch_writer = scratch_writer.outputMode(request.output_mode)
         scratch_writer = scratch_writer.foreachBatch(lambda frame, batch: self._write(name, frame, batch))
         self._written[name], self._begun[name] = threading.Event(), threading.Event()
-        say(f"rehearsal: query {name} writes to {self._folder / name}, not to its own sink")
+        say(f"rehearsal: query {name} writes to {self._folder / folder_of(name)}, not to its own sink")
         return lambda: self._start(scratch_writer)
 
     def begun(self, running: Running) -> None:
@@ -95,7 +94,7 @@ class Rehearsal:
         1. Its rows, and how many they are; 2. what says so, which makes it count; 3. no trigger after this one: even a look
         at the sources would tell them that this batch is done (`commit`).
         """
-        target = self._folder / name / str(batch)
+        target = self._folder / folder_of(name) / str(batch)
         rows = storable(frame)
         self._parquet(rows.write.mode("overwrite"), str(target))  # 1
         written = RehearsedBatch(batch, rows.sparkSession.read.schema(rows.schema).parquet(str(target)).count())
@@ -137,6 +136,16 @@ class Rehearsal:
             and len(self._threads) == begun
             and not any(query.isActive for query in self._queries.values())
         )
+
+
+def protect() -> None:
+    """From now on readers leave their files alone, and batch writes are refused."""
+    from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
+    from pyspark.sql.streaming.readwriter import DataStreamReader
+
+    _leave_files(DataStreamReader)
+    for writer in (DataFrameWriter, DataFrameWriterV2):
+        _refuse_writes(writer)
 
 
 def storable(frame: Any) -> Any:

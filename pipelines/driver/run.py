@@ -9,8 +9,9 @@ import traceback
 from pathlib import Path
 
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
+from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
-from pipelines.driver import commits, failures, intercept, lease, submit
+from pipelines.driver import commits, failures, intercept, lease, outside, submit
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.failures import Failure
 from pipelines.driver.listener import drain
@@ -18,6 +19,7 @@ from pipelines.driver.queries import Queries
 from pipelines.driver.records import Clock, Records, say
 from pipelines.driver.rehearsal import Rehearsal
 from pipelines.driver.stopping import KILLED_CODE, Stop, grace_s
+from pipelines.driver.warehouse import Warehouse
 
 
 def run(folder: Path, now_ms: Clock) -> int:
@@ -58,15 +60,18 @@ class Conductor:
         self._records = records
         self._stop = Stop(grace_s(), self._killed)
         self._rehearsal = Rehearsal(spec, records, self._stop.begin) if spec.rehearsal else None
-        self._queries = Queries(spec, records, self._stop.begin, self._rehearsal)
+        self._warehouse = Warehouse(spec)
+        self._queries = Queries(spec, records, self._stop.begin, self._warehouse, self._rehearsal)
 
     def run(self) -> Exit:
         """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress and plans. 5. Spark's end."""
+        outside.check(self._spec.outside)
         self._stop.listen(self._queries)
-        submit.prepare(self._spec, os.environ)
+        submit.prepare(self._spec, os.environ, self._records.folder)
         submit.enter(self._spec)
         if self._rehearsal is not None:
             self._rehearsal.install()
+        self._warehouse.install()
         intercept.install(self._queries.start)
         error = self._script()
         self._stop.script_over()
@@ -117,7 +122,7 @@ class Conductor:
         """The exit of the run: a failed query is the run's failure, even if the script handled it."""
         failed = [(running.name, failure) for running in self._queries.started if (failure := failures.of_query(running.query))]
         for name, failure in failed:
-            commits.take_back(self._records, name, Path(self._spec.checkpoints, name), failure)
+            commits.take_back(self._records, name, Path(self._spec.checkpoints, folder_of(name)), failure)
         if failed:
             name, failure = failed[0]
             return _failed(Failure(failure.error_class, f"query {name}: {failure.message}"), self._records)

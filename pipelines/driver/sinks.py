@@ -139,9 +139,9 @@ def _copy_log(source: Path, target: Path, past: History) -> None:
         if past.moves:
             (target / entry.name).write_text("\n".join(map(past.entry, entry.read_text().splitlines())))
             continue
-        shutil.copy2(entry, target / entry.name)
+        shutil.copyfile(entry, target / entry.name)
         if checksum(entry).exists():
-            shutil.copy2(checksum(entry), target / checksum(entry).name)
+            shutil.copyfile(checksum(entry), target / checksum(entry).name)
 
 
 def _cut(log: Path, batches: Iterable[int]) -> None:

@@ -5,33 +5,65 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import MutableMapping
+import zipfile
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 from pipelines.domain.runs import RunSpec
+from pipelines.driver.catalog_conf import catalog_conf
 
 QUIET = {"spark.ui.showConsoleProgress": "false"}
 """The log is a file: Spark's progress bars, drawn over themselves, would fill it."""
 
+PY_FILES = "spark.submit.pyFiles"
+MODULES = "modules.zip"
+"""In a run's folder: the script's modules and files, for machines that do not see the folder they are in."""
+OURS = "pipelines"
+"""Our own package; a job may have one of the same name."""
 WORKER_PYTHON = Path(__file__).with_name("worker_python")
 
 
-def submit_arguments(spec: RunSpec) -> str:
-    """`--conf` and friends as PySpark's gateway passes them on; what the script sets in code still wins over them."""
+def submit_arguments(spec: RunSpec, ours: Mapping[str, str] | None = None) -> str:
+    """`--conf` and friends as PySpark's gateway passes them on, `ours` among them; what the script sets in code still wins over them."""
     words = ["--master", spec.master] if spec.master else []
     if "spark.app.name" not in spec.conf:
         words += ["--name", spec.job]
-    for key, value in sorted((QUIET | dict(spec.conf)).items()):
+    for key, value in sorted((QUIET | dict(spec.conf) | dict(ours or {})).items()):
         words += ["--conf", f"{key}={value}"]
     return shlex.join([*words, "pyspark-shell"])
 
 
-def prepare(spec: RunSpec, environment: MutableMapping[str, str]) -> None:
-    """Sets the environment for the JVM; a local master's Python workers must be this very interpreter."""
-    environment["PYSPARK_SUBMIT_ARGS"] = submit_arguments(spec)
+def prepare(spec: RunSpec, environment: MutableMapping[str, str], folder: Path) -> None:
+    """Sets the environment for the JVM; a local master's Python workers must be this very interpreter.
+
+    They find the modules beside the script where these are; other machines get them in an archive, which is made in `folder`.
+    """
+    shared = spec.master.startswith("local") and not spec.master.startswith("local-cluster")
+    shipped = _shipped(spec, folder) if spec.code and not shared else {}
+    environment["PYSPARK_SUBMIT_ARGS"] = submit_arguments(spec, {**catalog_conf(spec, environment), **shipped})
     if spec.master.startswith("local"):
         prepare_workers(environment)
         environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if spec.code and shared:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [spec.code, environment.get("PYTHONPATH")]))
+    if spec.code:  # a version stays as it was frozen
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        sys.dont_write_bytecode = True
+
+
+def _shipped(spec: RunSpec, folder: Path) -> dict[str, str]:
+    """The conf with which Spark gives each worker the script's modules, beside those that were asked for."""
+    archive = pack(Path(spec.code), folder / MODULES)
+    return {PY_FILES: ",".join([*filter(None, [spec.conf.get(PY_FILES)]), str(archive)])}
+
+
+def pack(code: Path, archive: Path) -> Path:
+    """An archive of all that is below `code`, which Python imports from."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for path in sorted(code.rglob("*")):
+            if path.is_file():
+                file.write(path, path.relative_to(code))
+    return archive
 
 
 def prepare_workers(environment: MutableMapping[str, str]) -> None:
@@ -45,4 +77,20 @@ def prepare_workers(environment: MutableMapping[str, str]) -> None:
 def enter(spec: RunSpec) -> None:
     """Sets `sys.argv` and `sys.path` as `spark-submit script args` does."""
     sys.argv = [spec.script, *spec.args]
-    sys.path[0] = os.path.dirname(os.path.abspath(spec.script))
+    folder = os.path.dirname(os.path.abspath(spec.script))
+    sys.path[0] = folder
+    sys.path[1:1] = py_files(spec.conf)
+    if os.path.exists(os.path.join(folder, OURS)) or os.path.exists(os.path.join(folder, f"{OURS}.py")):
+        _step_aside()
+
+
+def py_files(conf: Mapping[str, str]) -> list[str]:
+    """Where the script finds `--py-files` of this machine: archives themselves, of single modules their folder."""
+    paths = [path.removeprefix("file://") for path in conf.get(PY_FILES, "").split(",")]
+    return [os.path.dirname(path) if path.endswith(".py") else path for path in paths if os.path.isabs(path)]
+
+
+def _step_aside() -> None:
+    """Lets the script import its own package of our name; what of ours runs here has imported what it needs."""
+    for name in [name for name in sys.modules if name == OURS or name.startswith(f"{OURS}.")]:
+        del sys.modules[name]

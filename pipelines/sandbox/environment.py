@@ -30,10 +30,16 @@ def environ(master: str, python: str) -> Mapping[str, str]:
     """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     java = {"JAVA_HOME": str(_java().path), classes.SUBMIT_OPTIONS: classes.submit_options(_java(), python, os.environ)}
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **java}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **java, **_locale(os.environ)}
     if master.startswith("local"):
         variables.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return variables
+
+
+def _locale(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """A locale in which Java reads file names as UTF-8, where ours is none: it finds no folder else with letters beyond ASCII."""
+    name = next(filter(None, map(environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+    return {} if "utf" in name.lower() else {"LC_ALL": "C.UTF-8"}
 
 
 def keep_classes(python: str) -> None:

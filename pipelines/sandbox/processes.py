@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 from pipelines.domain.errors import Unavailable
+from pipelines.storage import rights
 
 MARK = "TIDEMARK_RUN"
 """Environment variable with the folder that a process and all its children belong to."""
@@ -65,7 +66,10 @@ def tail(log: Path) -> str:
 
 
 def start(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str) -> subprocess.Popen[bytes]:
-    """`command` with `folder` as its last argument, in it, marked with it, in a session of its own; raises OSError."""
+    """`command` with `folder` as its last argument, in it, marked with it, in a session of its own; raises OSError.
+
+    What it writes (a job's code may write anywhere) has the modes that the user's umask gives; its folder and its log are the user's alone.
+    """
     with (folder / log).open("ab") as output:
         return subprocess.Popen(
             [*command, str(folder)],
@@ -75,6 +79,7 @@ def start(command: Sequence[str], folder: Path, environ: Mapping[str, str], log:
             cwd=folder,
             env={**environ, MARK: str(folder)},
             start_new_session=True,
+            umask=rights.users_umask(),
         )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, Unsupported
-from pipelines.sandbox import environment, processes
+from pipelines.sandbox import aliases, environment, processes
 from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, StoreRows, read_rows
 from pipelines.sandbox.readings import Far, ReadRows, ReadTask
 
@@ -30,10 +30,10 @@ def count(folder: Path, task: CountTask, python: str, watch: Callable[[int], Non
 
     What `watch` raises ends the process. Raises Unavailable (`sandbox.failed`, `sandbox.timeout`, `sandbox.start`, `java.not_found`).
     """
-    task.write(folder)
-    command = environment.command(python, "pipelines.sandbox")
-    environ = environment.environ(task.master, python)
-    processes.run(command, folder, environ, LOG_FILE, lambda: watch(len(list(read_rows(folder)))), timeout_s())
+    command, environ = environment.command(python, "pipelines.sandbox"), environment.environ(task.master, python)
+    with aliases.plain(task.stores) as stores:
+        replace(task, stores=stores).write(folder)
+        processes.run(command, folder, environ, LOG_FILE, lambda: watch(len(list(read_rows(folder)))), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _failed(folder)
     rows = tuple(read_rows(folder))
@@ -46,13 +46,14 @@ def read(folder: Path, task: ReadTask, python: str, watch: Callable[[Far], None]
 
     What `watch` raises ends the process. Raises Corrupt (`state.damaged`), Unsupported (`state.unreadable`), and what `count` raises.
     """
-    task.write(folder)
-    command = environment.command(python, "pipelines.sandbox")
+    command, environ = environment.command(python, "pipelines.sandbox"), environment.environ(task.master, python)
 
     def look() -> None:
         watch(Far.read(folder) or Far("starting Spark", 0, 0))
 
-    processes.run(command, folder, environment.environ(task.master, python), LOG_FILE, look, timeout_s())
+    with aliases.plain([task.store]) as (store,):
+        replace(task, store=store).write(folder)
+        processes.run(command, folder, environ, LOG_FILE, look, timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unread(folder, task)
     return ReadRows.from_json(json.loads((folder / RESULT_FILE).read_text()))

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Invalid
 from pipelines.storage import paths
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
 Open = Callable[[str], Storage]
@@ -30,6 +30,8 @@ class Address:
 
 def address(url: str, open_at: Open = open_storage) -> Address:
     """`url` (a path, made absolute, or any URL of fsspec's) as an address; Invalid for one without a name, or with a password in it."""
+    if not url.strip():
+        raise Invalid("address.name", "An empty address names no file or directory", HINT)
     whole = url.rstrip("/") if "://" in url else open_at(url).url
     if "://" in whole and urlsplit(whole).password is not None:
         hint = "Give credentials in the environment, as the storage's client reads them."

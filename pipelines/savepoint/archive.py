@@ -17,14 +17,14 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.savepoint import checksums, layout, manifests
 from pipelines.savepoint.checksums import Seal
-from pipelines.savepoint.unpack import Unpacked
+from pipelines.savepoint.unpack import Tail, Unpacked
 from pipelines.storage.protocol import Advance, unwatched
 
 ENDINGS = (".tar.zst", ".tzst")
 LEVEL = 3
 PIECE_BYTES = 1024 * 1024
-DOCUMENT_BYTES = 256 * 1024 * 1024
-"""No manifest, seal or other document of a savepoint is larger than this."""
+DOCUMENT_BYTES = 32 * 1024 * 1024
+"""No manifest, seal or other document of an exported savepoint is larger than this: room for 300,000 files."""
 OVERHEAD_BYTES = 64 * 1024
 """What a file may take in an archive beside its content: its headers, and what fills its last block."""
 HINT = "Copy the archive again from where it came from, or export the savepoint again; nothing of it was imported."
@@ -61,6 +61,7 @@ def head(manifest_data: bytes, seal_data: bytes, savepoint: SavepointId | None) 
             raise damaged(layout.CHECKSUMS, f"has no checksum of {path}")
     if len({file.path for file in manifest.files}) != len(manifest.files):
         raise damaged(layout.MANIFEST, "names a file twice")
+    manifests.refuse_endless(manifest)
     return Head(manifest, seal, {layout.MANIFEST: manifest_data, layout.CHECKSUMS: seal_data})
 
 
@@ -131,7 +132,8 @@ class Packed:
     def __init__(self, source: BinaryIO) -> None:
         self._stream = Unpacked(source, 2 * (DOCUMENT_BYTES + OVERHEAD_BYTES))
         with _typed():
-            self._tar = tarfile.open(fileobj=cast(BinaryIO, self._stream), mode="r|", bufsize=PIECE_BYTES)  # noqa: SIM115
+            self._tail = Tail(self._stream, 2 * PIECE_BYTES)
+            self._tar = tarfile.open(fileobj=cast(BinaryIO, self._tail), mode="r|", bufsize=PIECE_BYTES)  # noqa: SIM115
             self._members = iter(self._tar)
         self._top, manifest_data = self._first()
         seal_data = self._document(layout.CHECKSUMS)
@@ -208,10 +210,15 @@ class Packed:
         return self._content(info).read()
 
     def _ended(self) -> None:
-        """Raises Corrupt where anything but padding follows the last file, or the compressed stream is cut off."""
-        while rest := self._stream.read(PIECE_BYTES):
+        """Raises Corrupt where anything but padding follows the last file, or the compressed stream is cut off.
+
+        What tarfile has read ahead, and never looked at, is part of that.
+        """
+        rest = self._tail.since(self._tar.offset)
+        while rest:
             if rest.strip(b"\0"):
                 raise damaged("The archive", "goes on after its end")
+            rest = self._stream.read(PIECE_BYTES)
 
 
 class _Typed:

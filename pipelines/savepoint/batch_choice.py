@@ -24,6 +24,13 @@ class OfBatch:
 
 
 @dataclass(frozen=True)
+class OfBatches:
+    """These batches by query; the newest one of a query that is not named."""
+
+    batches: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class AtTime:
     """The newest batch of each query that was committed at or before this time (epoch ms)."""
 
@@ -37,10 +44,10 @@ class ByEventTime:
     event_ms: int
 
 
-BatchChoice = Newest | OfBatch | AtTime | ByEventTime
+BatchChoice = Newest | OfBatch | OfBatches | AtTime | ByEventTime
 
 
-def point(batch: int | None, at_ms: int | None, event_ms: int | None = None) -> BatchChoice:
+def point(batch: int | Mapping[str, int] | None, at_ms: int | None, event_ms: int | None = None) -> BatchChoice:
     """The batch choice of a request; Invalid where it names more than one point."""
     if sum(value is not None for value in (batch, at_ms, event_ms)) > 1:
         raise Invalid(
@@ -49,22 +56,27 @@ def point(batch: int | None, at_ms: int | None, event_ms: int | None = None) -> 
             "Give one of them, or none for the newest batch.",
         )
     if batch is not None:
-        return OfBatch(batch)
+        return OfBatches(batch) if isinstance(batch, Mapping) else OfBatch(batch)
     if at_ms is not None:
         return AtTime(at_ms)
     return Newest() if event_ms is None else ByEventTime(event_ms)
 
 
-def check(job: JobName, choice: BatchChoice, queries: int) -> None:
-    """Raises Conflict for a job without a started query, Invalid for a batch number with several queries: each numbers its own."""
-    if queries == 0:
+def check(job: JobName, choice: BatchChoice, queries: Sequence[QueryName]) -> None:
+    """Raises Conflict for a job without a started query, Invalid for a batch number with several queries, since each numbers its own, and
+    for the batch of a query that the job does not have."""
+    if not queries:
         raise Conflict("savepoint.no_batch", f"{job} has not started a query yet: there is no state to save", "Wait for its first batch.")
-    if isinstance(choice, OfBatch) and queries > 1:
+    names = ", ".join(queries)
+    if isinstance(choice, OfBatch) and len(queries) > 1:
         raise Invalid(
             "savepoint.batch_of_several",
-            f"Batch {choice.batch} is ambiguous: the job has {queries} queries, and each numbers its own batches",
-            "Give a time instead: it selects a batch of each query.",
+            f"Batch {choice.batch} is ambiguous: the job has {len(queries)} queries ({names}), and each numbers its own batches",
+            f"Name the query (a savepoint has --batch {queries[0]}={choice.batch}), or give a time: it selects a batch of each query.",
         )
+    unknown = [query for query in choice.batches if query not in queries] if isinstance(choice, OfBatches) else []
+    if unknown:
+        raise Invalid("savepoint.unknown_query", f"{job} has no query {unknown[0]!r}: it has {names}", "Name one of them.")
 
 
 def choose(choice: BatchChoice, retained: Mapping[QueryName, Sequence[RetainedBatch]]) -> Mapping[QueryName, int]:
@@ -88,6 +100,8 @@ def _no_batch(queries: Sequence[QueryName]) -> Conflict:
 
 
 def _chosen(query: QueryName, choice: BatchChoice, retained: Sequence[RetainedBatch]) -> int:
+    if isinstance(choice, OfBatches) and query in choice.batches:
+        return _exactly(query, choice.batches[query], retained)
     if not retained:
         return NOT_BEGUN
     match choice:
@@ -97,7 +111,7 @@ def _chosen(query: QueryName, choice: BatchChoice, retained: Sequence[RetainedBa
             return _until(query, at_ms, retained)
         case ByEventTime(event_ms):
             return _below(query, event_ms, retained)
-        case Newest():
+        case Newest() | OfBatches():
             return retained[-1].batch
 
 
@@ -137,7 +151,7 @@ def _words(choice: BatchChoice) -> str:
             return f"a batch committed by {_moment(at_ms)}"
         case ByEventTime(event_ms):
             return f"a batch with a watermark up to {_moment(event_ms)}"
-        case Newest():
+        case Newest() | OfBatches():
             return "a batch"
 
 

@@ -12,7 +12,7 @@ from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.savepoint import completeness, layout, manifests, progress_file
-from pipelines.storage import copying, documents, parallel
+from pipelines.storage import copies, documents, parallel
 from pipelines.storage.protocol import Advance, Storage, unwatched
 
 SEAL_FORMAT = 1
@@ -99,7 +99,7 @@ def checksums(library: Storage, savepoint: SavepointId, files: Iterable[str], ad
 def _sha256(storage: Storage, path: str, advance: Advance) -> str:
     digest = hashlib.sha256()
     try:
-        with copying.opened(storage, path) as stream:
+        with copies.opened(storage, path) as stream:
             while chunk := stream.read(CHUNK_BYTES):
                 digest.update(chunk)
                 advance(len(chunk))

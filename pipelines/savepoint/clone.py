@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pipelines.domain.savepoints import StoredFile
+from pipelines.domain.watch import Watch
 from pipelines.storage import folders
 from pipelines.storage.protocol import Clone, How, Storage
-from pipelines.storage.watching import Watch
 
 FREE = {How.LINK, How.REFLINK}
 LINKING, COPYING, SETTLING = "linking", "copying", "writing to disk"

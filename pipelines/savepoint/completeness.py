@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from pipelines.domain.errors import Corrupt, NotFound
@@ -15,9 +15,12 @@ from pipelines.storage.protocol import Storage
 
 def damages(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> list[Damage]:
     """The damages of `files`: missing, or of another size."""
-    sizes = {path: size for path, size, _ in library.list(savepoint)}
-    pairs = ((file, sizes.get(f"{savepoint}/{file.path}")) for file in files)
-    return [_damage(file, size) for file, size in pairs if size != file.bytes]
+    return compared(files, {path[len(savepoint) + 1 :]: size for path, size, _ in library.list(savepoint)})
+
+
+def compared(files: Iterable[StoredFile], sizes: Mapping[str, int]) -> list[Damage]:
+    """The damages of `files` where those of these sizes are there, by path."""
+    return [_damage(file, sizes.get(file.path)) for file in files if sizes.get(file.path) != file.bytes]
 
 
 def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> None:

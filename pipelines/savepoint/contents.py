@@ -14,10 +14,10 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import NOT_BEGUN, Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
 from pipelines.savepoint import batch_choice, layout, sinks
-from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest
+from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatches
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage import paths
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Entry, Storage
 
 
@@ -49,14 +49,14 @@ def gather(job: JobSource, choice: BatchChoice) -> tuple[QueryContents, ...]:
 
     Raises what `batch_choice` and the checkpoint's reader raise.
     """
-    batch_choice.check(job.job, choice, len(job.queries))
+    batch_choice.check(job.job, choice, [place.query for place in job.queries])
     batches = batch_choice.choose(choice, {place.query: _candidates(place, choice) for place in job.queries})
     return tuple(_query(place, batches[place.query]) for place in sorted(job.queries, key=lambda place: batches[place.query] == NOT_BEGUN))
 
 
 def retained_batches(place: QueryLocation) -> tuple[RetainedBatch, ...]:
     """The batches of one query that a savepoint can be taken of now, oldest first: its sink's log must reach back to them too."""
-    batches = retained(open_storage(place.checkpoint))
+    batches = retained(open_storage(place.checkpoint), place.operators)
     log_names = sink_log.names(open_storage(place.sink_path), sink_log.FOLDER) if _has_log(place) else None
     return tuple(
         RetainedBatch(place.query, batch.batch, batch.timestamp_ms, batch.watermark_ms)
@@ -71,7 +71,7 @@ def _has_log(place: QueryLocation) -> bool:
 
 def _query(place: QueryLocation, batch: int) -> QueryContents:
     storage = open_storage(place.checkpoint)
-    return _not_begun(storage, place) if batch == NOT_BEGUN else _begun(storage, place, closures.closure(storage, batch))
+    return _not_begun(storage, place) if batch == NOT_BEGUN else _begun(storage, place, closures.closure(storage, batch, place.operators))
 
 
 def _not_begun(storage: Storage, place: QueryLocation) -> QueryContents:
@@ -95,6 +95,7 @@ def _not_begun(storage: Storage, place: QueryLocation) -> QueryContents:
         bytes=sum(file.bytes for file in part.files),
         sink_table=place.sink_table,
         sources=place.sources,
+        location=place.location,
     )
     return QueryContents(image, (part,))
 
@@ -109,7 +110,7 @@ def _begun(storage: Storage, place: QueryLocation, closure: Closure) -> QueryCon
 def _candidates(place: QueryLocation, choice: BatchChoice) -> tuple[RetainedBatch, ...]:
     """The batches to choose from. Only a point in the past needs the list of retained batches, which costs more."""
     storage = open_storage(place.checkpoint)
-    if not isinstance(choice, Newest):
+    if not isinstance(choice, Newest) and not (isinstance(choice, OfBatches) and place.query not in choice.batches):
         return _by_commit_time(storage, place) if isinstance(choice, AtTime) else retained_batches(place)
     newest = closures.newest_committed(storage)
     if newest is None:
@@ -166,4 +167,5 @@ def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> Que
         bytes=sum(file.bytes for file in files),
         sink_table=place.sink_table,
         sources=place.sources,
+        location=place.location,
     )

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import ExportPlan, Manifest, StoredFile
+from pipelines.domain.watch import UNWATCHED, Watch
 from pipelines.savepoint import archive, checksums, completeness, layout, leases, manifests, process_marks
 from pipelines.savepoint.addresses import Address, Open, address
 from pipelines.savepoint.checksums import Seal
-from pipelines.storage import copying, documents, folders, paths
-from pipelines.storage.opening import open_storage
+from pipelines.storage import copies, documents, folders, paths
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.rollback import rollback
-from pipelines.storage.watching import UNWATCHED, Watch
 
 LATER = (layout.PROGRESS, layout.VERIFIED, layout.ANNOTATION)
 """What a savepoint may hold beside its files, its seal and its manifest, and takes along."""
@@ -44,7 +44,9 @@ def plan(library: Storage, savepoint: SavepointId, to: Target, disposes: bool, o
     parent = address(to.url, open_at).parent
     manifest = _refused(library, savepoint, parent, to)
     how = "archive" if to.archive else folders.expected_how(library, parent).value
-    return ExportPlan(savepoint, to.url, to.archive, len(manifest.files), _bytes(manifest), how, disposes, manifest.job)
+    return ExportPlan(
+        savepoint, to.url, to.archive, len(manifest.files), _bytes(manifest), how, disposes, manifest.job, tuple(manifest.version.outside)
+    )
 
 
 def export(
@@ -68,6 +70,7 @@ def export(
         manifest = _refused(library, savepoint, parent, to)
         watch.step("computing checksums", _bytes(manifest))
         seal = checksums.seal(library, savepoint, now_ms, watch.advance)
+        folders.make_shared(parent)
         with rollback(lambda: _remove(parent, to), f"What was built at {to.url}"):
             watch.step("compressing" if to.archive else "copying", _bytes(manifest))
             (_pack if to.archive else _copy)(library, manifest, seal, parent, to, watch)
@@ -81,7 +84,7 @@ def check(parent: Storage, to: Target, manifest: Manifest, seal: Seal, watch: Wa
     """Reads an exported savepoint from its first byte to its last; Corrupt (`export.damaged`) where it is not what was sealed."""
     try:
         if to.archive:
-            with copying.opened(parent, to.name) as stream:
+            with copies.opened(parent, to.name) as stream:
                 packed = archive.Packed(stream)
                 for _, _, content in packed.files(watch.advance):
                     while content.read(archive.PIECE_BYTES):
@@ -130,20 +133,22 @@ def _copy(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to:
     _whole(parent, inside, [*manifest.files, *(StoredFile(path.removeprefix(f"{inside}/"), len(beside[path])) for path in beside)])  # 3
     parent.write(paths.join(inside, layout.MANIFEST), manifest_data)  # 4
     if to.staging:
+        folders.share(parent, to.staging)
         folders.rename(parent, to.staging, to.name)  # 5
 
 
 def _pack(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to: Target, watch: Watch) -> None:
     """Written as one stream; published by its end, or by its name."""
     built = paths.join(to.staging, to.name)
-    with copying.writing(parent, built) as file, archive.packing(file) as tar:
+    with copies.writing(parent, built) as file, archive.packing(file) as tar:
         for name, data in _documents(library, manifest, seal):
             archive.put_bytes(tar, layout.inside(manifest.id, name), data, manifest.created_ms)
         for stored in manifest.files:
-            with copying.opened(library, layout.inside(manifest.id, stored.path)) as stream:
+            with copies.opened(library, layout.inside(manifest.id, stored.path)) as stream:
                 content = archive.Checked(stream, seal.files[stored.path], watch.advance)
                 archive.put(tar, layout.inside(manifest.id, stored.path), stored.bytes, manifest.created_ms, content)
     if to.staging:
+        folders.share(parent, built)
         folders.rename(parent, built, to.name)
         folders.remove(parent, to.staging)
 

@@ -1,7 +1,7 @@
 """The history of a file sink: where the data files that a savepoint's sink log names are now, and what is gone of them.
 
 The log names its files by absolute paths. A workspace that was moved, or a savepoint that came from another one, has them elsewhere:
-at the same place below the parent job's output, or nowhere.
+at the same place below the parent job's output or warehouse, or nowhere.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.savepoint import layout
 from pipelines.savepoint.sinks import plain
 from pipelines.storage import paths
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.storage.protocol import Storage
 
 SPARKS_INTERVAL = 10
 """`spark.sql.streaming.fileSink.log.compactInterval` unless a job says otherwise."""
+GIVEN = (OUTPUT, WAREHOUSE)
+"""The folders of a job that its sinks write to."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +55,15 @@ def log_names(manifest: Manifest, image: QueryImage) -> list[str]:
 
 
 def find(library: Storage, manifest: Manifest, image: QueryImage, parent_output: str) -> History | None:
-    """Where the history is: below the job's output in this workspace, else where the sink wrote; the place with most of it.
+    """Where the history is: below the job's output or warehouse in this workspace, else where the sink wrote; the place with most of it.
 
     None where neither is a folder of this machine: files elsewhere cannot be linked.
     """
     log = sink_log.read(library, image.batch, _home(manifest, image))
     log_files = [_Named(file.path, file.bytes) for file in sink_log.live_files(log, image.batch)]
-    below = below_output(image.sink_path, manifest.job)
-    candidates = [*([_child(parent_output, below)] if below is not None and parent_output else []), image.sink_path]
+    below = below_job(image.sink_path, manifest.job)
+    here = _child(paths.parent(plain(parent_output)), below) if below is not None and parent_output else None
+    candidates = [*([here] if here else []), image.sink_path]
     roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root]
     histories = [_at(root, log_files, image.sink_path, manifest.job) for root in roots]
     return min(histories, key=lambda history: history.gone, default=None)
@@ -106,17 +110,19 @@ def inner(path: str, sink_path: str, job: JobName) -> str | None:
     own, root = plain(path), plain(sink_path)
     if own.startswith(root + "/"):
         return own[len(root) + 1 :]
-    below, root_below = below_output(own, job), below_output(root, job)
-    if below is None or root_below is None:
+    below, root_below = below_job(own, job), below_job(root, job)
+    if below is None or root_below is None or not below.startswith(f"{root_below}/"):
         return None
-    head = f"{root_below}/" if root_below else ""
-    return below.removeprefix(head) if below.startswith(head) else None
+    return below.removeprefix(f"{root_below}/")
 
 
-def below_output(path: str, job: JobName) -> str | None:
-    """`path` relative to the output directory that a workspace gives `job`; None where it is in none."""
-    _, marker, after = f"{plain(path)}/".rpartition(f"/jobs/{job}/output/")
-    return after.rstrip("/") if marker else None
+def below_job(path: str, job: JobName) -> str | None:
+    """`path` relative to the folder that a workspace gives `job`; None where it is in neither the output nor the warehouse there."""
+    for folder in GIVEN:
+        _, marker, after = f"{plain(path)}/".rpartition(f"/jobs/{job}/{folder}/")
+        if marker:
+            return f"{folder}/{after}".rstrip("/")
+    return None
 
 
 def _moved(line: str, root: str, sink_path: str, job: JobName) -> str:

@@ -10,6 +10,7 @@ from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkEr
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint, StoredFile
 from pipelines.domain.trust import Trust, Verification
+from pipelines.domain.watch import UNWATCHED, Watch
 from pipelines.savepoint import (
     annotation,
     archive,
@@ -25,11 +26,10 @@ from pipelines.savepoint import (
 from pipelines.savepoint.addresses import Address, Open, address
 from pipelines.savepoint.archive import Head
 from pipelines.savepoint.discard import discard
-from pipelines.storage import copying, documents, folders, paths
-from pipelines.storage.opening import open_storage
+from pipelines.storage import copies, documents, folders, named_files, paths
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.rollback import rollback
-from pipelines.storage.watching import UNWATCHED, Watch
 
 SMALL_BYTES = 4 * 1024 * 1024
 """Files up to this size are held in memory on their way; larger ones are streamed."""
@@ -75,11 +75,11 @@ def opened(at: Address) -> Iterator[Source]:
     if (manifest := _document(at, layout.MANIFEST)) is not None:
         yield Folder(at, manifest)
         return
-    if next(iter(at.parent.list(at.name)), None) is not None:  # some storages open a folder like an empty file
-        raise _nothing(at)
+    if not folders.local(at.parent) and next(iter(at.parent.list(at.name)), None) is not None:
+        raise _nothing(at)  # some storages open a folder like an empty file
     with ExitStack() as stack:
         try:
-            stream = stack.enter_context(copying.opened(at.parent, at.name))
+            stream = stack.enter_context(copies.opened(at.parent, at.name))
         except TidemarkError as error:
             if error.code not in NOTHING:
                 raise
@@ -133,10 +133,11 @@ class Folder:
 
     def bring(self, shelf: Storage, watch: Watch) -> None:
         head, at, savepoint = self.head, self._at, self.head.manifest.id
-        for damage in completeness.damages(at.parent, SavepointId(at.name), head.manifest.files):
+        seen = named_files.look(at.parent, at.name, [file.path for file in head.manifest.files])
+        for path in seen.irregular:
+            raise archive.damaged(path, "is a link or a device, which have no place in an exported savepoint")
+        for damage in completeness.compared(head.manifest.files, seen.sizes):
             raise archive.damaged(damage.path, damage.message)
-        for path in folders.irregular(at.parent, [paths.join(at.name, file.path) for file in head.manifest.files]):
-            raise archive.damaged(path, "is no plain file: links and devices have no place in an exported savepoint")
         watch.step("copying", head.bytes)
         clones = [Clone(paths.join(at.name, file.path), layout.inside(savepoint, file.path)) for file in head.manifest.files]
         list(shelf.clone(at.parent, clones, watch.advance))
@@ -166,7 +167,7 @@ class Archive:
             elif size <= SMALL_BYTES:
                 folders.put(shelf, {layout.inside(self.head.manifest.id, path): _all(content)})
             else:
-                with copying.writing(shelf, layout.inside(self.head.manifest.id, path)) as file:
+                with copies.writing(shelf, layout.inside(self.head.manifest.id, path)) as file:
                     while piece := content.read(archive.PIECE_BYTES):
                         file.write(piece)
 
@@ -211,12 +212,22 @@ def _whole(shelf: Storage, savepoint: SavepointId, files: tuple[StoredFile, ...]
 
 
 def _document(at: Address, name: str) -> bytes | None:
+    """A document of an exported directory, None where there is none; Corrupt where it is larger than one may be."""
+    path = paths.join(at.name, name)
     try:
-        return at.parent.read(paths.join(at.name, name))
+        data = _beginning(at.parent, path) if folders.local(at.parent) else at.parent.read(path)
     except TidemarkError as error:
         if error.code in NOTHING:
             return None
         raise
+    if len(data) > archive.DOCUMENT_BYTES:
+        raise archive.damaged(name, f"is larger than {archive.DOCUMENT_BYTES:,} bytes")
+    return data
+
+
+def _beginning(storage: Storage, path: str) -> bytes:
+    with copies.opened(storage, path) as stream:
+        return stream.read(archive.DOCUMENT_BYTES + 1)
 
 
 @contextmanager

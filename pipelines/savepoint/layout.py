@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pipelines.domain import files
 from pipelines.domain.errors import Corrupt
-from pipelines.domain.ids import QueryName, SavepointId, query_name
+from pipelines.domain.ids import SavepointId, folder_of, query_name
 from pipelines.domain.savepoints import Manifest
 from pipelines.storage import paths
 
+SAVEPOINT_PREFIX = "sp-"
+"""What the id of every savepoint begins with: no call of REST that stands beside the ids does."""
 MANIFEST = "manifest.json"
 MAKING = "making.json"
 DISPOSING = "disposing.json"
@@ -18,6 +21,7 @@ PROGRESS = "progress.json"
 ANNOTATION = "annotation.json"
 IMPORTED = "imported.json"
 LEASES = "leases"
+HINT = "The manifest was damaged or made elsewhere with intent: do not restore it; use another savepoint."
 
 
 def inside(savepoint: SavepointId, path: str) -> str:
@@ -25,12 +29,16 @@ def inside(savepoint: SavepointId, path: str) -> str:
     return paths.join(savepoint, path)
 
 
-def checkpoint(query: QueryName) -> str:
-    return f"queries/{query}/checkpoint"
+def of_query(query: str) -> str:
+    return f"queries/{folder_of(query)}"
 
 
-def sink_log(query: QueryName) -> str:
-    return f"queries/{query}/sink"
+def checkpoint(query: str) -> str:
+    return f"{of_query(query)}/checkpoint"
+
+
+def sink_log(query: str) -> str:
+    return f"{of_query(query)}/sink"
 
 
 def code(script: str) -> str:
@@ -43,14 +51,20 @@ def trusted(manifest: Manifest, name: str) -> Manifest:
     for image in manifest.queries:
         if query_name(image.query) != image.query:
             raise _refused(name, image.query)
+    if not manifest.id.startswith(SAVEPOINT_PREFIX):
+        raise _refused(name, manifest.id)
     for part in filter(None, (manifest.id, manifest.job, manifest.version.id, manifest.run)):
-        if query_name(part) != part:
+        if folder_of(part) != part:
             raise _refused(name, part)
     for path in [file.path for file in manifest.files]:
         if not _relative(path) or not (path.startswith("code/") or any(path.startswith(home) for home in homes)):
             raise _refused(name, path)
     if "/" in manifest.version.script or not _relative(manifest.version.script):
         raise _refused(name, manifest.version.script)
+    version = manifest.version
+    problem = files.problem(version.script, version.code, version.files) if version.files else ""
+    if problem:
+        raise Corrupt("savepoint.path", f"The code in {name} is no version's: {problem}", HINT)
     return manifest
 
 
@@ -67,5 +81,5 @@ def _refused(name: str, path: str) -> Corrupt:
     return Corrupt(
         "savepoint.path",
         f"{name} names {path!r}, which is not a path inside a savepoint",
-        "The manifest was damaged or made elsewhere with intent: do not restore it; use another savepoint.",
+        HINT,
     )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Savepoint
-from pipelines.domain.texts import LABEL
+from pipelines.domain.texts import CODE, LABEL
 from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import layout
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
+
+SUMMARY_BYTES = 1024 * 1024
+"""What a manifest says beside its files and its code, which every list of savepoints shows, takes no more."""
 
 
 def load(library: Storage, savepoint: SavepointId) -> Manifest:
@@ -33,6 +38,14 @@ def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
     if sum(file.bytes for file in manifest.files) > MOST:
         raise Corrupt("document.malformed", f"{name} is damaged: its files have more than {MOST:,} bytes", "Use another savepoint.")
     return manifest
+
+
+def refuse_endless(manifest: Manifest) -> None:
+    """Raises Corrupt where a manifest of somewhere else says more, or has a longer script, than a list or a page can show."""
+    code, rest = manifest.version.code, replace(manifest, files=(), version=replace(manifest.version, code="", files={}))
+    if len(code) > CODE.most or len(documents.encode(rest)) > SUMMARY_BYTES:
+        limits = f"a script of more than {CODE.most:,} characters, or more than {SUMMARY_BYTES:,} bytes beside its files"
+        raise Corrupt("savepoint.endless", f"The manifest has {limits}", "Use another savepoint.")
 
 
 def summary(library: Storage, manifest: Manifest, verification: Verification | None) -> Savepoint:

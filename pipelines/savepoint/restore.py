@@ -13,15 +13,15 @@ from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.savepoints import Manifest, StoredFile
 from pipelines.domain.trust import Damage
+from pipelines.domain.watch import UNWATCHED, Watch
 from pipelines.savepoint import clone, completeness, layout, leases, manifests, process_marks, sinks, targets
 from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.savepoint.restored_sinks import RestoredSink
 from pipelines.savepoint.targets import Fork, Resume, Scratch, Target
 from pipelines.storage import documents, folders, paths
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.rollback import rollback
-from pipelines.storage.watching import UNWATCHED, Watch
 
 __all__ = ["Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore"]
 

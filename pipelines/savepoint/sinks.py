@@ -17,6 +17,7 @@ from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RES
 FILE_SINKS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
 TABLE_SINKS = frozenset({"delta", "iceberg", "hudi"})
 OUTPUT = "{output}"
+"""The folder of a job that holds its own tables, beside `output`."""
 EVERY = "*"
 """In a request's sinks: every query that is not named."""
 
@@ -111,13 +112,14 @@ def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> De
             f"The fork would write to {where}, where its parent writes. Two jobs on one file sink silently drop each other's rows.",
             _table_hint() if image.sink_table else f"Give the output directory as {OUTPUT} in the arguments: it becomes the fork's own.",
         )
+    place = f"table {image.sink_table}" if image.sink_table else "directory"
     if choice is Choice.FRESH:
         since = f"after batch {image.batch}" if image.begun else "from its start"
         message = f"The fork's output begins empty: it will hold what the fork writes {since}, nothing of its parent's."
         return Decision(plan(image, "fresh", message))
     message = (
         f"The fork's output continues the parent's: the files with the rows up to batch {image.batch} are linked into its own "
-        "directory, where its new rows go."
+        f"{place}, where its new rows go."
     )
     return Decision(plan(image, "continue", message))
 
@@ -145,15 +147,26 @@ def _table_hint() -> str:
 def _moves(image: QueryImage, arguments: Arguments) -> bool:
     """Whether the fork writes elsewhere than the parent did.
 
-    Through `{output}`, where that is how the parent's path came about or the parent had no `{output}`; or because the
-    arguments that named the parent's path or table are gone. Never while an argument still names it.
+    By itself where the parent wrote to a table of its own warehouse, since the fork has one, too. Through `{output}`, where that is how
+    the parent's path came about or the parent had no `{output}`; or because the arguments that named the parent's path or table are
+    gone. Never while an argument still names it.
     """
+    if _path_named(image, arguments.fork):
+        return False
+    if _in_own_warehouse(image, arguments.output):
+        return True
     if _named(image, arguments.fork):
         return False
     if _named(image, arguments.parent):
         return True
     has_output, had_output = (any(OUTPUT in arg for arg in args) for args in (arguments.fork, arguments.parent))
     return has_output and (_was_given(image.sink_path, arguments.output) or not had_output)
+
+
+def _in_own_warehouse(image: QueryImage, output: str) -> bool:
+    """Whether the query wrote to a table in its job's own folder (the one with `{output}`), wherever the workspace was then."""
+    job_folder = "/".join(plain(output).split("/")[-3:-1])
+    return bool(image.sink_table) and f"/{job_folder}/" in f"{plain(image.sink_path)}/"
 
 
 def _was_given(sink_path: str, output: str) -> bool:
@@ -164,10 +177,15 @@ def _was_given(sink_path: str, output: str) -> bool:
 
 def _named(image: QueryImage, args: Iterable[str]) -> bool:
     """Whether an argument (`/a/b` or `--out=/a/b`) is the sink's directory or one above it, or its table."""
-    values = [arg.rpartition("=")[2] for arg in args]
-    if any("/" in value and any(inside(path, value) for path in (image.sink_path, image.sink_table)) for value in values):
-        return True
-    return bool(image.sink_table) and _table(image.sink_table) in map(_table, values)
+    return _path_named(image, args) or (bool(image.sink_table) and _table(image.sink_table) in map(_table, _values(args)))
+
+
+def _path_named(image: QueryImage, args: Iterable[str]) -> bool:
+    return any("/" in value and any(inside(path, value) for path in (image.sink_path, image.sink_table)) for value in _values(args))
+
+
+def _values(args: Iterable[str]) -> list[str]:
+    return [arg.rpartition("=")[2] for arg in args]
 
 
 def _table(name: str) -> str:

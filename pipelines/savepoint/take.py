@@ -14,8 +14,9 @@ from pipelines.domain import replay
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Reason, Savepoint, StoredFile, TakePlan
+from pipelines.domain.watch import UNWATCHED, Watch
 from pipelines.savepoint import clone, completeness, layout, manifests, process_marks
-from pipelines.savepoint.batch_choice import BatchChoice, OfBatch
+from pipelines.savepoint.batch_choice import BatchChoice, OfBatch, OfBatches
 from pipelines.savepoint.contents import Part, QueryContents, gather
 from pipelines.savepoint.discard import discard
 from pipelines.savepoint.gc_pause import gc_paused
@@ -23,7 +24,6 @@ from pipelines.savepoint.source import JobSource
 from pipelines.storage import documents, folders
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.rollback import rollback
-from pipelines.storage.watching import UNWATCHED, Watch
 
 T = TypeVar("T")
 TRIES = 5
@@ -183,9 +183,9 @@ def _put(written: Mapping[str, bytes]) -> Done:
 
 
 def _written(job: JobSource, parts: Iterable[Part]) -> dict[str, bytes]:
-    """Files that are written rather than cloned: those of each part, and the version's code."""
+    """Files that are written rather than cloned: those of each part, and the version's script with its files."""
     written = {path: data for part in parts for path, data in part.write.items()}
-    return written | {layout.code(job.version.script): job.version.code.encode()}
+    return written | {layout.code(path): data for path, data in job.version.contents.items()}
 
 
 def _files(job: JobSource, parts: Sequence[Part]) -> tuple[StoredFile, ...]:
@@ -222,5 +222,5 @@ def _moving(job: JobSource, choice: BatchChoice) -> Unavailable:
         "savepoint.moving",
         f"Spark deleted files of {job.job} while they were read, {TRIES} times in a row",
         "Let Spark keep more batches (spark.sql.streaming.minBatchesToRetain), or "
-        + ("choose a newer batch." if isinstance(choice, OfBatch) else "use longer triggers."),
+        + ("choose a newer batch." if isinstance(choice, OfBatch | OfBatches) else "use longer triggers."),
     )

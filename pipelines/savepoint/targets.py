@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.checkpoint import metadata, relocation
-from pipelines.domain.ids import JobName, QueryName
+from pipelines.domain.ids import JobName, QueryName, folder_of
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.versions import Version
 from pipelines.savepoint import layout, restored_sinks
@@ -75,29 +75,31 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
     anew = {path: (image, inner) for image in manifest.queries for path, inner in _anew(manifest, image, target).items()}
     written = {path: _content(library, manifest, image, target, inner) for path, (image, inner) in anew.items()}
     replaced = anew.keys() | {paths.join(paths.parent(path), f".{paths.name(path)}.crc") for path in anew}
-    moves = {path: file for image in manifest.queries for path, file in _below(manifest, layout.checkpoint(image.query), image.query)}
+    moves = {
+        path: file for image in manifest.queries for path, file in _below(manifest, layout.checkpoint(image.query), folder_of(image.query))
+    }
     logs = {sink.image.query: sink for sink in begun if sink.logged}
     for query, begun_sink in logs.items():
-        home = f"{SINK_LOGS}/{query}"
+        home = f"{SINK_LOGS}/{folder_of(query)}"
         written |= {paths.join(home, name): data for name, data in begun_sink.written.items()}
         moves |= dict(_below(manifest, layout.sink_log(query), home)) if begun_sink.as_it_is else {}
     checkpoints = target.checkpoints.rstrip("/")
     clones = {path: file for path, file in moves.items() if path not in replaced}
-    return Files(clones, written, {query: f"{checkpoints}/{SINK_LOGS}/{query}" for query in logs})
+    return Files(clones, written, {query: f"{checkpoints}/{SINK_LOGS}/{folder_of(query)}" for query in logs})
 
 
 def _content(library: Storage, manifest: Manifest, image: QueryImage, target: Target, inner: str) -> bytes:
     if inner == metadata.FILE and not isinstance(target, Resume):
         return metadata.serialized(metadata.QueryMetadata(target.new_query_id()))
     data = library.read(layout.inside(manifest.id, paths.join(layout.checkpoint(image.query), inner)))
-    return relocation.relocated(inner, data, f"{target.checkpoints.rstrip('/')}/{image.query}")
+    return relocation.relocated(inner, data, f"{target.checkpoints.rstrip('/')}/{folder_of(image.query)}")
 
 
 def _anew(manifest: Manifest, image: QueryImage, target: Target) -> Mapping[str, str]:
     """Path below the new checkpoints -> path in the query's checkpoint."""
     inner = [path for path, _ in _below(manifest, layout.checkpoint(image.query), "")]
     paths_anew = [path for path in inner if relocation.names_its_place(path) or (path == metadata.FILE and not isinstance(target, Resume))]
-    return {paths.join(image.query, path): path for path in paths_anew}
+    return {paths.join(folder_of(image.query), path): path for path in paths_anew}
 
 
 def _below(manifest: Manifest, home: str, new_home: str) -> Iterator[tuple[str, StoredFile]]:

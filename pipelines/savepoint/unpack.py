@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, BinaryIO
 
 from pipelines.domain.errors import Corrupt
@@ -72,6 +73,28 @@ class Unpacked:
             self._fed -= len(self._frame.unused_data)
             self._frame = None
         return data
+
+
+class Tail:
+    """A stream that remembers the last bytes that were read of it."""
+
+    def __init__(self, stream: Unpacked, most: int) -> None:
+        self._stream, self._most = stream, most
+        self._last: deque[bytes] = deque()
+        self._kept = 0
+        self._read = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(size)
+        self._last.append(data)
+        self._kept, self._read = self._kept + len(data), self._read + len(data)
+        while self._kept - len(self._last[0]) >= self._most:
+            self._kept -= len(self._last.popleft())
+        return data
+
+    def since(self, place: int) -> bytes:
+        """What was read from `place` on, as far as it is remembered."""
+        return b"".join(self._last)[max(0, self._kept - (self._read - place)) :] if place < self._read else b""
 
 
 def _broken(why: str) -> Corrupt:

@@ -10,7 +10,7 @@ from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage, Trust, Verification, added, kept
-from pipelines.savepoint import checksums, completeness, layout, manifests
+from pipelines.savepoint import checksums, completeness, layout, manifests, outside
 from pipelines.storage import documents
 from pipelines.storage.protocol import Advance, Storage, unwatched
 
@@ -65,7 +65,7 @@ def _complete(library: Storage, manifest: Manifest, level: Trust, now_ms: int) -
         files=len(manifest.files),
         bytes=sum(file.bytes for file in manifest.files),
         damages=tuple(damages),
-        remarks=replay.remarks(manifest.queries),
+        remarks=(*replay.remarks(manifest.queries), *outside.remarks(manifest.version)),
     )
 
 

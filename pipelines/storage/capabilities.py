@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.storage import copying
+from pipelines.storage import copies
 from pipelines.storage.protocol import How
 
 
@@ -25,8 +25,8 @@ def abilities(folder: Path) -> Abilities:
         place = Path(scratch)
         source = place / "one"
         source.write_bytes(bytes(4_096))
-        linked = copying.link(str(source), str(place / "linked"))
-        return Abilities(linked, copying.copy(str(source), str(place / "cloned"), "one") is How.REFLINK)
+        linked = copies.link(str(source), str(place / "linked"))
+        return Abilities(linked, copies.copy(str(source), str(place / "cloned"), "one") is How.REFLINK)
 
 
 def disk_of(folder: Path) -> tuple[str, int, int]:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from types import TracebackType
 from typing import Any, BinaryIO, cast
 
 from pipelines.domain.errors import Corrupt
 from pipelines.storage.errors import typed_errors
+
+KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 class TypedErrorFile:
@@ -54,12 +64,29 @@ class Unfinished(TypedErrorFile):
 
 
 def opened(at: str, mode: str, path: str) -> BinaryIO:
-    """The local file `at` in a binary `mode`, with typed errors that name `path`; Corrupt (`storage.not_a_file`) for a folder."""
+    """The local file `at` in a binary `mode`, with typed errors that name `path`; Corrupt (`storage.not_a_file`) for what is no plain file.
+
+    To open a pipe would wait for who writes to it, and a device never ends.
+    """
     with typed_errors(path):
-        try:
+        if "r" not in mode:
             return guarded(open(at, mode), path)
-        except IsADirectoryError as error:
-            raise Corrupt("storage.not_a_file", f"{path} is a folder, where a file is needed", "Remove the folder.") from error
+        _refuse_irregular(os.stat(at), path)
+        descriptor = os.open(at, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.fdopen(descriptor, mode)
+        try:
+            _refuse_irregular(os.fstat(descriptor), path)  # it may have been replaced meanwhile
+        except Corrupt:
+            file.close()
+            raise
+        return guarded(file, path)
+
+
+def _refuse_irregular(seen: os.stat_result, path: str) -> None:
+    if stat.S_ISREG(seen.st_mode):
+        return
+    kind = next((name for is_kind, name in KINDS if is_kind(seen.st_mode)), "no plain file")
+    raise Corrupt("storage.not_a_file", f"{path} is {kind}, where a file is needed", "Remove it, or name a plain file.")
 
 
 def guarded(file: Any, path: str) -> BinaryIO:

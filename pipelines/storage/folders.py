@@ -8,12 +8,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import stat
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from pipelines.domain.errors import NotFound
-from pipelines.storage import copying, parallel, paths
+from pipelines.storage import copies, parallel, paths, rights
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Clone, How, Storage
 from pipelines.storage.rollback import rollback
@@ -125,7 +125,7 @@ def rename(storage: Storage, old: str, new: str) -> None:
         _require(storage)
         with typed_errors(new):
             os.rename(_at(storage, old), _at(storage, new))
-            copying.sync_folder(_at(storage, paths.parent(new)))
+            copies.sync_folder(_at(storage, paths.parent(new)))
         return
     with rollback(lambda: remove(storage, new), f"What was made of {new}"):
         _move(storage, old, new)
@@ -137,6 +137,20 @@ def _move(storage: Storage, old: str, new: str) -> None:
     for part in (top, [path for path in files if paths.parent(path) != old]):
         list(storage.clone(storage, [Clone(path, new + path[len(old) :]) for path in part]))
     storage.delete(files)
+
+
+def make_shared(storage: Storage) -> None:
+    """Makes the storage's own folder where it is a place of its user's: with the modes that the user's umask gives."""
+    if local(storage):
+        with typed_errors(storage.url):
+            rights.make_folder(Path(storage.url))
+
+
+def share(storage: Storage, path: str) -> None:
+    """Gives `path`, a file or a folder with all that is in it, the modes that the user's umask gives. Object stores have none."""
+    if local(storage):
+        with typed_errors(path):
+            rights.share(Path(_at(storage, path)))
 
 
 def remove(storage: Storage, folder: str) -> None:
@@ -174,17 +188,10 @@ def taken(storage: Storage, path: str) -> bool:
     if next(iter(storage.list(path)), None) is not None:
         return True
     try:
-        with copying.opened(storage, path):
+        with copies.opened(storage, path):
             return True
     except NotFound:
         return False
-
-
-def irregular(storage: Storage, files: Iterable[str]) -> list[str]:
-    """Those of `files` that are no plain files (links, devices), which only a local disk can have."""
-    if not local(storage):
-        return []
-    return [path for path in files if not stat.S_ISREG(os.lstat(_at(storage, path)).st_mode)]
 
 
 def expected_how(source: Storage, target: Storage) -> How:
@@ -211,7 +218,7 @@ def _at(storage: Storage, folder: str) -> str:
 def _sync_all(storage: Storage, folders: Iterable[str]) -> None:
     for path in folders:
         with typed_errors(path or storage.url):
-            copying.sync_folder(_at(storage, path))
+            copies.sync_folder(_at(storage, path))
 
 
 def _device(path: str) -> int:

@@ -9,6 +9,8 @@ from pathlib import Path
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
 
 WORKSPACE_FORMAT = 1
+OUTPUT, WAREHOUSE = "output", "warehouse"
+"""Folders of a job that others may read, as far as the user's umask lets them: files, and tables."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,14 @@ class Layout:
     def reading(self, savepoint: SavepointId, reading: str) -> Path:
         return self.readings_of(savepoint) / reading
 
+    @property
+    def environments(self) -> Path:
+        """Environments made of requirements, shared by versions: a cache, which anybody may delete while no job runs."""
+        return self.root / "cache" / "environments"
+
+    def environment(self, key: str) -> Path:
+        return self.environments / key
+
     def job(self, job: JobName) -> Path:
         return self.jobs / job
 
@@ -97,7 +107,11 @@ class Layout:
         return self.job(job) / "wanted.json"
 
     def output(self, job: JobName) -> Path:
-        return self.job(job) / "output"
+        return self.job(job) / OUTPUT
+
+    def warehouse(self, job: JobName) -> Path:
+        """Tables that the job's queries make where nobody says another place, and the catalog that knows them."""
+        return self.job(job) / WAREHOUSE
 
     def checkpoints(self, job: JobName, begun_by: RunId) -> Path:
         """The checkpoints (one folder a query) that the run `begun_by` began and its resumes go on with."""
@@ -116,16 +130,25 @@ class Layout:
     def version_file(self, version: VersionId) -> Path:
         return self.version(version) / "version.json"
 
+    def code(self, version: VersionId) -> Path:
+        """The folder that holds a version's script, and the files it needs."""
+        return self.version(version) / "code"
+
     def script(self, version: VersionId, script: str) -> Path:
-        return self.version(version) / "code" / script
+        return self.code(version) / script
 
     def savepoint(self, savepoint: SavepointId) -> Path:
         return self.savepoints / savepoint
 
+    def of_control(self) -> Iterator[Path]:
+        """Everything in the workspace but its jobs, there or not."""
+        yield from (self.workspace_file, self.server_file, self.events_file, *self.root.glob(f"{self.catalog_file.name}*"))
+        yield from (self.versions, self.savepoints, self.experiments, self.exports, self.trash, self.sandbox, self.readings.parent)
+
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""
         yield from (self.root, self.exports, self.experiments)
-        for pattern in ("*", "*/code"):
+        for pattern in ("*", "*/code", "*/code/**"):
             yield from self.versions.glob(pattern)
         for pattern in ("*", "*/runs/*"):
             yield from self.jobs.glob(pattern)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipelines.domain.errors import NotFound, Unavailable
-from pipelines.storage import copying, file_objects, parallel, paths
+from pipelines.storage import copies, file_objects, parallel, paths
 from pipelines.storage.errors import translated, typed_errors
 from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
 
@@ -81,10 +81,10 @@ class LocalStorage:
         target = self._at(path)
         with typed_errors(path):
             self._make_folders([os.path.dirname(target)])
-        with self._required(), copying.published(target, path) as file:
+        with self._required(), copies.published(target, path) as file:
             yield file
         with self._required(), typed_errors(path):
-            copying.sync_folder(os.path.dirname(target))
+            copies.sync_folder(os.path.dirname(target))
 
     def list(self, folder: str = "") -> Iterator[Entry]:
         top = self._at(folder) if folder else self._root
@@ -117,12 +117,12 @@ class LocalStorage:
             rest = [pair for pair, done in zip(pairs, linked, strict=True) if not done]
             halt = parallel.Halt()
             watched = halt.watched(advance)
-            copied = iter(parallel.each(lambda pair: copying.copy(*pair, watched), rest, COPY_THREADS, halt) if rest else ())
+            copied = iter(parallel.each(lambda pair: copies.copy(*pair, watched), rest, COPY_THREADS, halt) if rest else ())
             return [How.LINK if done else next(copied) for done in linked]
 
     def _fetch(self, source: Storage, file: Clone, advance: Advance) -> How:
-        with copying.opened(source, file.source) as stream, copying.published(self._at(file.target), file.target) as written:
-            copying.pour(stream, written, advance)
+        with copies.opened(source, file.source) as stream, copies.published(self._at(file.target), file.target) as written:
+            copies.pour(stream, written, advance)
         return How.COPY
 
     def delete(self, paths_: Iterable[str]) -> None:
@@ -169,7 +169,7 @@ def _link_all(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
             _make_folder(folder)
     for source, target, name in pairs:
         try:
-            done = copying.link(source, target)
+            done = copies.link(source, target)
             if done and advance is not unwatched:
                 advance(os.stat(source).st_size)
         except OSError as error:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 from pipelines.domain.errors import Invalid, Unsupported
-from pipelines.storage import copying, file_objects, parallel, paths
+from pipelines.storage import copies, file_objects, parallel, paths
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
 
@@ -119,8 +119,8 @@ class FsspecStorage:
                 size = 0 if advance is unwatched else int(self._fs.size(target) or 0)
             advance(size)
             return How.SERVER_COPY
-        with copying.opened(source, file.source) as stream, self.writing(file.target) as target:
-            copying.pour(stream, target, advance)
+        with copies.opened(source, file.source) as stream, self.writing(file.target) as target:
+            copies.pour(stream, target, advance)
         return How.COPY
 
     def delete(self, paths_: Iterable[str]) -> None:

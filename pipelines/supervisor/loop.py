@@ -12,7 +12,7 @@ from pipelines.domain.jobs import Run
 from pipelines.supervisor.commands import SPARK, Driver
 from pipelines.supervisor.reconciler import Reconciler
 from pipelines.supervisor.sizes import Sampler
-from pipelines.supervisor.watching import Watcher
+from pipelines.supervisor.watcher import Watcher
 from pipelines.workspace import events, ingestion
 from pipelines.workspace.workspace import Workspace
 

@@ -20,7 +20,7 @@ from pipelines.domain.ids import QueryName
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import PROGRESS_FILE, QueryStarted
 from pipelines.storage import parallel
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
 SPARK_RUN_ID = "00000000-0000-0000-0000-000000000000"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, PROCESS_FILE, Exit, Process, RunState
 from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Seen, Start, Terminate, decide, run_state
+from pipelines.domain.versions import Version
 from pipelines.supervisor import facts, processes
 from pipelines.supervisor.commands import Driver
-from pipelines.workspace import events, ingestion, runs, stops, versions
+from pipelines.workspace import environments, events, ingestion, runs, stops, versions
 from pipelines.workspace.context import Context
 
 AT_ONCE = 4
@@ -67,18 +70,22 @@ class Reconciler:
         A run whose driver cannot be started has failed: trying again is the user's decision.
         """
         folder = self._context.layout.run(run.job, run.id)
-        version = versions.get(self._context, run.version)
+        frozen = versions.get(self._context, run.version)
         process = processes.find(folder)  # 1
         try:
-            process = process or processes.spawn(self._driver.command(version), folder, self._driver.environ(version))  # 2
+            process = process or self._spawn(frozen, folder)  # 2
         except (OSError, TidemarkError) as error:
             self._record(run, None, _unstartable(error, self._context.now_ms()))
             return True
         self._context.files.write(folder / PROCESS_FILE, process)  # 3
         runs.update(self._context, run.id, state=RunState.STARTING, pid=process.pid, started_ms=round(process.started * 1000))
         events.say(self._context, "run.started", run.job, run.id, f"the driver of {run.job} is up, process {process.pid}")
-        self._driver.started(version)
+        self._driver.started(frozen)
         return False
+
+    def _spawn(self, frozen: Version, folder: Path) -> Process:
+        version = environments.entered(self._context, frozen)
+        return processes.spawn(self._driver.command(version), folder, self._driver.environ(version))
 
     def _terminate(self, run: Run, process: Process | None) -> None:
         folder = self._context.layout.run(run.job, run.id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, QueryName, VersionId
 from pipelines.domain.jobs import Run
-from pipelines.domain.texts import VALUE
+from pipelines.domain.texts import PLACE, VALUE
 from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, Revision
 from pipelines.verbs.verb import Change, Http, Reads, Shell, argument, option
 
@@ -34,6 +34,7 @@ class Attach(Change[Run, AttachPlan], Revision):
         flag="--checkpoint",
         metavar="QUERY=URL",
         reads=Reads.PAIRS,
+        text=PLACE,
     )
     sink: str = option("Format that its queries write: parquet, foreachBatch, …", "", metavar="FORMAT")
     sink_path: str = option("Directory that a file sink writes to.", "", metavar="PATH", reads=Reads.PLACE)

@@ -24,7 +24,7 @@ class DiagnosePlan:
 
 @dataclass(frozen=True)
 class Diagnose(Change[Sequence[Diagnosis], DiagnosePlan]):
-    """Look for damage. A checkpoint, live or in a savepoint, is read file by file; the answer is a diagnosis of each query: what is
+    """Check a checkpoint for damage. It is read file by file, live or in a savepoint; the answer is a diagnosis of each query: what is
     damaged, which batches depend on it, and the newest batch that can still be restored. Damage is an answer, not an error. Nothing is
     changed, but it takes its time."""
 

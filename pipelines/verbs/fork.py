@@ -30,6 +30,7 @@ class Variant(Revision):
         reads=Reads.SINKS,
     )
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
+    force: bool = option("Begin it although its verdict says that it cannot start.", False, flag="--force")
 
 
 @dataclass(frozen=True)

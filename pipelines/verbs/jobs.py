@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.jobs import JobDetail, JobSummary, LogChunk
+from pipelines.domain.logs import LogLevel, LogSearch
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.verb import Http, Question, named, option
+from pipelines.verbs.verb import Http, Question, Reads, named, option
 
 POINTS = "At most this many points."
 MOST_POINTS = 10_000
@@ -56,6 +57,25 @@ class ReadLog(Question[LogChunk]):
 
 
 @dataclass(frozen=True)
+class SearchLog(Question[LogSearch]):
+    """Search the driver's log. An entry is a line with the stack trace below it. Every filter that is given must fit; the answer has the
+    newest entries that do, the very first one, and how many errors and warnings there are."""
+
+    job: str = named(JOB)
+    run: str = option("Id of a run; the newest one if empty.", "", metavar="RUN")
+    text: str = option("Words that occur in the entry, as they stand.", "")
+    level: LogLevel = option("Not less bad than this.", LogLevel.OTHER)
+    from_ms: int | None = option("Not before this time.", None, flag="--since", metavar="TIME", reads=Reads.MOMENT)
+    to_ms: int | None = option("Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
+    limit: int = option("At most this many, the newest.", 200, least=1, most=5_000)
+
+    call, topic = "search_log", "jobs"
+    http = Http("GET", "/jobs/{job}/logs/search")
+    command = "search-log"
+    refuses = (NotFound, Unavailable)
+
+
+@dataclass(frozen=True)
 class ListRetained(Question[Sequence[RetainedBatch]]):
     """List the batches a savepoint can be taken of. These are the committed batches that Spark still keeps in the job's checkpoint, oldest
     first."""
@@ -74,6 +94,7 @@ class ListBatches(Question[Sequence[BatchRow]]):
 
     job: str = named(JOB)
     limit: int = option("At most this many, the newest.", 100, least=1, most=10_000)
+    to_ms: int | None = option("Only those that had ended by then.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
 
     call, topic = "batches", "jobs"
     http = Http("GET", "/jobs/{job}/batches")
@@ -110,7 +131,7 @@ class ShowEventSeries(Question[Series]):
 
 @dataclass(frozen=True)
 class ListOperators(Question[Sequence[QueryOperators]]):
-    """Show what a job's queries are made of. The answer has the sources, stateful operators and sink of each query at its newest batch,
+    """Show a job's sources, operators and sinks. The answer has the sources, stateful operators and sink of each query at its newest batch,
     with offsets and backlog, rows and bytes of state."""
 
     job: str = named(JOB)

@@ -37,7 +37,7 @@ class ShowOperation(Question[Operation]):
 
 @dataclass(frozen=True)
 class ReadAnswer(Question[object]):
-    """Read what came of an operation. It is the answer of the change that began it, once it has ended; what it failed with is raised.
+    """Read an operation's result. It is the answer of the change that began it, once it has ended; what it failed with is raised.
     Answers are kept for the newest thousand that ended since the server started."""
 
     operation: str = named(OPERATION)

@@ -15,7 +15,7 @@ DECIDES = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)
 
 @dataclass(frozen=True)
 class Promote(Change[Operation, PromotePlan]):
-    """Let a variant's parent go on with its version. The parent is stopped with a savepoint and resumed, on its own present state or from
+    """Have a variant's parent go on with its code. The parent is stopped with a savepoint and resumed, on its own present state or from
     the savepoint they parted at. The operation's result is the run's id."""
 
     job: str = named(JOB)

@@ -16,7 +16,7 @@ RESUMING = Kind("Resuming", "Resumed", makes=True, about="{job} from {subject}")
 
 @dataclass(frozen=True)
 class Resume(Change[Run, RestorePlan], Revision):
-    """Go on with a job that does not run. It begins from its own checkpoint, from a retained `batch` of it, or from one of its savepoints,
+    """Resume a job that does not run. It begins from its own checkpoint, from a retained `batch` of it, or from one of its savepoints,
     and keeps its query id. What is given besides makes a new version of it: an upgrade; an earlier `version` takes one back. The present
     point is saved before a step back and an upgrade."""
 

@@ -11,6 +11,15 @@ from pipelines.verbs.verb import Reads, Shell, option
 DEFAULT_MASTER = "local[2]"
 """Of a new job."""
 AGAIN = "may be given again"
+FILES = (
+    "A file that the script has beside it, NAME being its path below the script's folder; NAME= takes it away. May be given again. Modules "
+    "that a script imports from its folder, and files it names, come along by themselves."
+)
+OUTSIDE = "Path and SHA-256 of large files that confs or arguments name: no run begins where one is not what it was."
+REQUIREMENTS = (
+    "A requirements file (pip's): an environment with these packages is made for the job, once, and shared by all that ask for the same. "
+    "{code} in it is the folder of the script and its files; an empty file is none."
+)
 NEW_QUERY = f"A query that the changed code adds, and that begins anew; {AGAIN}."
 
 
@@ -22,6 +31,8 @@ class Revision:
         "Script with changed code; the code it had if not given.", None, flag="--code", metavar="FILE", reads=Reads.FILE
     )
     script: str | None = option("The script's file name.", None, shell=Shell.ABSENT)
+    files: Mapping[str, str | None] | None = option(FILES, None, flag="--file", metavar="[NAME=]PATH", reads=Reads.FILES)
+    outside: Mapping[str, str] | None = option(OUTSIDE, None, shell=Shell.ABSENT, text=VALUE)
     args: tuple[str, ...] | None = option(
         f"An argument of the script, in place of those it had; {AGAIN}.", None, flag="--arg", metavar="ARG", text=VALUE
     )
@@ -33,3 +44,4 @@ class Revision:
         flag="--runtime",
         metavar="PYTHON",
     )
+    requirements: str | None = option(REQUIREMENTS, None, metavar="FILE", reads=Reads.FILE, text=VALUE)

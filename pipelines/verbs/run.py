@@ -11,8 +11,8 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING
-from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, NEW_QUERY, Revision
-from pipelines.verbs.verb import Change, Http, Reads, Shell, Works, argument, option
+from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, FILES, NEW_QUERY, OUTSIDE, Revision
+from pipelines.verbs.verb import Change, Http, Kind, Reads, Shell, Works, argument, option
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,10 @@ class RunPlan:
     """What `{output}` in an argument becomes."""
     restore: RestorePlan | None = None
     """Of a job that begins on a savepoint's state."""
+    files: tuple[str, ...] = ()
+    """Modules and files that its version has beside the script."""
+    builds: bool = False
+    """Whether an environment of its requirements is made first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +42,10 @@ class RunScript(Change[Run, RunPlan], Revision):
     """Run a PySpark script as a new job. With a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
     job's own output directory."""
 
-    script: str = argument("A PySpark script.", reads=Reads.FILE, text=NAME)
+    script: str = argument("A PySpark script, or the folder of a project.", reads=Reads.SCRIPT, text=NAME)
     code: str = option("The script's text.", shell=Shell.ABSENT, text=CODE)
+    files: Mapping[str, str | None] = option(FILES, factory=dict, flag="--file", metavar="[NAME=]PATH", reads=Reads.FILES)
+    outside: Mapping[str, str] = option(OUTSIDE, factory=dict, shell=Shell.ABSENT, text=VALUE)
     args: tuple[str, ...] = argument(
         "Arguments of the script; {output} becomes the job's own output directory.", (), metavar="-- ARGS", text=VALUE
     )
@@ -55,11 +61,13 @@ class RunScript(Change[Run, RunPlan], Revision):
     http = Http("POST", "/jobs", 201)
     command, shell = "run", "Prints the job's name and the run's id."
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
-    kinds = {"fork": FORKING}
+    kinds = {"fork": FORKING, "run": Kind("Beginning", "Begun", makes=True, about="{job}")}
     prints = "{0.job} {0.id}"
 
     def works_as(self, plan: RunPlan) -> Works | None:
-        return Works("fork", plan.job, plan.restore.savepoint) if plan.restore else None
+        if plan.restore is not None:
+            return Works("fork", plan.job, plan.restore.savepoint)
+        return Works("run", plan.job) if plan.builds else None
 
     def result(self, answer: Run) -> str:
         return answer.job

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from pipelines.domain.moments import spelt_duration
 from pipelines.verbs.declaration import default_of, parts
 from pipelines.verbs.verb import Asked, Reads, Shell, Spelling, spelling
 
@@ -21,6 +22,8 @@ COMMAND = "python -m pipelines"
 TO_FILL_IN = "…"
 CODE = "code"
 """The field that holds a script's text."""
+FILES = "files"
+"""The field that holds the content of other files."""
 NO_NAME = "SCRIPT.py"
 """Stands for a script without a file name."""
 EVERY_QUERY = "*"
@@ -70,12 +73,20 @@ def _typed(request: Asked[Any], part: Field[Any]) -> Sequence[str]:
             return [_moment(value)]
         case Reads.LAST_DAY:
             return [_moment(value) if value else "none"]
-        case Reads.FILE:
+        case Reads.DURATION:
+            return [spelt_duration(value) if value else "usual"]
+        case Reads.FILE if part.name != CODE:
+            return [f"{part.name}.txt"]
+        case Reads.FILE | Reads.SCRIPT:
             return [getattr(request, "script", "") or NO_NAME]
+        case Reads.FILES:
+            return [f"{path}={'' if text is None else path}" for path, text in value.items()]
         case Reads.PAIRS:
             return [f"{key}={text}" for key, text in value.items()]
         case Reads.SINKS:
             return [choice if query == EVERY_QUERY else f"{query}={choice}" for query, choice in value.items()]
+        case Reads.BATCHES if isinstance(value, Mapping):
+            return [f"{query}={batch}" for query, batch in value.items()]
         case _:
             return [_text(item) for item in value] if isinstance(value, tuple) else [_text(value)]
 
@@ -110,6 +121,8 @@ def _json(name: str, value: Any) -> Any:
     """The value as JSON has it."""
     if name == CODE:
         return TO_FILL_IN
+    if name == FILES and value is not None:
+        return {path: None if text is None else TO_FILL_IN for path, text in value.items()}
     if is_dataclass(value):
         return {part.name: _json(part.name, getattr(value, part.name)) for part in _given(value)}  # type: ignore[arg-type]
     if isinstance(value, Mapping):

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.operations import Operation
+from pipelines.domain.state_sizes import OperatorSizes
 from pipelines.domain.states import MOST_ROWS, StateRows, StateTable
 from pipelines.domain.texts import QUERY
+from pipelines.verbs.forget import JOB
 from pipelines.verbs.fork import SAVEPOINT
 from pipelines.verbs.shell import words_of_fields
 from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Shell, Works, named, option
@@ -39,8 +41,21 @@ class ListStates(Question[Sequence[StateTable]]):
 
 
 @dataclass(frozen=True)
+class ShowStateSizes(Question[Sequence[OperatorSizes]]):
+    """Show the sizes of a job's state by partition, over time. The answer has for each stateful operator the bytes of each partition in the
+    newest savepoints (with rows, where their state was read), and the bytes that each batch that Spark still keeps wrote into it."""
+
+    job: str = named(JOB)
+    savepoints: int = option("At most so many savepoints, the newest.", 24, least=0, most=200)
+
+    call, topic = "state_sizes", "states"
+    http = Http("GET", "/jobs/{job}/state-sizes")
+    refuses = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)
+
+
+@dataclass(frozen=True)
 class QueryState(Question[StateRows], TableNamed):
-    """Ask a table of state. The answer is a page of the rows that were read, those that hold `filter`, in the order of the column `sort`;
+    """Query a table of state. The answer is a page of the rows that were read, those that hold `filter`, in the order of the column `sort`;
     or that of one SELECT over the view `state`, whose columns are `key`, `value` (structs) and `partition_id`. Times are epoch ms."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)

@@ -19,7 +19,8 @@ ONLY_JOB = "Only those of this job."
 
 @dataclass(frozen=True)
 class ShowHealth(Question[Health]):
-    """Show how all jobs are. The answer is the overview's key figures, with small lines over the last 15 minutes or the span asked for."""
+    """Show the health of all jobs. The answer is the overview's key figures, with small lines over the last 15 minutes or the
+    span asked for."""
 
     span_ms: int = option("How far back the sparklines reach, in ms.", 900_000, least=60_000, most=31 * 86_400_000)
 
@@ -55,8 +56,8 @@ class ListEvents(Question[Sequence[Event]]):
 
 @dataclass(frozen=True)
 class ShowAbout(Question[About]):
-    """Say what the workspace stands on. The answer has the runtimes that jobs run on, the storage and the server; of credentials it only
-    says whether they are there."""
+    """Show runtimes, storage and server. The runtimes are those that jobs run on; of credentials the answer only says whether they are
+    there."""
 
     call, topic = "about", "system"
     http = Http("GET", "/about")
@@ -105,7 +106,7 @@ class RebuildPlan:
 
 @dataclass(frozen=True)
 class RebuildCatalog(Change[Mapping[str, int], RebuildPlan]):
-    """Make the index anew from the workspace's files. The answer is rows by table."""
+    """Rebuild the index from the workspace's files. The answer is rows by table."""
 
     call, topic = "rebuild_catalog", "system"
     http = Http("POST", "/catalog/rebuild")

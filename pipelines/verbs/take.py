@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, Unavailable, Unsupported
@@ -18,7 +19,14 @@ class Take(Change[Savepoint, TakePlan]):
     does not notice."""
 
     job: str = named(JOB)
-    batch: int | None = option("Take it of this batch, one that Spark still keeps.", None, least=0)
+    batch: int | Mapping[str, int] | None = option(
+        "Take it of this batch, one that Spark still keeps. With several queries name the query, once for each; of one that is not named "
+        "it is the newest.",
+        None,
+        metavar="[QUERY=]N",
+        reads=Reads.BATCHES,
+        least=0,
+    )
     at_ms: int | None = option(
         "Take it of the newest batch at or before: 2027-01-15T08:00, 08:00:30 (today) or -10m.",
         None,

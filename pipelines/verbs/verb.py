@@ -28,6 +28,8 @@ class Reads(enum.StrEnum):
     """`2027-01-15T08:00`, `08:00:30` (today) or `-10m` as epoch ms."""
     LAST_DAY = "last day"
     """`2027-03-31` or `+30d` as the last ms of that day, `none` as 0."""
+    DURATION = "duration"
+    """`90s`, `1h30m` or `7d` as ms, `usual` as 0."""
     PLACE = "place"
     """A path, made absolute because a server has another working directory; or a URL."""
     SAVEPOINT = "savepoint"
@@ -36,16 +38,23 @@ class Reads(enum.StrEnum):
     """A job, a savepoint, or the path or URL of a checkpoint."""
     FILE = "file"
     """The path of a script, whose text is the value."""
+    SCRIPT = "script"
+    """The path of a script, or the folder of a project."""
+    FILES = "files"
+    """`NAME=PATH` or `PATH`, again and again: the content of files by name; null for `NAME=`."""
     PAIRS = "pairs"
     """`KEY=VALUE`, again and again."""
     SINKS = "sinks"
     """`fresh`, `continue` or `QUERY=fresh`, again and again."""
+    BATCHES = "batches"
+    """`7`, or `QUERY=7` again and again."""
 
 
 TEXTS = {
     **dict.fromkeys(Reads, texts.NAME),
     **dict.fromkeys((Reads.PLACE, Reads.SAVEPOINT, Reads.CHECKPOINT), texts.PLACE),
     Reads.FILE: texts.CODE,
+    Reads.FILES: texts.CODE,
     Reads.PAIRS: texts.VALUE,
 }
 """The kind of text that a field has which says none."""

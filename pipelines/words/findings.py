@@ -7,18 +7,8 @@ from collections.abc import Iterator
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
-from pipelines.words import formats
+from pipelines.words import formats, limits
 
-LAGGING_MS = 60_000
-QUIET_MS = 120_000
-QUIET_GAPS = 5
-"""A job without a batch for so many of its usual gaps makes no progress."""
-WATCHED_QUIET_MS, WATCHED_QUIET_GAPS = 600_000, 20
-"""Of an attached job nobody says whether there was data, so it has longer."""
-STARTING_MS = 240_000
-UNSAVED_MS = 86_400_000
-"""A job whose state has no savepoint for so long would lose a day's worth with its checkpoint."""
-RESTARTS_AN_HOUR = 3
 GROWN_TIMES, GROWN_BYTES = 2.0, 1_000_000_000
 """A checkpoint that became so many times as large in a day, and grew by so much, is looked at."""
 _BEHIND = 1.15
@@ -29,24 +19,13 @@ def of_job(job: JobSummary, now_ms: float) -> list[Finding]:
     return sorted(_of(job, now_ms), key=lambda finding: list(Urgency).index(finding.urgency))
 
 
-def quiet_limit_ms(job: JobSummary) -> float:
-    """How long the job may be without a batch; learnt from its own batches."""
-    least, gaps = (WATCHED_QUIET_MS, WATCHED_QUIET_GAPS) if job.job.attached else (QUIET_MS, QUIET_GAPS)
-    return max(least, gaps * (job.gap_ms or 0)) + 5 * (job.batch_ms_p99 or 0)
-
-
-def lag_limit_ms(job: JobSummary) -> float:
-    """Lag from which the job lags: between two batches it grows by the usual gap, which is no lag."""
-    return LAGGING_MS + (job.gap_ms or 0)
-
-
 def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
     if job.run is None:
         return
     if job.state is RunState.FAILED:
         yield _failed(job)
-    elif job.state in (RunState.STARTING, RunState.WANTED) and now_ms - job.run.created_ms > STARTING_MS:
-        yield _warning(job, Problem.NOT_UP, "still starting", "its driver has not come up yet", job.run.created_ms)
+    elif job.state in (RunState.STARTING, RunState.WANTED) and now_ms - job.run.created_ms > limits.starting_ms(job):
+        yield _warning(job, Problem.NOT_UP, "still starting", _not_up(job), job.run.created_ms)
     elif job.state is RunState.WATCHED or (job.state is RunState.RUNNING and _streams(job)):
         yield from _slow(job, now_ms)
         yield from _restarting(job)
@@ -72,23 +51,36 @@ def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:
     """At most one of: no batch at all, late, or slower than its input. An idle job is none of them."""
     if job.idle_since_ms is not None:
         return
-    last = job.last_progress_ms or (job.run.started_ms if job.run else None)
-    if last is not None and now_ms - last > quiet_limit_ms(job):
+    own, last = job.job.limits, job.last_progress_ms or (job.run.started_ms if job.run else None)
+    if last is not None and now_ms - last > limits.quiet_ms(job):
         yield _warning(job, Problem.NO_PROGRESS, "no progress", _quiet(job), last)
-    elif job.lag_ms is not None and job.lag_ms >= lag_limit_ms(job):
-        yield _warning(job, Problem.LAGGING, "lagging", f"event-time lag {formats.duration(job.lag_ms)}{_behind(job)}")
+    elif job.lag_ms is not None and job.lag_ms >= limits.lag_ms(job):
+        limit = limits.said(limits.lag_ms(job), own.lag_ms)
+        yield _warning(job, Problem.LAGGING, "lagging", f"event-time lag {formats.duration(job.lag_ms)}{_behind(job)}; {limit}")
+    elif job.job.attached and job.watermark_ms is not None and now_ms - job.watermark_ms >= limits.lag_ms(job):
+        limit = limits.said(limits.lag_ms(job), own.lag_ms)
+        words = f"its watermark is {formats.duration(now_ms - job.watermark_ms)} behind the clock, with the delay that its code allows"
+        yield _warning(job, Problem.LAGGING, "lagging", f"{words}; {limit}")
     elif _falls_behind(job):
         yield _warning(job, Problem.FALLING_BEHIND, "falling behind", _behind(job).removeprefix(" · "))
 
 
 def _quiet(job: JobSummary) -> str:
     what = "no batch was committed since" if job.job.attached else "no batch has ended since"
-    return f"{what}; usually one every {formats.duration(job.gap_ms)}" if job.gap_ms else what
+    every = f"; its trigger is every {formats.duration(job.interval_ms)}" if job.interval_ms else ""
+    learnt = f"; usually one every {formats.duration(job.gap_ms)}" if job.gap_ms and not every else ""
+    return f"{what}{every}{learnt}; {limits.said(limits.quiet_ms(job), job.job.limits.quiet_ms)}"
+
+
+def _not_up(job: JobSummary) -> str:
+    return f"its driver has not come up yet; {limits.said(limits.starting_ms(job), job.job.limits.starting_ms)}"
 
 
 def _restarting(job: JobSummary) -> Iterator[Finding]:
-    if job.recent_restarts >= RESTARTS_AN_HOUR:
-        yield _warning(job, Problem.RESTARTING, "restarting often", f"{job.recent_restarts} times in the last hour")
+    if job.recent_restarts >= limits.restarts(job):
+        own = ", set for this job" if job.job.limits.restarts else ""
+        words = f"{job.recent_restarts} times in the last hour; limit {limits.restarts(job)}{own}"
+        yield _warning(job, Problem.RESTARTING, "restarting often", words)
 
 
 def _growing(job: JobSummary) -> Iterator[Finding]:
@@ -100,9 +92,11 @@ def _growing(job: JobSummary) -> Iterator[Finding]:
 def _unsaved(job: JobSummary, now_ms: float) -> Iterator[Finding]:
     begun = job.run.started_ms if job.run else None
     saved = job.last_savepoint_ms or begun
-    if job.state_rows and begun and saved and min(now_ms - begun, now_ms - saved) > UNSAVED_MS:
+    if job.state_rows and begun and saved and min(now_ms - begun, now_ms - saved) > limits.unsaved_ms(job):
         since = "none was ever taken" if job.last_savepoint_ms is None else "the last one is old"
-        words = f"{formats.compact(job.state_rows)} rows of state; {since}"
+        words = (
+            f"{formats.compact(job.state_rows)} rows of state; {since}; {limits.said(limits.unsaved_ms(job), job.job.limits.unsaved_ms)}"
+        )
         yield Finding(job.job.name, Problem.UNSAVED, Urgency.NOTICE, "no savepoint", words, since_ms=saved)
 
 

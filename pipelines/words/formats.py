@@ -76,7 +76,7 @@ def ago(at_ms: float | None, now_ms: float) -> str:
     return f"{_one_unit(away)} ago" if away > 0 else f"in {_one_unit(-away)}"
 
 
-def exact(at_ms: float | None, zone: tzinfo | None = UTC) -> str:
+def exact(at_ms: float | None, zone: tzinfo | None) -> str:
     """The moment itself: `2026-11-20 14:03:12 UTC`; None is the zone of this machine."""
     if at_ms is None or missing(at_ms):
         return MISSING
@@ -105,7 +105,7 @@ def last_day(at_ms: float | None, now_ms: float, zone: tzinfo | None) -> str:
     return MISSING if at_ms is None else exact(at_ms, zone)[:10] + (", past" if at_ms < now_ms else "")
 
 
-def clock(at_ms: float | None, zone: tzinfo = UTC) -> str:
+def clock(at_ms: float | None, zone: tzinfo) -> str:
     """The time of day alone: `14:03:12`."""
     return MISSING if at_ms is None or missing(at_ms) else _clock(at_ms, zone)
 

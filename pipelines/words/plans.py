@@ -8,7 +8,7 @@ from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
-from pipelines.words import formats
+from pipelines.words import formats, verdicts
 from pipelines.words.formats import Facts
 
 WAYS: Mapping[str, str] = {
@@ -32,6 +32,9 @@ LEAVES = "It is deleted here once the copy was read back and is intact. Import i
 """Of an export that disposes of the savepoint."""
 
 
+ENVIRONMENT = "made first, of the requirements"
+
+
 def way(how: str) -> str:
     """How files are cloned, in words; several ways are joined by commas."""
     return ", ".join(WAYS.get(part, part) for part in how.split(", "))
@@ -53,6 +56,8 @@ def restore(plan: RestorePlan) -> Facts:
     return [
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
+        *([("environment", ENVIRONMENT)] if plan.builds else []),
+        *([("verdict", f"{plan.verdict.outcome}: {verdicts.SENTENCES[plan.verdict.outcome]}")] if plan.verdict else []),
         *([("saved first", f"{_labels(plan.saves)}, so nothing is lost")] if plan.saves else []),
     ]
 
@@ -85,6 +90,7 @@ def export(plan: ExportPlan) -> Facts:
         ("copies", formats.files(plan.files, plan.bytes) + less),
         ("becomes", "one compressed file" if plan.archive else "a directory"),
         ("how", way(plan.how)),
+        *(("stays", f"{path}: known by its SHA-256 alone, a fork elsewhere needs it there") for path in plan.left),
     ]
 
 

@@ -26,7 +26,7 @@ ORIGIN_HINTS: Mapping[Reason, str] = {
     Reason.SCHEDULED: "Taken by a schedule",
     Reason.IMPORTED: "Brought in from elsewhere; its manifest says why it was taken there",
 }
-FULL, FREES, SHARED = "Full size", "Frees", "Shared"
+FULL, FREES, SHARED = "Full size", "Frees if deleted", "Shared"
 """Titles of what a savepoint takes on disk."""
 SIZE_HINTS: Mapping[str, str] = {
     FULL: "All of its files, with manifest and checksums",
@@ -54,6 +54,18 @@ def points(savepoint: Savepoint) -> str:
     return ", ".join(
         f"batch {image.batch:,} of {image.query}" if image.begun else f"{image.query} not begun" for image in savepoint.queries
     )
+
+
+def batches(newest: Mapping[str, int]) -> str:
+    """`9`; of several queries each by its name: `9 of counts, 4 of clicks`. Empty for none."""
+    if len(newest) == 1:
+        return f"{next(iter(newest.values())):,}"
+    return ", ".join(f"{batch:,} of {query}" for query, batch in newest.items())
+
+
+def column(savepoint: Savepoint) -> str:
+    """Its batches in a list: `9`, or `9 of counts, 4 of clicks`; a dash where no query had begun."""
+    return batches({image.query: image.batch for image in savepoint.queries if image.begun}) or formats.MISSING
 
 
 def choice(savepoint: Savepoint, now_ms: float) -> str:

@@ -17,13 +17,14 @@ from dataclasses import replace
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.checkpoint import commits, metadata, sink_log
+from pipelines.domain import files
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId, job_name, query_name
 from pipelines.domain.jobs import Job, Run, Wanted
 from pipelines.domain.runs import QUERIES_FILE, SPEC_FILE, QueryStarted, RunState
 from pipelines.domain.versions import Version, version
 from pipelines.savepoint.sinks import FILE_SINKS
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import LOCAL_ADDRESSES, open_storage
 from pipelines.verbs.attach import Attach, AttachPlan
 from pipelines.workspace import events, ingestion, runs, versions
 from pipelines.workspace.context import Context
@@ -57,7 +58,7 @@ def plan(context: Context, change: Attach) -> Planned[Run, AttachPlan]:
 def _attach(context: Context, name: JobName, version: Version, started: list[QueryStarted]) -> Run:
     with context.holding(ATTACHING), context.holding(name):
         _refuse_taken(context, name, {query.query: query.checkpoint for query in started})
-        return _publish(context, name, versions.freeze(context, version), started)
+        return _publish(context, name, versions.keep(context, version), started)
 
 
 def _refuse_taken(context: Context, name: JobName, checkpoints: Mapping[QueryName, str]) -> None:
@@ -89,8 +90,9 @@ def _named(request: Attach) -> Mapping[QueryName, str]:
 def _resolved(url: str) -> str:
     """Absolute: a local path without symbolic links, a URL without a slash at its end."""
     text = url.strip()
-    local = "://" not in text or text.startswith("file:")
-    return os.path.realpath(os.path.expanduser(open_storage(text).url if text.startswith("file:") else text)) if local else text.rstrip("/")
+    if text.startswith(LOCAL_ADDRESSES):
+        return os.path.realpath(open_storage(text).url)
+    return text.rstrip("/") if "://" in text else os.path.realpath(os.path.expanduser(text))
 
 
 def _sink_path(request: Attach, places: Mapping[QueryName, str]) -> str:
@@ -139,6 +141,9 @@ def _version(request: Attach, now_ms: int) -> Version:
         python=versions.runtime(request.python),
         source=request.script,
         created_ms=now_ms,
+        files=files.changed({}, request.files or {}),
+        outside=request.outside,
+        requirements=versions.given(request.requirements),
     )
 
 

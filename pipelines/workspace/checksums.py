@@ -8,6 +8,7 @@ from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.workspace import events, savepoints, verifications
 from pipelines.workspace.context import Context
+from pipelines.workspace.tickets import Cancelled, Ticket
 
 
 class Sealer:
@@ -16,6 +17,8 @@ class Sealer:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._thread: threading.Thread | None = None
+        self._ticket = Ticket()
+        """Ended when the thread is to end."""
 
     @property
     def running(self) -> bool:
@@ -26,12 +29,14 @@ class Sealer:
             for savepoint in savepoints.newest_first(self._context, ""):
                 if savepoint.verified_ms is None:
                     self._context.unsealed.put(savepoint.id)
+            self._ticket = Ticket()
             self._thread = threading.Thread(target=self._work, name="sealer", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread after the present savepoint."""
+        """Ends the thread, also in the middle of a savepoint: the next start seals that."""
         if self._thread is not None:
+            self._ticket.end()
             self._context.unsealed.put(None)
             self._thread.join()
             self._thread = None
@@ -44,8 +49,8 @@ class Sealer:
         """Seals one savepoint unless it was disposed of; any other failure becomes an event, and the next verify tries again."""
         try:
             if savepoints.get(self._context, savepoint).verified_ms is None:
-                verifications.seal(self._context, savepoint)
-        except NotFound:
+                verifications.seal(self._context, savepoint, self._ticket)
+        except (NotFound, Cancelled):
             return
         except TidemarkError as error:
             events.say(self._context, "savepoint.unsealed", None, savepoint, f"{savepoint} could not be sealed: {error.message}")

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Unavailable
-from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.savepoint import library, restore
 from pipelines.storage import paths
-from pipelines.workspace import events, experiments, exports, life, operations, proofs, readings, trash
+from pipelines.workspace import events, experiments, exports, life, operations, proofs, readings, repairs, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
 
@@ -21,7 +21,7 @@ def clean(context: Context) -> None:
     """Run once at the opening, when nobody else is at work in the workspace.
 
     0. Documents whose writing was broken off; 1. savepoints that were not published, disposals that were begun, what exports left where
-    they wrote, proofs, and state that was read of savepoints that are gone; 2. jobs that have lost their `wanted.json` get another;
+    they wrote, proofs, and state that was read of savepoints that are gone; 2. jobs that have lost a document get another;
     3. experiments are completed, so that their forks are no half jobs; 4. half jobs go to the trash, jobs that were being forgotten are
     deleted; 5. restores and runs that nobody wants; 6. operations whose stop was never written down, and the reverse.
     """
@@ -31,7 +31,7 @@ def clean(context: Context) -> None:
     proofs.clean(context)
     readings.clean(context)
     trash.clean(context)
-    _repair(context)  # 2
+    repairs.repair(context)  # 2
     experiments.complete(context)  # 3
     _leftover_jobs(context)  # 4
     wanted_by_job = _wanted(context)
@@ -60,23 +60,6 @@ def _savepoints(context: Context) -> None:
         events.say(context, "savepoint.lost", None, savepoint, message)
     for left in cleaned.failed:
         events.say(context, left.error.code, None, left.id, f"savepoint {left.id} could not be cleaned up: {left.error.message}")
-
-
-def _repair(context: Context) -> None:
-    """A job without `wanted.json` that shows signs of life has lost it: its newest run is wanted again, as it stands."""
-    for job in context.files.job_names():
-        if not context.layout.wanted_file(job).exists():
-            run = _newest_begun(context, job)
-            context.files.write(context.layout.wanted_file(job), Wanted(run))
-            message = f"wanted.json of {job} was lost and is made anew; a stop that was asked for is not in it"
-            events.say(context, "job.repaired", job, run or "", message)
-
-
-def _newest_begun(context: Context, job: JobName) -> RunId | None:
-    """The newest run of `job` that a driver was started for, or that is watched; starting another one is nobody's wish."""
-    begun = [run for run in context.files.run_ids(job) if life.in_run(context.layout.run(job, run))]
-    specs = readable(lambda run: context.files.spec(job, run), begun, [])
-    return max(specs, key=lambda spec: spec.created_ms).run if specs else None
 
 
 def _leftover_jobs(context: Context) -> None:

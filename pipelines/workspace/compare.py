@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from pipelines.catalog import batches as batch_rows
@@ -14,7 +14,7 @@ from pipelines.domain.errors import Conflict, NotFound, Unsupported
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import QuerySeen, Run
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
 from pipelines.verbs.experiments import Compare
 from pipelines.workspace import runs, savepoints
 from pipelines.workspace.context import Context
@@ -31,6 +31,8 @@ class Side:
     files: tuple[str, ...]
     format: str
     until_ms: int | None
+    late_rows: int
+    """Rows that were dropped because they came too late, since its present checkpoint began."""
 
 
 @answers(Compare)
@@ -51,7 +53,19 @@ def compare(context: Context, question: Compare) -> Comparison:
         examples=question.examples,
         until_ms=min(reached) if reached else None,
     )
-    return comparison.of(a, b, query)
+    noted = " ".join(filter(None, (comparison.note, late_rows_note(comparison, side_a.late_rows, side_b.late_rows))))
+    return replace(comparison.of(a, b, query), note=noted)
+
+
+def late_rows_note(comparison: outputs.OutputComparison, late_a: int, late_b: int) -> str:
+    """Says that late rows can be why the outputs differ: where they do, and one side dropped some. Empty otherwise."""
+    same = comparison.changed == comparison.only_a == comparison.only_b == 0
+    if same or not (late_a or late_b):
+        return ""
+    return (
+        f"Late rows can be the cause: A dropped {late_a:,}, B dropped {late_b:,}. Which rows come too late depends on how the events "
+        "were cut into batches, so two jobs of which one lags more may drop different ones."
+    )
 
 
 def _queries(context: Context, job: JobName) -> dict[str, QuerySeen]:
@@ -87,7 +101,13 @@ def _side(context: Context, job: JobName, query: QuerySeen) -> Side:
     storage = open_storage(query.sink_path)
     log = sink_log.whole(storage, sink_log.FOLDER)
     files = tuple(file.path for file in sink_log.live_files(log, sys.maxsize))
-    return Side(files, query.sink, until_ms)
+    return Side(files, query.sink, until_ms, _late_rows(context, job, query.query))
+
+
+def _late_rows(context: Context, job: JobName, query: str) -> int:
+    begun = _begun_by(context, job)
+    with context.catalog.reading() as reader:
+        return batch_rows.late_rows(reader, job, query, begun.created_ms if begun and begun.from_savepoint else 0)
 
 
 def _watermark_ms(context: Context, job: JobName, query: str) -> int | None:

@@ -9,17 +9,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipelines.catalog import state_worker
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
 from pipelines.domain.operations import Operation
+from pipelines.domain.verdicts import Verdict
+from pipelines.savepoint import worker as savepoint_worker
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import Layout
-from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
+from pipelines.workers.pool import Pool
 from pipelines.workspace.files import Files
 from pipelines.workspace.outcomes import Answer
 from pipelines.workspace.tickets import Ticket
 
 ID_BYTES = 6
+WAIT_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -34,8 +39,8 @@ class Context:
     entropy: Callable[[int], bytes]
     actor: str = ""
     """Who the events of what is done in this context name."""
-    is_full: bool = False
-    """Whether the disk takes nothing any more: what cannot be written down is let go."""
+    is_unwritable: bool = False
+    """Whether the disk takes nothing: what cannot be written down is let go."""
     changed: threading.Event = field(default_factory=threading.Event)
     """Set when somebody asked for something that the supervisor should look at now."""
     ingesting: threading.RLock = field(default_factory=threading.RLock)
@@ -52,8 +57,14 @@ class Context:
     """What came of the newest operations."""
     unsaved: dict[OperationId, Operation] = field(default_factory=dict)
     """Operations that have ended, and whose end the catalog could not take."""
+    verdicts: dict[tuple[SavepointId, VersionId], Verdict] = field(default_factory=dict)
+    """What checks have found since the workspace was opened; an environment may change, so they are not kept longer."""
     proving: threading.Lock = field(default_factory=threading.Lock)
     """Held by the one piece of work that runs in the sandbox; others wait for their turn."""
+    state_workers: Pool = field(default_factory=lambda: Pool(state_worker.TASK))
+    """Answer questions to rows of state."""
+    savepoint_workers: Pool = field(default_factory=lambda: Pool(savepoint_worker.TASK))
+    """Import and verify savepoints."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _locks_turn: threading.Lock = field(default_factory=threading.Lock)
     _passed_over: set[JobName] = field(default_factory=set)
@@ -105,10 +116,16 @@ class Context:
                 lock.release()
 
     @contextmanager
-    def claiming(self, what: str) -> Iterator[None]:
-        """Holds a lock by another name: the address of an export, the id of an import."""
-        with self._lock(f"/{what}"):
+    def claiming(self, what: str, waits: Callable[[], object] = lambda: None) -> Iterator[None]:
+        """Holds a lock by another name: the address of an export, the id of an import. While somebody else has it, `waits` is called
+        again and again; what that raises ends the wait."""
+        lock = self._lock(f"/{what}")
+        while not lock.acquire(timeout=WAIT_S):
+            waits()
+        try:
             yield
+        finally:
+            lock.release()
 
     def _lock(self, job: str) -> threading.RLock:
         with self._locks_turn:

@@ -101,7 +101,7 @@ def _refuse_live(context: Context, job: JobName) -> None:
     """A variant that was resumed since the drop was planned is not marked while it runs."""
     run = runs.newest(context, job)
     if run is not None and run.state.live:
-        raise Conflict("decision.overtaken", f"{job} was begun again meanwhile", "Look at it, then drop it again.")
+        raise Conflict("decision.overtaken", f"{job} was begun again meanwhile", "See how it runs now, then drop it again.")
 
 
 def stopped(context: Context, stop: Stop, ticket: Ticket) -> SavepointId | None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from pipelines.checkpoint import commits, doctor, logs, metadata, offsets, sink_log
-from pipelines.checkpoint.doctor import Examined, Subject
+from pipelines.checkpoint import commits, logs, metadata, offsets, sink_log
+from pipelines.checkpoint.doctor import Examined
 from pipelines.checkpoint.doctor import parts as doctor_parts
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName, QueryName, SavepointId, query_of
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.domain.trust import Damage, Trust
-from pipelines.savepoint import checksums, completeness, layout, manifests, verify
+from pipelines.domain.watch import Watch
+from pipelines.savepoint import checksums, completeness, layout, manifests, progress_file, worker
 from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.savepoint.source import QueryLocation
-from pipelines.storage.opening import open_storage
+from pipelines.savepoint.worker import Checkpoint
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
-from pipelines.storage.watching import Watch
 from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
 from pipelines.workspace import advice, runs, savepoints, sources
 from pipelines.workspace.advice import Good, Outlook
@@ -45,7 +46,7 @@ def _subject(context: Context, subject: str) -> tuple[JobName, str, Callable[[Wa
     try:
         savepoint = savepoints.get(context, subject)
     except NotFound:
-        return JobName(""), subject, partial(_checkpoint, subject, _opened(subject))
+        return JobName(""), subject, partial(_checkpoint, context, subject, _opened(subject))
     return savepoint.job, savepoint.id, partial(_savepoint, context, savepoint)
 
 
@@ -56,26 +57,26 @@ def _job(context: Context, job: JobName, watch: Watch) -> list[Diagnosis]:
     attached = known_job is not None and known_job.attached
     diagnoses: list[Diagnosis] = []
     for place in source.queries:
-        examined = _live(place, watch)
+        examined = _live(context, place, watch)
         advised = advice.of_job(job, len(source.queries), _outlook(examined), good, attached=attached)
         diagnoses.append(_diagnosis(job, place.query, place.checkpoint, examined, examined.findings, advised))
     return diagnoses
 
 
-def _live(place: QueryLocation, watch: Watch) -> Examined:
-    return doctor.examine(Subject(open_storage(place.checkpoint), _sink_log(place)), watch)
+def _live(context: Context, place: QueryLocation, watch: Watch) -> Examined:
+    return worker.examine(context.savepoint_workers, Checkpoint(place.checkpoint, _sink_log(place), operators=place.operators), watch)
 
 
-def _sink_log(place: QueryLocation) -> Storage | None:
+def _sink_log(place: QueryLocation) -> str | None:
     if place.sink.lower() not in FILE_SINKS or not place.sink_path:
         return None
-    return open_storage(f"{place.sink_path.rstrip('/')}/{sink_log.FOLDER}")
+    return f"{place.sink_path.rstrip('/')}/{sink_log.FOLDER}"
 
 
 def _opened(place: str) -> Storage:
     try:
         storage = open_storage(place)
-        is_checkpoint = any(_is_a_checkpoints(entry.path) for entry in storage.list())
+        is_checkpoint = _is_checkpoint(storage)
     except (Invalid, Unsupported) as error:
         raise _nothing(place, f" ({error.message})") from error
     if not place or not is_checkpoint:
@@ -83,16 +84,27 @@ def _opened(place: str) -> Storage:
     return storage
 
 
-def _checkpoint(place: str, storage: Storage, watch: Watch) -> list[Diagnosis]:
-    examined = doctor.examine(Subject(storage), watch)
+def _checkpoint(context: Context, place: str, storage: Storage, watch: Watch) -> list[Diagnosis]:
+    examined = worker.examine(context.savepoint_workers, Checkpoint(storage.url), watch)
     name = query_of(place)
     return [_diagnosis(place, name, storage.url, examined, examined.findings, advice.of_checkpoint(storage.url, _outlook(examined)))]
 
 
-def _is_a_checkpoints(path: str) -> bool:
-    """Whether a path is one that only checkpoints have; a damaged checkpoint may lack any of them."""
-    folder, _, name = path.rpartition("/")
-    return path == metadata.FILE or (folder in (offsets.FOLDER, commits.FOLDER) and logs.is_number(name))
+def _is_checkpoint(storage: Storage) -> bool:
+    """Whether something is there that only checkpoints have; a damaged one may lack any of it. Nothing else is looked at.
+
+    What was named may be a whole disk.
+    """
+    entries = (entry.path for folder in (offsets.FOLDER, commits.FOLDER) for entry in storage.list(folder))
+    return any(logs.is_number(path.rpartition("/")[2]) for path in entries) or _has_metadata(storage)
+
+
+def _has_metadata(storage: Storage) -> bool:
+    try:
+        storage.read(metadata.FILE)
+    except (NotFound, Corrupt):
+        return False
+    return True
 
 
 def _nothing(subject: str, why: str) -> NotFound:
@@ -125,7 +137,7 @@ def _by_files(context: Context, manifest: Manifest, watch: Watch) -> list[Damage
         return [Damage(layout.CHECKSUMS, "unreadable", error.message), *completeness.damages(context.library, manifest.id, manifest.files)]
     level = Trust.INTACT if sealed else Trust.COMPLETE
     watch.step("computing checksums", sum(file.bytes for file in manifest.files) if sealed else 0)
-    return list(verify.check(context.library, manifest.id, level, context.now_ms(), watch.advance).damages)
+    return list(worker.check(context.savepoint_workers, context.library, manifest.id, level, context.now_ms(), watch).damages)
 
 
 def _image(
@@ -139,12 +151,23 @@ def _image(
 ) -> Diagnosis:
     home, sink = (f"{context.library.url}/{manifest.id}/{folder(image.query)}" for folder in (layout.checkpoint, layout.sink_log))
     has_log = bool(layout.below([file.path for file in manifest.files], layout.sink_log(image.query)))
-    examined = doctor.examine(Subject(open_storage(home), open_storage(sink) if has_log else None, _of(image)), watch)
+    told = _told(context, manifest, image)
+    examined = worker.examine(context.savepoint_workers, Checkpoint(home, sink if has_log else None, _of(image), told), watch)
     findings = _merged(manifest, image, damages, examined)
     if any(finding.batches for finding in findings):
         examined = Examined(examined.files, examined.bytes, examined.findings, examined.newest_committed, ())
     advised = advice.of_savepoint(manifest.id, manifest.job, bool(findings), good, live)
     return _diagnosis(manifest.id, image.query, home, examined, findings, advised)
+
+
+def _told(context: Context, manifest: Manifest, image: QueryImage) -> int:
+    """How many stateful operators the job itself told of at that batch; of none where its words are damaged, which is a finding itself."""
+    try:
+        event = progress_file.read(context.library, manifest.id).get(image.query, {})
+    except (Corrupt, Unsupported):
+        return 0
+    operators = event.get("stateOperators")
+    return len(operators) if isinstance(operators, list) else 0
 
 
 def _merged(manifest: Manifest, image: QueryImage, damages: Iterable[Damage], examined: Examined) -> tuple[Finding, ...]:
@@ -181,7 +204,7 @@ def _below(query: QueryName, path: str) -> str:
 def _concerns(manifest: Manifest, image: QueryImage, path: str) -> bool:
     """Whether a file is the query's; a file of no query (the code, the manifest) is the first query's."""
     if path.startswith("queries/"):
-        return path.startswith(f"queries/{image.query}/")
+        return path.startswith(f"{layout.of_query(image.query)}/")
     return image.query == manifest.queries[0].query
 
 
@@ -204,7 +227,7 @@ def _restorable_live(context: Context, job: JobName, watch: Watch) -> Sequence[i
     """Batches that the job's own checkpoint can restore, of a job with one query; none where the job or its checkpoint is gone."""
     try:
         source = sources.of_job(context, runs.known(context, job))
-        return _live(source.queries[0], watch).restorable if len(source.queries) == 1 else ()
+        return _live(context, source.queries[0], watch).restorable if len(source.queries) == 1 else ()
     except TidemarkError:
         return ()
 

@@ -17,7 +17,7 @@ from pipelines.domain.savepoints import Manifest, Operator, QueryImage, StoredFi
 from pipelines.savepoint import batch_choice, contents, layout, manifests, progress_file
 from pipelines.savepoint.source import JobSource
 from pipelines.storage import paths
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.experiments import Diff
 from pipelines.workspace import progress, runs, savepoints, sources, versions

@@ -30,7 +30,7 @@ def append(context: Context, event: Event) -> None:
     if event.actor:
         content["actor"] = event.actor
     line = json.dumps(content, separators=(",", ":")).encode() + b"\n"
-    with suppress(Unavailable) if context.is_full else nullcontext(), typed_errors(context.layout.events_file.name):
+    with suppress(Unavailable) if context.is_unwritable else nullcontext(), typed_errors(context.layout.events_file.name):
         descriptor = os.open(context.layout.events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(descriptor, line)

@@ -14,12 +14,11 @@ from pathlib import Path
 from pipelines.domain.errors import Conflict, Corrupt, Invalid, TidemarkError
 from pipelines.domain.ids import JobName, OperationId, SavepointId
 from pipelines.domain.savepoints import ExportPlan, Savepoint, TakePlan
-from pipelines.domain.versions import version
-from pipelines.savepoint import archive, exports, imports, library
+from pipelines.savepoint import archive, exports, library, worker
 from pipelines.savepoint.addresses import Address, address
-from pipelines.savepoint.archive import Head
 from pipelines.savepoint.exports import Target
-from pipelines.storage.opening import open_storage
+from pipelines.savepoint.worker import Found
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.export import Export
 from pipelines.verbs.import_ import Import, ImportPlan
@@ -55,7 +54,10 @@ def plan_import(context: Context, change: Import) -> Planned[str, ImportPlan]:
 
     def work(ticket: Ticket) -> str:
         ticket.step("reading the manifest")
-        brought = imports.bring(at.url, context.library, context.now_ms(), ticket, claim=lambda head: _claimed(context, ticket, head))
+        imported = worker.bring(
+            context.savepoint_workers, at.url, context.library, context.now_ms(), ticket, lambda found: _claimed(context, ticket, found)
+        )
+        brought = library.load(context.library, imported)
         savepoints.record(context, brought)
         message = f"savepoint {brought.id} of job {brought.job} was imported from {at.url}"
         events.say(context, "savepoint.imported", brought.job, brought.id, message)
@@ -146,19 +148,9 @@ def _take(context: Context, folder: Path, planned: PlannedTake, home: str, ticke
 
 
 @contextmanager
-def _claimed(context: Context, ticket: Ticket, head: Head) -> Iterator[None]:
+def _claimed(context: Context, ticket: Ticket, found: Found) -> Iterator[None]:
     """Holds the savepoint's id during its import, stores its version, and shows its job on the operation."""
-    ticket.job = head.manifest.job
-    _refuse_false(head)
-    with context.claiming(head.manifest.id):
-        versions.keep(context, head.manifest.version)
+    ticket.job = found.job
+    with context.claiming(found.savepoint):
+        versions.keep(context, found.version)
         yield
-
-
-def _refuse_false(head: Head) -> None:
-    """Raises Corrupt where a version's id is not the one of its content: it would pass for another version."""
-    stated = head.manifest.version
-    true = version(stated.script, stated.code, args=stated.args, conf=stated.conf, master=stated.master, python=stated.python)
-    if true.id != stated.id:
-        message = f"Version {stated.id} in the savepoint does not match its id"
-        raise Corrupt("import.version", message, "Do not use it: its code was changed.")

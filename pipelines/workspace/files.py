@@ -13,8 +13,8 @@ from pipelines.domain.jobs import Job, Wanted
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec
 from pipelines.domain.versions import Version
 from pipelines.storage import documents
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import Layout
-from pipelines.storage.opening import open_storage
 from pipelines.workspace import life
 
 K = TypeVar("K")
@@ -61,6 +61,12 @@ class Files:
 
     def run_ids(self, job: JobName) -> list[RunId]:
         return [RunId(folder.name) for folder in _folders(self.layout.runs(job)) if (folder / SPEC_FILE).is_file()]
+
+    def lost_runs(self, job: JobName) -> list[RunId]:
+        """Runs that were started and have lost their `run.json`, without which nothing else of them can be read."""
+        return [
+            RunId(folder.name) for folder in _folders(self.layout.runs(job)) if life.in_run(folder) and not (folder / SPEC_FILE).is_file()
+        ]
 
     def version_ids(self) -> list[VersionId]:
         return [VersionId(folder.name) for folder in _folders(self.layout.versions) if (folder / "version.json").is_file()]

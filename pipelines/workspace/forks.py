@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pipelines.domain.errors import Invalid
+from pipelines.domain.errors import Incompatible, Refusal, refusal
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Origin, Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
-from pipelines.storage.watching import Watch
+from pipelines.domain.watch import Watch
 from pipelines.verbs.fork import Fork, Variant
-from pipelines.workspace import query_names, restores, runs, savepoints, versions
+from pipelines.workspace import environments, job_limits, query_names, restores, runs, savepoints, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
@@ -46,13 +47,17 @@ def plan_fork(context: Context, change: Fork) -> PlannedFork:
 def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> PlannedFork:
     """Plans a fork of the savepoint; refuses what beginning it would refuse."""
     name = job_name(variant.name)
-    version = _version(context, manifest, variant)
-    versions.check(version)
+    version = versions.of_fork(manifest, variant, context.now_ms())
+    versions.check_here(version)
     runs.free(context, name)
     run = RunId(context.new_id("r"))
     restoring = restores.of_fork(context, manifest, name, run, version, variant.sinks)
     names = query_names.restored(manifest, variant.new_queries)
-    shown = replace(restoring.plan(), run=run, version=version.id)
+    verdict = verdicts.known(context, manifest, version)
+    restored = restoring.plan()
+    refused = restored.refusal or (None if variant.force else _refusal(verdict))
+    builds = environments.is_missing(context, version)
+    shown = replace(restored, run=run, version=version.id, verdict=verdict, refusal=refused, builds=builds)
     return PlannedFork(manifest, name, run, version, restoring, names, shown)
 
 
@@ -62,15 +67,19 @@ def begin(context: Context, fork: PlannedFork, watch: Watch) -> Run:
 
 
 def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None, watch: Watch) -> runs.Prepared:
-    """Makes a fork whole but for `wanted.json`; the caller holds the job."""
-    frozen = versions.freeze(context, fork.version)
+    """Makes a fork whole but for `wanted.json`; the caller holds the job. Raises what its plan refuses."""
+    if fork.plan.refusal is not None:
+        raise fork.plan.refusal.error
+    frozen = versions.freeze(context, fork.version, watch)
     origin = Origin(fork.manifest.id, fork.manifest.job, experiment)
-    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(watch), fork.names)
+    limits = job_limits.of(context, origin.job)
+    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(watch), fork.names, limits)
 
 
-def _version(context: Context, manifest: Manifest, variant: Variant) -> Version:
-    """The savepoint's version with the variant's changes; raises Invalid (`fork.code_needed`) where neither has code."""
-    if variant.code is None and not manifest.version.code:
-        message = f"Savepoint {manifest.id} is of {manifest.job}, a job that was attached without its code"
-        raise Invalid("fork.code_needed", message, "Name the script that goes on with it (--code FILE).")
-    return versions.changed(manifest.version, variant, context.now_ms())
+def _refusal(verdict: Verdict | None) -> Refusal | None:
+    """A fork whose code is known not to start is refused, as it would fail at its first batch."""
+    if verdict is None or verdict.outcome.starts:
+        return None
+    part = next(part for part in verdict.parts if part.outcome is verdict.outcome)
+    message = f"The verdict on this code is {verdict.outcome.value!r}: {' '.join(part.reasons)}"
+    return refusal(Incompatible("code.cannot_start", message, f"{part.hint} To begin it all the same: --force."))

@@ -51,7 +51,7 @@ def detail(context: Context, question: ShowJob) -> JobDetail:
 @answers(ListBatches)
 def batches(context: Context, question: ListBatches) -> Sequence[BatchRow]:
     with context.catalog.reading() as reader:
-        return batch_rows.newest(reader, runs.known(context, question.job), limit=question.limit)
+        return batch_rows.newest(reader, runs.known(context, question.job), limit=question.limit, until_ms=question.to_ms)
 
 
 @answers(ShowSeries)
@@ -108,22 +108,22 @@ def _refuse_live(context: Context, name: JobName) -> None:
 
 def _refuse_needed(context: Context, name: JobName) -> None:
     """Raises Conflict while forks need the job's output: a file sink's history is linked from there when a fork begins."""
-    output = str(context.layout.output(name))
+    folder = str(context.layout.job(name))
     for savepoint in savepoints.newest_first(context, name):
-        if any(image.sink.lower() in FILE_SINKS and inside(image.sink_path, output) for image in savepoint.queries):
+        if any(image.sink.lower() in FILE_SINKS and inside(image.sink_path, folder) for image in savepoint.queries):
             hint = "Dispose of the job's savepoints first, or leave the job stopped."
             raise Conflict("job.needed", f"Savepoint {savepoint.id} needs the output of {name}: its forks begin with it", hint)
     for job in filter(None, map(context.files.job, context.files.job_names())):
-        if job.origin is not None and job.origin.job == name and not has_begun(context, job.name) and _links(context, job.name, output):
+        if job.origin is not None and job.origin.job == name and not has_begun(context, job.name) and _links(context, job.name, folder):
             hint = f"Wait until {job.name} runs, or forget it first."
             raise Conflict("job.needed", f"The fork {job.name} has not linked its history from {name}'s output yet", hint)
 
 
-def _links(context: Context, fork: JobName, output: str) -> bool:
-    """Whether the fork will link files from below `output`: its sink logs say where their files are."""
+def _links(context: Context, fork: JobName, parent: str) -> bool:
+    """Whether the fork will link files from below its parent's folder: its sink logs say where their files are."""
     specs = [context.files.spec(fork, run) for run in context.files.run_ids(fork)]
     roots = [Path(folder, SINK_ROOT) for spec in specs for folder in spec.sink_logs.values()]
-    return any(inside(root.read_text(), output) for root in roots if root.is_file())
+    return any(inside(root.read_text(), parent) for root in roots if root.is_file())
 
 
 def has_begun(context: Context, fork: JobName) -> bool:

@@ -68,7 +68,8 @@ def query(line: bytes) -> QueryStarted:
 
 
 def idle(line: bytes, job: JobName, run: RunId) -> IdleMoment:
-    return IdleMoment(job, run, documents.decode(Idle, line, LINE).at_ms)
+    told = documents.decode(Idle, line, LINE)
+    return IdleMoment(job, run, told.query_id, told.at_ms)
 
 
 def driver_event(line: bytes, job: JobName, run: RunId) -> Event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipelines.domain.runs import EXIT_FILE, LOG_FILE, PROCESS_FILE, PROGRESS_FILE, SPEC_FILE
+from pipelines.storage.layout import OUTPUT, WAREHOUSE
 
 SIGNS = (PROCESS_FILE, EXIT_FILE, PROGRESS_FILE, LOG_FILE)
 """Files that a run has once its driver was started, or once a batch of it was seen. Who attaches a job writes its queries before that."""
@@ -20,7 +21,7 @@ def in_job(folder: Path) -> bool:
     runs = [run for run in (folder / "runs").glob("[!.]*") if run.is_dir()]
     if any(in_run(run) for run in runs):
         return True
-    return not any((run / SPEC_FILE).exists() for run in runs) and _holds_files(folder / "output")
+    return not any((run / SPEC_FILE).exists() for run in runs) and any(map(_holds_files, (folder / OUTPUT, folder / WAREHOUSE / "tables")))
 
 
 def _holds_files(folder: Path) -> bool:

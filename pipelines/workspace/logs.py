@@ -1,15 +1,24 @@
-"""Driver logs, a piece at a time."""
+"""Driver logs: a piece at a time, and searched."""
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
+from pipelines.domain import logs
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import LogChunk
+from pipelines.domain.logs import LogSearch, Wanted
 from pipelines.domain.runs import LOG_FILE
-from pipelines.verbs.jobs import ReadLog
+from pipelines.verbs.jobs import ReadLog, SearchLog
 from pipelines.workspace import runs
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
+
+MOST_SEARCHED_BYTES = 64_000_000
+"""Of a longer log only its end is searched."""
+MOST_LINE_BYTES = 1_000_000
 
 
 @answers(ReadLog)
@@ -18,19 +27,40 @@ def chunk(context: Context, question: ReadLog) -> LogChunk:
 
     A piece that begins within a line from the end's side starts at the next line; a character cut in two is left for the next piece.
     """
-    name, offset = runs.known(context, question.job), question.offset
-    newest = runs.named_run(context, name, question.run) if question.run else runs.newest(context, name)
-    if newest is None:
-        raise NotFound("run.not_found", f"Job {name} never ran", "Resume it to start a run.")
-    path = context.layout.run(name, newest.id) / LOG_FILE
+    run, path = _log(context, question.job, question.run)
+    offset = question.offset
     if not path.is_file():
-        return LogChunk(newest.id, "", 0, 0, 0)
+        return LogChunk(run, "", 0, 0, 0)
     size = path.stat().st_size
     start = max(0, size + offset) if offset < 0 else min(offset, size)
     with path.open("rb") as log:
         log.seek(start)
         data = log.read(question.limit)
-    return _cut(newest.id, data, start, size, from_end=offset < 0 and start > 0)
+    return _cut(run, data, start, size, from_end=offset < 0 and start > 0)
+
+
+@answers(SearchLog)
+def search(context: Context, question: SearchLog) -> LogSearch:
+    """Entries of the log that fit; their times are those of this machine, where its driver runs."""
+    run, path = _log(context, question.job, question.run)
+    wanted = Wanted(question.text, question.level, question.from_ms, question.to_ms)
+    if not path.is_file():
+        return logs.search((), wanted, question.limit, run)
+    size = path.stat().st_size
+    with path.open("rb") as log:
+        log.seek(max(0, size - MOST_SEARCHED_BYTES))
+        begin = log.tell() + (len(log.readline(MOST_LINE_BYTES)) if log.tell() else 0)
+        lines = iter(partial(log.readline, MOST_LINE_BYTES), b"")
+        return logs.search(lines, wanted, question.limit, run, begin=begin, size=size)
+
+
+def _log(context: Context, job: str, run: str) -> tuple[RunId, Path]:
+    """The run of the job (the newest unless named) and where its log is."""
+    name = runs.known(context, job)
+    chosen = runs.named_run(context, name, run) if run else runs.newest(context, name)
+    if chosen is None:
+        raise NotFound("run.not_found", f"Job {name} never ran", "Resume it to start a run.")
+    return chosen.id, context.layout.run(name, chosen.id) / LOG_FILE
 
 
 def _cut(run: RunId, data: bytes, start: int, size: int, *, from_end: bool) -> LogChunk:

@@ -13,9 +13,10 @@ from pipelines.catalog.rebuild import remove, reopen
 from pipelines.domain.bounds import Format, Moment
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.ids import random_id
-from pipelines.storage.errors import translated
+from pipelines.storage import rights
+from pipelines.storage.errors import translated, typed_errors
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
-from pipelines.workspace import cleanup, ingestion, rebuild
+from pipelines.workspace import cleanup, events, ingestion, rebuild
 from pipelines.workspace.context import ID_BYTES, Context
 from pipelines.workspace.files import Files
 from pipelines.workspace.workspace import Workspace
@@ -43,17 +44,19 @@ def open_workspace(
 ) -> Workspace:
     """The workspace in `root`, made if it is not there. With `rebuilding` a catalog that cannot be read is made anew.
 
-    1. `workspace.json` is checked or made: Unsupported (`workspace.newer`) for a newer format;
-    2. the catalog is opened, which keeps every other process out: Unavailable (`catalog.locked`);
-    3. what a crash left half done is finished or removed;
-    4. the catalog learns what the files have and it lacks;
-    5. growing files are read on from where they were left.
+    1. what is made from here on is this user's alone;
+    2. `workspace.json` is checked or made: Unsupported (`workspace.newer`) for a newer format;
+    3. the catalog is opened, which keeps every other process out: Unavailable (`catalog.locked`);
+    4. other users of the machine keep no rights but to jobs' outputs; what a crash left half done is finished or removed;
+    5. the catalog learns what the files have and it lacks;
+    6. growing files are read on from where they were left.
     """
     layout = Layout(root.resolve())
     files = Files(layout)
-    _mark(layout, files, clock, entropy)  # 1
+    rights.keep_private()  # 1
+    _mark(layout, files, clock, entropy)  # 2
     if not rebuilding:
-        return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy))  # 2
+        return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy))  # 3
     try:
         return _with(Context(layout, files, reopen(layout.catalog_file), clock, entropy), _rebuild)
     except Corrupt as error:
@@ -68,13 +71,14 @@ def _rebuild(context: Context) -> None:
 
 
 def _with(context: Context, then: Callable[[Context], object] = lambda context: None) -> Workspace:
-    """Steps 3 to 5 on an open catalog, which is closed again on an error."""
+    """Steps 4 to 6 on an open catalog, which is closed again on an error."""
     try:
         ingestion.go_on(context)
-        cleanup.clean(context)  # 3
-        rebuild.register(context)  # 4
+        _close_to_others(context)
+        cleanup.clean(context)  # 4
+        rebuild.register(context)  # 5
         then(context)
-        ingestion.follow(context, ingestion.everything(context))  # 5
+        ingestion.follow(context, ingestion.everything(context))  # 6
     except OSError as error:
         context.catalog.close()
         raise translated(error, str(context.layout.root)) from error
@@ -84,16 +88,24 @@ def _with(context: Context, then: Callable[[Context], object] = lambda context: 
     return Workspace(context)
 
 
-def open_on_a_full_disk(root: Path, *, clock: Clock = wall_clock_ms, entropy: Callable[[int], bytes] = os.urandom) -> Workspace:
-    """The workspace where nothing can be written: its index is made in memory, nothing is cleaned, events are written if they can be.
+def _close_to_others(context: Context) -> None:
+    """Workspaces of earlier versions were open to everybody who can log in."""
+    for refused in rights.tighten(context.layout):
+        message = f"other users of this machine may get at {refused.filename}: {refused.strerror}; close it, or move the workspace"
+        events.say(context, "workspace.open", None, str(refused.filename), message)
+
+
+def open_unwritable(root: Path, *, clock: Clock = wall_clock_ms, entropy: Callable[[int], bytes] = os.urandom) -> Workspace:
+    """The workspace on a disk that takes nothing: its index is made in memory, nothing is cleaned, events are written if they can be.
 
     For what only reads, and for what makes room.
     """
+    rights.keep_private()
     layout = Layout(root.resolve())
     files = Files(layout)
     catalog = open_in_memory(layout.catalog_file)
     try:
-        context = Context(layout, files, catalog, clock, entropy, is_full=True)
+        context = Context(layout, files, catalog, clock, entropy, is_unwritable=True)
         rebuild.fill(context)
     except BaseException:
         catalog.close()
@@ -105,6 +117,8 @@ def _mark(layout: Layout, files: Files, clock: Clock, entropy: Callable[[int], b
     marker = files.find(Marker, layout.workspace_file)
     if marker is None:
         marker = Marker(WORKSPACE_FORMAT, random_id("w", entropy(ID_BYTES)), clock())
+        with typed_errors(str(layout.root)):
+            rights.make_folder(layout.root)
         files.write(layout.workspace_file, marker)
     if marker.format > WORKSPACE_FORMAT:
         raise Unsupported(
@@ -112,5 +126,6 @@ def _mark(layout: Layout, files: Files, clock: Clock, entropy: Callable[[int], b
             f"The workspace {layout.root} has format {marker.format}, this Tidemark reads up to {WORKSPACE_FORMAT}",
             "Update Tidemark to open it.",
         )
-    for folder in (layout.jobs, layout.versions, layout.savepoints, layout.experiments):
+    rights.make_folder(layout.jobs)
+    for folder in (layout.versions, layout.savepoints, layout.experiments):
         folder.mkdir(parents=True, exist_ok=True)

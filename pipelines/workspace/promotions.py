@@ -7,8 +7,11 @@ people ask for by hand; (3) the experiment records the decision. A crash before 
 
 from __future__ import annotations
 
-from pipelines.domain.decisions import Choice, Decision, Does, PromotePlan, StateFrom, Step
-from pipelines.domain.differences import code_difference
+from dataclasses import replace
+
+from pipelines.domain import files
+from pipelines.domain.decisions import Choice, Decision, Does, PromotePlan, StateFrom, Step, refusal_of_failed
+from pipelines.domain.differences import code_difference, file_differences
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import RunId, SavepointId
 from pipelines.domain.jobs import Run
@@ -18,7 +21,7 @@ from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.stop import Stop
-from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, versions
+from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
 from pipelines.workspace.doers import Planned, plans
@@ -27,8 +30,8 @@ from pipelines.workspace.tickets import Ticket
 
 @plans(Promote)
 def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
-    """Raises what `decisions.variant` raises; Conflict (`promote.parent_gone`, `promote.never_started`, `promote.other`,
-    `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of."""
+    """Raises what `decisions.variant` raises; Conflict (`promote.parent_gone`, `promote.never_started`, `promote.failed`,
+    `promote.other`, `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of."""
     variant = decisions.variant(context, change.job)
     plan = _plan(context, variant, change.state)
     return Planned(plan, lambda ticket: _promote(context, variant, plan, ticket))
@@ -38,21 +41,21 @@ def _plan(context: Context, variant: Variant, state: StateFrom) -> PromotePlan:
     """The plan of the promotion; refuses what cannot be done."""
     present = _parent(context, variant)
     before = versions.get(context, present.version)
-    target = versions.changed(before, _revision(variant.version), context.now_ms())
-    code, has_it = code_difference(before, target), target.id == before.id
+    target = versions.changed(before, _revision(variant.version, before), context.now_ms())
+    code, has_it = (code_difference(before, target), *file_differences(before, target)), target.id == before.id
     return PromotePlan(
         variant.job,
         variant.parent,
         variant.origin.experiment,
         target.id,
         before.id,
-        code.added,
-        code.removed,
+        sum(part.added for part in code),
+        sum(part.removed for part in code),
         stops=present.state.live and not has_it,
         state=state,
         steps=_steps(variant, present, target, state, has_it=has_it),
         warnings=tuple(_warnings(context, variant, before, target)),
-        restore=_restore(context, variant) if state is StateFrom.SAVEPOINT and not has_it else None,
+        restore=_restore(context, variant, target) if state is StateFrom.SAVEPOINT and not has_it else None,
     )
 
 
@@ -70,10 +73,14 @@ def _parent(context: Context, variant: Variant) -> Run:
     attachments.refuse(context, variant.parent, "promoted over")
     if present is None or not jobs.has_begun(context, variant.job):
         raise Conflict("promote.never_started", f"No query of {variant.job} has ever started", "Wait until it runs: its code is untried.")
+    failed = refusal_of_failed(variant.job, variant.run)
+    if failed is not None:
+        raise failed
     return present
 
 
-def _revision(version: Version) -> Revision:
+def _revision(version: Version, before: Version) -> Revision:
+    """What makes `version` of `before`, whose own files go."""
     return Revision(
         code=version.code,
         script=version.script,
@@ -81,6 +88,9 @@ def _revision(version: Version) -> Revision:
         conf=version.conf,
         master=version.master,
         python=version.python,
+        files=files.instead_of(before.files, version.files),
+        outside=version.outside,
+        requirements=version.requirements,
     )
 
 
@@ -99,7 +109,8 @@ def _steps(variant: Variant, present: Run, target: Version, state: StateFrom, *,
 
 
 def _warnings(context: Context, variant: Variant, before: Version, target: Version) -> list[str]:
-    pairs = (("arguments", before.args == target.args), ("confs", before.conf == target.conf), ("runtime", before.python == target.python))
+    names = {"arguments": "args", "confs": "conf", "runtime": "python", "requirements": "requirements"}
+    pairs = [(name, getattr(before, field) == getattr(target, field)) for name, field in names.items()]
     changed = [name for name, same in pairs if not same]
     warnings = [f"Its {' and '.join(changed)} become those of {variant.job}, too."] if changed else []
     try:
@@ -111,13 +122,13 @@ def _warnings(context: Context, variant: Variant, before: Version, target: Versi
     return warnings
 
 
-def _restore(context: Context, variant: Variant) -> RestorePlan:
+def _restore(context: Context, variant: Variant, target: Version) -> RestorePlan:
     """The plan of going back to the savepoint; refuses where a sink of the parent cannot."""
     manifest = savepoints.manifest(context, variant.origin.savepoint)
     plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r"))).plan()
     if plan.refusal is not None:
         raise plan.refusal.error
-    return plan
+    return replace(plan, verdict=verdicts.known(context, manifest, target))
 
 
 def _promote(context: Context, variant: Variant, plan: PromotePlan, ticket: Ticket) -> str:
@@ -129,7 +140,7 @@ def _promote(context: Context, variant: Variant, plan: PromotePlan, ticket: Tick
             savepoint = decisions.stopped(context, Stop(variant.parent, label=f"before {variant.job} was promoted"), ticket)
         elif step.does is Does.RESUME:
             ticket.step(f"starting {variant.parent}")
-            present = resumes.plan(context, _upgrade(context, variant, plan.state)).do(ticket)
+            present = resumes.plan(context, _upgrade(context, variant, present, plan.state)).do(ticket)
         elif step.does is Does.RECORD:
             decision = Decision(variant.job, Choice.PROMOTED, context.now_ms(), variant.parent, plan.version, present.id, savepoint)
             message = f"{variant.job} was promoted: {variant.parent} goes on with version {plan.version}"
@@ -137,11 +148,12 @@ def _promote(context: Context, variant: Variant, plan: PromotePlan, ticket: Tick
     return present.id
 
 
-def _upgrade(context: Context, variant: Variant, state: StateFrom) -> Resume:
+def _upgrade(context: Context, variant: Variant, present: Run, state: StateFrom) -> Resume:
+    before = versions.get(context, present.version)
     spec = context.files.spec(variant.job, variant.run.id)
     return Resume(
         variant.parent,
         from_savepoint=variant.origin.savepoint if state is StateFrom.SAVEPOINT else "",
         new_queries=spec.new_queries,
-        **vars(_revision(variant.version)),
+        **vars(_revision(variant.version, before)),
     )

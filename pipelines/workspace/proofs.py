@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain import proofs
-from pipelines.domain.ids import OperationId, QueryName, SavepointId
+from pipelines.domain.ids import OperationId, QueryName, SavepointId, folder_of
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage, Proof, StateCount, Trust, Verification
 from pipelines.sandbox import processes, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store, StoreRows
 from pipelines.sandbox.states import Counted
-from pipelines.savepoint import leases, library, progress_file, restore, verify
-from pipelines.workspace import progress, rehearsals
+from pipelines.savepoint import layout, leases, library, progress_file, restore, worker
+from pipelines.workspace import environments, progress, rehearsals
 from pipelines.workspace.context import Context
 from pipelines.workspace.rehearsals import Rehearsed
 from pipelines.workspace.tickets import Ticket
@@ -32,7 +32,7 @@ def prove(context: Context, savepoint: SavepointId, operation: OperationId, tick
     folder = context.layout.sandbox_folder(operation)
     with leases.lease(context.library, savepoint, str(folder), context.now_ms()):
         ticket.step("checking", sum(file.bytes for file in manifest.files))
-        intact = verify.check(context.library, savepoint, Trust.PROVED, context.now_ms(), ticket.advance)  # 1
+        intact = worker.check(context.savepoint_workers, context.library, savepoint, Trust.PROVED, context.now_ms(), ticket)  # 1
         if intact.reached is None:
             return intact
         folder.mkdir(parents=True)
@@ -57,12 +57,17 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
     counted = _count(manifest, folder, checkpoints, ticket)  # 3
     counts, unread = _counts(context, manifest, counted)
     damages = (*(_damage(store_rows) for store_rows in unread if store_rows.damaged), *proofs.damages(counts))
-    ran = Rehearsed(()) if damages else rehearsals.rehearse(manifest, folder, checkpoints, ticket)  # 4
+    ran = Rehearsed(()) if damages else _rehearse(context, manifest, folder, checkpoints, ticket)  # 4
     remarks = proofs.remarks(counts)
     note = " ".join(filter(None, (*map(_unreadable, unread), *remarks, ran.note)))
     took_ms = (time.monotonic() - began) * 1000
     proof = Proof(counted.spark_version, counts, ran.batches, took_ms, note)
     return _concluded(intact, proof, (*damages, *ran.damages), len(manifest.begun), bool(unread or remarks))
+
+
+def _rehearse(context: Context, manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
+    entered = environments.entered(context, environments.make(context, manifest.version, ticket))
+    return rehearsals.rehearse(manifest, entered.python, folder, checkpoints, ticket)
 
 
 def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], queries: int, open_questions: bool) -> Verification:
@@ -99,7 +104,7 @@ def _stores(manifest: Manifest, checkpoints: Path) -> Iterator[Store]:
     for image in manifest.queries:
         for operator in image.operators:
             for store in operator.stores:
-                at = str(checkpoints / image.query)
+                at = str(checkpoints / folder_of(image.query))
                 yield Store(image.query, at, image.batch, image.provider, image.state_format, operator.id, operator.name, store)
 
 
@@ -126,7 +131,7 @@ def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, 
 
 def _damage(rows: StoreRows) -> Damage:
     store = rows.store
-    path = f"queries/{store.query}/checkpoint/state/{store.operator}"
+    path = f"{layout.checkpoint(store.query)}/state/{store.operator}"
     return Damage(path, "state", f"store {store.store} cannot be read: {rows.error_class}: {rows.message}")
 
 

@@ -21,10 +21,11 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import Version
 from pipelines.savepoint import library
 from pipelines.verbs.system import RebuildCatalog, RebuildPlan
-from pipelines.workspace import events, ingestion, runs
+from pipelines.workspace import events, ingestion, repairs, runs
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.files import readable
+from pipelines.workspace.tickets import Ticket
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,12 @@ class Known:
 @plans(RebuildCatalog)
 def plan(context: Context, change: RebuildCatalog) -> Planned[dict[str, int], RebuildPlan]:
     documents = read(context)
-    return Planned(RebuildPlan(len(documents.jobs), len(documents.savepoints)), lambda _: rebuild(context, documents))
+
+    def work(_: Ticket) -> dict[str, int]:
+        repairs.repair(context)
+        return rebuild(context, documents)
+
+    return Planned(RebuildPlan(len(documents.jobs), len(documents.savepoints)), work)
 
 
 def rebuild(context: Context, documents: Known) -> dict[str, int]:
@@ -64,8 +70,9 @@ def rebuild(context: Context, documents: Known) -> dict[str, int]:
 
 def fill(context: Context) -> None:
     """Everything that the files say into a catalog that is empty; what cannot be read is left out."""
+    documents = read(context)
     with context.ingesting, context.catalog.writing() as writer:
-        _save(writer, read(context))
+        _save(writer, documents)
         _replay(context, writer, context.file_positions)
 
 
@@ -99,7 +106,7 @@ def read(context: Context) -> Known:
     names = context.files.job_names()
     ran = [(name, run) for name in names for run in context.files.run_ids(name)]
     return Known(
-        jobs=readable(context.files.job, names, errors),
+        jobs=readable(lambda name: repairs.known_job(context, name), names, errors),
         runs=readable(lambda pair: seen_run(context, *pair), ran, errors),
         versions=readable(context.files.version, context.files.version_ids(), errors),
         savepoints=shelf.savepoints,
@@ -129,8 +136,7 @@ def seen_run(context: Context, job: JobName, run: RunId) -> Run:
 
 
 def _begun_state(context: Context, job: JobName) -> RunState:
-    known_job = context.files.job(job)
-    return RunState.WATCHED if known_job is not None and known_job.attached else RunState.WANTED
+    return RunState.WATCHED if repairs.known_job(context, job).attached else RunState.WANTED
 
 
 def _save(writer: Writer, documents: Known) -> None:

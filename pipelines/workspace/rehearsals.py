@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.domain.ids import RunId
+from pipelines.domain.ids import RunId, folder_of
 from pipelines.domain.json_text import read_json
 from pipelines.domain.progress import Progress, read_progress
 from pipelines.domain.rehearsals import NO_DATA, RehearsedBatch, batch_file
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.trust import Damage, ScratchBatch
+from pipelines.domain.versions import Version
 from pipelines.sandbox import environment, processes
 from pipelines.sandbox.states import timeout_s
-from pipelines.workspace.runs import OUTPUT
+from pipelines.savepoint import layout
+from pipelines.storage.layout import WAREHOUSE
+from pipelines.workspace import runs
 from pipelines.workspace.tickets import Ticket
 
 RUN = "run"
@@ -41,13 +44,20 @@ class Rehearsed:
     note: str = ""
 
 
-def rehearse(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
-    """Runs one batch of each query from `checkpoints`; all below `folder`. Raises Unavailable, and what `ticket` raises."""
+def rehearse(manifest: Manifest, python: str, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
+    """Runs, with the interpreter `python`, one batch of each query from `checkpoints`; all below `folder`.
+
+    Raises Unavailable, and what `ticket` raises."""
     if not manifest.version.code:
         return Rehearsed((), note=NO_CODE)
     home = folder / RUN
     home.mkdir()
-    spec = _spec(manifest, folder, checkpoints)
+    (folder / WAREHOUSE).mkdir()
+    spec = replace(
+        scratch_spec(manifest, manifest.version, folder, str(checkpoints)),
+        rehearsal=str(folder / REHEARSAL),
+        rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
+    )
     (home / SPEC_FILE).write_text(json.dumps(spec.as_json()))
     ticket.step("running a batch", len(manifest.begun), "batches")
     reported = 0
@@ -58,32 +68,36 @@ def rehearse(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket
         ticket.advance(done - reported)
         reported = done
 
-    command = environment.command(manifest.version.python, "pipelines.driver")
-    processes.run(command, home, environment.environ(manifest.version.master, manifest.version.python), LOG_FILE, watch, timeout_s())
+    command, environ = environment.command(python, "pipelines.driver"), environment.environ(manifest.version.master, python)
+    processes.run(command, home, environ, LOG_FILE, watch, timeout_s())
     return _outcome(manifest, folder, checkpoints)
 
 
-def _spec(manifest: Manifest, folder: Path, checkpoints: Path) -> RunSpec:
-    version, output = manifest.version, str(folder / "output")
-    script = folder / "code" / version.script
-    script.parent.mkdir()
-    script.write_text(version.code)
+def scratch_spec(manifest: Manifest, version: Version, folder: Path, checkpoints: str, new_queries: tuple[str, ...] = ()) -> RunSpec:
+    """A run of `version` on the savepoint's state with all it writes below `folder`, where its code is laid down."""
+    output, code = str(folder / "output"), folder / "code"
+    for path, data in version.contents.items():
+        (code / path).parent.mkdir(parents=True, exist_ok=True)
+        (code / path).write_bytes(data)
+    args, conf = runs.settings(version, str(code), output)
     return RunSpec(
         format=SPEC_FORMAT,
         run=RunId(RUN),
         job=manifest.job,
         version=version.id,
-        script=str(script),
-        args=tuple(argument.replace(OUTPUT, output) for argument in version.args),
-        conf={**version.conf, **QUIET},
+        script=str(code / version.script),
+        args=args,
+        conf={**conf, **QUIET},
         master=version.master,
-        checkpoints=str(checkpoints),
+        checkpoints=checkpoints,
         output=output,
         from_savepoint=manifest.id,
         expected=tuple(image.query for image in manifest.begun),
-        new_queries=tuple(image.query for image in manifest.queries if not image.begun),
-        rehearsal=str(folder / REHEARSAL),
-        rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
+        new_queries=(*(image.query for image in manifest.queries if not image.begun), *new_queries),
+        code=str(code) if version.files else "",
+        outside=version.outside,
+        locations={image.query: image.location for image in manifest.queries},
+        warehouse=str(folder / WAREHOUSE),
     )
 
 
@@ -106,7 +120,7 @@ def _batch(image: QueryImage, rehearsal: Path, checkpoints: Path, progress: list
         return None
     written = RehearsedBatch.from_json(read_json(file.read_text()))
     ran = next((event for event in progress if event.query == image.query and event.batch == written.batch), None)
-    if ran is None or not (checkpoints / image.query / "commits" / str(written.batch)).is_file():
+    if ran is None or not (checkpoints / folder_of(image.query) / "commits" / str(written.batch)).is_file():
         return None
     return ScratchBatch(image.query, written.batch, ran.input_rows or 0, written.output_rows, ran.batch_ms)
 
@@ -118,7 +132,7 @@ def _blames_state(error_class: str) -> bool:
 def _place(manifest: Manifest, message: str) -> str:
     """Path of the state of the query that the message begins with."""
     queries = [image.query for image in manifest.queries if message.startswith(f"query {image.query}:")]
-    return f"queries/{(queries or [manifest.queries[0].query])[0]}/checkpoint/state"
+    return f"{layout.checkpoint((queries or [manifest.queries[0].query])[0])}/state"
 
 
 def _note(home: Path, ending: Exit | None, missing: list[Any]) -> str:

@@ -9,8 +9,8 @@ from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
+from pipelines.domain.watch import Watch
 from pipelines.savepoint import restore
-from pipelines.storage.watching import Watch
 from pipelines.workspace.context import Context
 
 

@@ -26,10 +26,12 @@ from pipelines.verbs.take import Take
 from pipelines.workspace import attachments, events, operations, query_names, restores, runs, safety, savepoints, sources, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
+from pipelines.workspace.environments import is_missing
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Cancelled, Ticket
+from pipelines.workspace.verdicts import known
 
 ON_THE_WAY = {Reason.BEFORE_RESUME, Reason.BEFORE_UPGRADE, Reason.REWIND}
 """Why a resume takes savepoints."""
@@ -63,10 +65,11 @@ def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
     attachments.refuse(context, name, "resumed")
     newest = _ended(context, name)
     version = versions.changed(versions.get(context, _base(context, name, change.version) or newest.version), change, context.now_ms())
-    versions.check(version)
+    versions.check_here(version)
     going = Going(name, newest, RunId(context.new_id("r")), version, change.new_queries)
     shown, go = _way(context, going, change)
-    return Planned(replace(shown, run=going.run, version=version.id), lambda ticket: _resume(context, going, go, ticket))
+    shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version))
+    return Planned(shown, lambda ticket: _resume(context, going, go, ticket))
 
 
 def _base(context: Context, job: JobName, version: str) -> str:
@@ -83,7 +86,7 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
         return _from_savepoint(context, going, change.from_savepoint)
     if change.batch is not None:
         return _to_batch(context, going, change.batch)
-    if sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints:
+    if sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints or sources.table_of_a_run(context, going.job):
         return _moved(context, going)
     return _own(context, going)
 
@@ -140,11 +143,11 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
     shown = restores.of_resume(context, manifest, going.job, going.run).plan()
 
     def go(context: Context, ticket: Ticket) -> Run:
-        frozen = versions.freeze(context, going.version)
+        frozen = versions.freeze(context, going.version, ticket)
         safety.keep(context, safe, ticket)
         return _restored(context, going, frozen, manifest, ticket)
 
-    return replace(shown, saves=safe.labels), go
+    return replace(shown, saves=safe.labels, verdict=known(context, manifest, going.version)), go
 
 
 def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, Go]:
@@ -156,8 +159,8 @@ def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, 
 
 
 def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:
-    """Plans a restore of a moved workspace's own checkpoint: its state and sink name the old place, a restore names the new."""
-    present = Take(going.job, label="before the first start in the moved workspace")
+    """Plans a restore of a job's own checkpoint where its state or its sink names another place than they will have."""
+    present = Take(going.job, label="before the first start in another place")
     return _by_way_of(context, going, savepoints.planned_take(context, going.job, present, Reason.BEFORE_RESUME), safety.NOTHING)
 
 
@@ -166,7 +169,7 @@ def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) 
     target = restore.Resume(going.job, str(context.layout.checkpoints(going.job, going.run)))
 
     def go(context: Context, ticket: Ticket) -> Run:
-        frozen = versions.freeze(context, going.version)
+        frozen = versions.freeze(context, going.version, ticket)
         safety.keep(context, safe, ticket)
         savepoint = savepoints.publish(context, take, ticket)
         return _restored(context, going, frozen, savepoints.manifest(context, savepoint.id), ticket)
@@ -181,8 +184,9 @@ def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     shown = RestorePlan(SavepointId(""), going.job, True, newest.checkpoints, 0, 0, 0, "as it is", saves=safe.labels)
 
     def go(context: Context, ticket: Ticket) -> Run:
-        names = query_names.continued(context, newest, going.version, going.new_queries)
-        frozen = versions.freeze(context, going.version)
+        started = sources.started_before(context, going.job)
+        names = query_names.continued(context, newest, going.version, going.new_queries, started)
+        frozen = versions.freeze(context, going.version, ticket)
         safety.keep(context, safe, ticket)
         return _begin(context, going, frozen, newest.checkpoints, _left_sink_logs(context, newest), "", names)
 

@@ -16,15 +16,20 @@ from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
+from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
+from pipelines.storage import rights
 from pipelines.workspace import events, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import ANY, QueryNames
 
 OUTPUT = "{output}"
 """What becomes the job's own output directory in a version's arguments."""
+CODE = "{code}"
+"""What becomes the folder of a version's script and its files, in its arguments and confs."""
+USUAL = JobLimits()
 
 Carry = Callable[[], Mapping[str, str]]
 """Makes a run's first checkpoint; answers with the sink logs (query -> directory) that the run has to carry."""
@@ -39,11 +44,18 @@ class Prepared:
 
 
 def prepare(
-    context: Context, name: JobName, run: RunId, frozen: Version, origin: Origin | None, carry: Carry, names: QueryNames = ANY
+    context: Context,
+    name: JobName,
+    run: RunId,
+    frozen: Version,
+    origin: Origin | None,
+    carry: Carry,
+    names: QueryNames = ANY,
+    limits: JobLimits = USUAL,
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error."""
     claim(context, name)
-    job = Job(name, context.now_ms(), origin)
+    job = Job(name, context.now_ms(), origin, limits=limits)
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
         spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)
@@ -73,7 +85,7 @@ def claim(context: Context, name: JobName) -> None:
     free(context, name)
     folder = context.layout.job(name)
     trash.put(context, folder)
-    folder.mkdir(parents=True)
+    rights.make_passage(folder)
 
 
 def free(context: Context, name: JobName) -> None:
@@ -94,15 +106,16 @@ def make_spec(
     names: QueryNames = ANY,
 ) -> RunSpec:
     """The specification for the driver of `run`."""
-    output = str(context.layout.output(job))
+    output, code = str(context.layout.output(job)), context.layout.code(frozen.id)
+    args, conf = settings(frozen, str(code), output)
     return RunSpec(
         format=SPEC_FORMAT,
         run=run,
         job=job,
         version=frozen.id,
-        script=str(context.layout.script(frozen.id, frozen.script)),
-        args=tuple(argument.replace(OUTPUT, output) for argument in frozen.args),
-        conf=frozen.conf,
+        script=str(code / frozen.script),
+        args=args,
+        conf=conf,
         master=frozen.master,
         checkpoints=checkpoints,
         output=output,
@@ -112,11 +125,26 @@ def make_spec(
         from_savepoint=from_savepoint,
         expected=names.expected,
         new_queries=names.new,
+        code=str(code) if frozen.files else "",
+        outside=frozen.outside,
+        locations=dict(names.locations),
+        warehouse=str(context.layout.warehouse(job)),
     )
 
 
+def settings(frozen: Version, code: str, output: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Arguments and confs of a run whose script and files are in the folder `code`."""
+    args = tuple(argument.replace(OUTPUT, output) for argument in frozen.args)
+    if not frozen.files:
+        return args, frozen.conf
+    return tuple(argument.replace(CODE, code) for argument in args), {name: text.replace(CODE, code) for name, text in frozen.conf.items()}
+
+
 def write_spec(context: Context, spec: RunSpec) -> None:
-    Path(spec.output).mkdir(parents=True, exist_ok=True)
+    """The run's specification, and folders for what its driver writes: checkpoints are closed to others, outputs are its user's own."""
+    context.layout.checkpoints(spec.job, spec.run).parent.mkdir(exist_ok=True)
+    for folder in filter(None, (spec.output, spec.warehouse)):
+        rights.make_folder(Path(folder))
     context.files.write(context.layout.run(spec.job, spec.run) / SPEC_FILE, spec)
 
 

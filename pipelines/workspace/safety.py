@@ -9,7 +9,7 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.savepoints import Reason
-from pipelines.storage.watching import Watch
+from pipelines.domain.watch import Watch
 from pipelines.verbs.take import Take
 from pipelines.workspace import events, runs, savepoints
 from pipelines.workspace.context import Context

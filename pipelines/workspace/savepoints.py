@@ -11,6 +11,7 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.savepoints import Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
+from pipelines.domain.watch import Watch
 from pipelines.savepoint import batch_choice, contents, library
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space as measuring
@@ -18,7 +19,6 @@ from pipelines.savepoint import take as taking
 from pipelines.savepoint.batch_choice import BatchChoice
 from pipelines.savepoint.source import JobSource
 from pipelines.storage.protocol import Storage
-from pipelines.storage.watching import Watch
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ShowSpace

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from pipelines.domain import files
 from pipelines.domain.ids import JobName, RunId, job_name
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.versions import Version, version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript
-from pipelines.workspace import forks, runs, versions
+from pipelines.workspace import environments, forks, runs, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
+from pipelines.workspace.tickets import Ticket
 
 
 @plans(RunScript)
 def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     """Raises AlreadyExists (`job.exists`), Invalid (`job.name`, `code.syntax`, `code.script`, `runtime.not_found`), what a fork raises."""
     if change.from_savepoint:
-        fork = forks.plan_fork(context, _fork(change))
+        fork = forks.plan_fork(context, _fork(context, change))
         shown = _plan(context, fork.job, fork.run, fork.version, fork.plan)
         return Planned(shown, lambda ticket: forks.begin(context, fork, ticket))
     name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
-    versions.check(version)
+    versions.check_here(version)
     runs.free(context, name)
-    return Planned(_plan(context, name, run, version, None), lambda _: _begin(context, name, run, version))
+    return Planned(_plan(context, name, run, version, None), lambda ticket: _begin(context, name, run, version, ticket))
 
 
-def _fork(change: RunScript) -> Fork:
+def _fork(context: Context, change: RunScript) -> Fork:
+    """The fork with that script, and none of the files that the savepoint's own had."""
+    theirs = savepoints.manifest(context, change.from_savepoint).version.files
     return Fork(
         change.from_savepoint,
         name=change.name,
@@ -37,6 +41,9 @@ def _fork(change: RunScript) -> Fork:
         master=change.master,
         python=change.python or None,
         new_queries=change.new_queries,
+        files=files.instead_of(theirs, change.files),
+        outside=change.outside,
+        requirements=change.requirements,
     )
 
 
@@ -50,15 +57,31 @@ def _version(change: RunScript, now_ms: int) -> Version:
         python=versions.runtime(change.python),
         source=change.source or change.script,
         created_ms=now_ms,
+        files=files.changed({}, change.files),
+        outside=change.outside,
+        requirements=versions.given(change.requirements),
     )
 
 
 def _plan(context: Context, job: JobName, run: RunId, version: Version, restore: RestorePlan | None) -> RunPlan:
     output = str(context.layout.output(job))
-    return RunPlan(job, run, version.id, version.script, version.args, version.conf, version.master, version.python, output, restore)
+    return RunPlan(
+        job,
+        run,
+        version.id,
+        version.script,
+        version.args,
+        version.conf,
+        version.master,
+        version.python,
+        output,
+        restore,
+        tuple(sorted(version.files)),
+        environments.is_missing(context, version),
+    )
 
 
-def _begin(context: Context, name: JobName, run: RunId, version: Version) -> Run:
-    frozen = versions.freeze(context, version)
+def _begin(context: Context, name: JobName, run: RunId, version: Version, ticket: Ticket) -> Run:
+    frozen = versions.freeze(context, version, ticket)
     with context.holding(name):
         return runs.publish(context, runs.prepare(context, name, run, frozen, None, dict))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from pipelines.catalog import operators as operator_rows
 from pipelines.domain.errors import Conflict, Corrupt
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
@@ -17,15 +18,23 @@ from pipelines.workspace.context import Context
 
 def of_job(context: Context, job: JobName) -> JobSource:
     """The job's newest checkpoint; raises Conflict (`savepoint.no_query`) where no query of it ever came up."""
-    for run in _on_newest_checkpoint(context, job):
+    ran = _on_newest_checkpoint(context, job)
+    for run in ran:
         started = [_here(context, job, query) for query in started_queries(context, job, run.id)]
         if started:
-            return job_source(job, run.id, versions.get(context, run.version), started)
+            return _told(context, job_source(job, run.id, versions.get(context, run.version), started), ran)
     raise Conflict(
         "savepoint.no_query",
         f"No streaming query of job {job} has started on its present checkpoint",
         "Wait until the job runs; a script without queries has no state to save.",
     )
+
+
+def _told(context: Context, source: JobSource, ran: Sequence[Run]) -> JobSource:
+    """With the stateful operators that Spark told of: state that is gone as a whole leaves no trace in a checkpoint of format 1."""
+    with context.catalog.reading() as reader:
+        told = operator_rows.most(reader, [run.id for run in ran])
+    return replace(source, queries=tuple(replace(place, operators=told.get(place.query, 0)) for place in source.queries))
 
 
 def here(context: Context, job: JobName, path: str) -> str:
@@ -36,16 +45,30 @@ def here(context: Context, job: JobName, path: str) -> str:
     return str(moved) if marker and not inside(path, str(folder)) and moved.exists() else path
 
 
+def table_of_a_run(context: Context, job: JobName) -> bool:
+    """Whether a query wrote to a table of files in its run's own folder, as in a job without a warehouse: the next run finds none."""
+    runs_folder = str(context.layout.runs(job))
+    for run in _on_newest_checkpoint(context, job):
+        started = [_here(context, job, query) for query in started_queries(context, job, run.id)]
+        if started:
+            return any(query.sink_table and inside(query.sink_path, runs_folder) for query in started)
+    return False
+
+
+def started_before(context: Context, job: JobName) -> list[QueryStarted]:
+    """The queries that came up on the job's newest checkpoint, oldest first."""
+    ran = _on_newest_checkpoint(context, job)
+    return [query for run in reversed(ran) for query in started_queries(context, job, run.id)]
+
+
 def _here(context: Context, job: JobName, query: QueryStarted) -> QueryStarted:
     return replace(query, checkpoint=here(context, job, query.checkpoint), sink_path=here(context, job, query.sink_path))
 
 
-def _on_newest_checkpoint(context: Context, job: JobName) -> Iterator[Run]:
+def _on_newest_checkpoint(context: Context, job: JobName) -> list[Run]:
     """The newest run, then older runs on the same checkpoint: the newest may have failed before its queries started."""
-    newest = runs.newest(context, job)
-    for run in runs.of_job(context, job):
-        if newest is not None and run.checkpoints == newest.checkpoints:
-            yield run
+    ran = runs.of_job(context, job)
+    return [run for run in ran if run.checkpoints == ran[0].checkpoints]
 
 
 def started_queries(context: Context, job: JobName, run: RunId) -> Iterator[QueryStarted]:

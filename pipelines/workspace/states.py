@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.catalog import states as questions
+from pipelines.catalog import state_worker
 from pipelines.domain import proofs, states
 from pipelines.domain.errors import Invalid, NotFound
-from pipelines.domain.ids import QueryName
+from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.states import Reading, StateRows, StateTable
 from pipelines.sandbox import states as sandbox
@@ -60,12 +60,12 @@ def _kept(context: Context, manifest: Manifest, table: StateTable, limit: int) -
 
 @answers(QueryState)
 def query(context: Context, question: QueryState) -> StateRows:
-    """Raises what `catalog.states.query` raises, and NotFound (`state.not_read`) where nobody has read that table."""
+    """Raises what `catalog.state_worker.query` raises, and NotFound (`state.not_read`) where nobody has read that table."""
     manifest = savepoints.manifest(context, question.savepoint)
     table = states.chosen(_listed(context, manifest), question)
     if table.reading is None:
         raise NotFound("state.not_read", f"The state {table.title} of {manifest.id} was not read yet", "Read it first.")
-    return questions.query(readings.files(context, table.reading), question)
+    return state_worker.query(context.state_workers, readings.files(context, table.reading), question)
 
 
 def _listed(context: Context, manifest: Manifest) -> tuple[StateTable, ...]:
@@ -121,7 +121,7 @@ def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, t
 
 def _in_sandbox(manifest: Manifest, table: StateTable, limit: int, home: Path, checkpoints: Path, ticket: Ticket) -> ReadRows:
     image = next(candidate for candidate in manifest.queries if candidate.query == table.query)
-    at = str(checkpoints / table.query)
+    at = str(checkpoints / folder_of(table.query))
     store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
     version = manifest.version
     task = ReadTask(TASK_FORMAT, f"{manifest.job} (state)", version.master, version.conf, store, table.variable, limit)

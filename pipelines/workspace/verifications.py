@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pipelines.domain.ids import OperationId, SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust, Verification
-from pipelines.savepoint import library, manifests
+from pipelines.domain.watch import Watch
+from pipelines.savepoint import library, manifests, worker
 from pipelines.savepoint import verify as verifying
-from pipelines.storage.protocol import Advance, unwatched
 from pipelines.verbs.savepoints import ReadVerification
 from pipelines.verbs.verify import Verify, VerifyPlan
 from pipelines.workspace import events, progress, proofs, savepoints
@@ -35,21 +35,20 @@ def last(context: Context, question: ReadVerification) -> Verification | None:
     return manifests.last_verification(context.library, savepoints.get(context, question.savepoint).id)
 
 
-def seal(context: Context, savepoint: SavepointId) -> None:
-    """Seals a savepoint, or compares its checksums where it is sealed."""
-    _files(context, savepoints.get(context, savepoint), Trust.INTACT)
+def seal(context: Context, savepoint: SavepointId, watch: Watch) -> None:
+    """Seals a savepoint, or compares its checksums where it is sealed; raises what `watch` raises."""
+    unsealed = savepoints.get(context, savepoint)
+    _keep_progress(context, unsealed, Trust.INTACT)
+    _recorded(context, unsealed, worker.check(context.savepoint_workers, context.library, savepoint, Trust.INTACT, context.now_ms(), watch))
 
 
 def _check(context: Context, savepoint: Savepoint, plan: VerifyPlan, ticket: Ticket) -> Verification:
     if plan.level is Trust.PROVED:
         return _prove(context, savepoint, ticket.operation, ticket)
     ticket.step("checking", plan.bytes)
-    return _files(context, savepoint, plan.level, ticket.advance)
-
-
-def _files(context: Context, savepoint: Savepoint, level: Trust, advance: Advance = unwatched) -> Verification:
-    _keep_progress(context, savepoint, level)
-    return _recorded(context, savepoint, verifying.check(context.library, savepoint.id, level, context.now_ms(), advance))
+    _keep_progress(context, savepoint, plan.level)
+    checked = worker.check(context.savepoint_workers, context.library, savepoint.id, plan.level, context.now_ms(), ticket)
+    return _recorded(context, savepoint, checked)
 
 
 def _prove(context: Context, savepoint: Savepoint, operation: OperationId, ticket: Ticket) -> Verification:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
 from pipelines.catalog import versions as version_rows
+from pipelines.domain import files, syntax
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
+from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version, version
+from pipelines.domain.watch import Watch
+from pipelines.savepoint import outside
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.revision import Revision
+from pipelines.workspace import environments
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -22,16 +27,55 @@ def changed(old: Version, revision: Revision, now_ms: int) -> Version:
 
     Where the old one's is not (the savepoint came from another machine), it gives way to Tidemark's own.
     """
+    script = old.script if revision.script is None else script_name(revision.script)
+    code, beside = _files(old, script, revision)
+    args = old.args if revision.args is None else revision.args
+    conf = old.conf if revision.conf is None else revision.conf
     return version(
-        old.script if revision.script is None else script_name(revision.script),
-        old.code if revision.code is None else revision.code,
-        args=old.args if revision.args is None else revision.args,
-        conf=old.conf if revision.conf is None else revision.conf,
+        script,
+        code,
+        args=args,
+        conf=conf,
         master=old.master if revision.master is None else revision.master,
         python=_kept(old.python) if revision.python in (None, old.python) else runtime(revision.python or ""),
         source=old.source,
         created_ms=now_ms,
+        files=beside,
+        outside=_named({**old.outside, **(revision.outside or {})}, [*args, *conf.values()]),
+        requirements=old.requirements if revision.requirements is None else given(revision.requirements),
+        pins=old.pins if _keeps_environment(old, revision, beside) else "",
     )
+
+
+def given(requirements: str | None) -> str:
+    """Requirements as a version has them: a file of blanks is none."""
+    return requirements if requirements and requirements.strip() else ""
+
+
+def _keeps_environment(old: Version, revision: Revision, beside: Mapping[str, str]) -> bool:
+    """Whether requirements, and the files that they may name, stay as they were."""
+    names_files = "{code}" in old.requirements
+    return revision.requirements in (None, old.requirements) and (not names_files or beside == old.files)
+
+
+def of_fork(manifest: Manifest, revision: Revision, now_ms: int) -> Version:
+    """The savepoint's version with the changes; raises Invalid (`fork.code_needed`) where neither has code."""
+    if revision.code is None and not manifest.version.code:
+        message = f"Savepoint {manifest.id} is of {manifest.job}, a job that was attached without its code"
+        raise Invalid("fork.code_needed", message, "Name the script that goes on with it (--code FILE).")
+    return changed(manifest.version, revision, now_ms)
+
+
+def _named(outside: Mapping[str, str], texts: Sequence[str]) -> dict[str, str]:
+    """The files outside that an argument or a conf still names."""
+    return {path: digest for path, digest in outside.items() if any(path in text for text in texts)}
+
+
+def _files(old: Version, script: str, revision: Revision) -> tuple[str, Mapping[str, str]]:
+    """The code of the script, which may be named among the files that differ, and the files beside it."""
+    beside = files.changed(old.files, revision.files or {})
+    code = beside.pop(script, None) if script in (revision.files or {}) else None
+    return (old.code if revision.code is None else revision.code) if code is None else code, beside
 
 
 def _kept(python: str) -> str:
@@ -45,34 +89,53 @@ def runtime(python: str) -> str:
     return python
 
 
-def freeze(context: Context, version: Version) -> Version:
-    """Stores a version once and answers with the stored one; raises Invalid (`code.syntax`) for code that Python cannot read."""
-    check(version)
-    return keep(context, version)
+def freeze(context: Context, version: Version, watch: Watch) -> Version:
+    """Stores a version once, with its environment made, and answers with the stored one; raises Invalid (`code.syntax`) for code that
+    Python cannot read, and what `environments.make` raises."""
+    check_here(version)
+    return keep(context, environments.make(context, version, watch))
 
 
 def check(version: Version) -> None:
-    """Raises Invalid (`code.syntax`, `code.script`) for a version that cannot be frozen."""
+    """Raises Invalid (`code.syntax`, `code.script`, `code.files`) for a version that cannot be frozen."""
     check_syntax(version.script, version.code)
     script_name(version.script)
+    problem = files.problem(version.script, version.code, version.files)
+    if problem:
+        raise Invalid("code.files", problem[:1].upper() + problem[1:], "Give each file by its path below the script's folder.")
+    wrong = next((path for path, digest in version.outside.items() if not files.is_digest(path, digest)), "")
+    if wrong:
+        hint = "Give its absolute path with the SHA-256 of its content, 64 hex digits."
+        raise Invalid("code.outside", f"{wrong!r} is no file outside of a version", hint)
+    for path, packed in version.files.items():
+        if files.is_module(path):
+            check_syntax(path, files.content(packed))
+
+
+def check_here(version: Version) -> None:
+    """Raises what `check` does, and what `outside.refuse` raises where this machine lacks a file that the version knows by its hash."""
+    check(version)
+    outside.refuse(version)
 
 
 def keep(context: Context, version: Version) -> Version:
-    """Stores a version once, as it is: one that ran elsewhere may be written for another Python than ours."""
+    """Stores a version once, as it is: one that ran elsewhere may be written for another Python than ours. Its pins come with the first
+    that has them."""
     stored = context.files.version(version.id)
-    if stored is None:
+    if stored is None or (version.pins and not stored.pins):
         stored = version if version.created_ms else replace(version, created_ms=context.now_ms())
-        context.files.write_bytes(context.layout.script(version.id, version.script), version.code.encode())
+        for path, data in version.contents.items():
+            context.files.write_bytes(context.layout.script(version.id, path), data)
         context.files.write(context.layout.version_file(version.id), stored)
     with context.catalog.writing() as writer:
         version_rows.save(writer, [stored])
     return stored
 
 
-def check_syntax(script: str, code: str) -> None:
+def check_syntax(script: str, code: str | bytes) -> None:
     """Raises Invalid with the line and its text where `code` is no Python."""
     try:
-        ast.parse(code, filename=script)
+        syntax.tree(code, script)
     except SyntaxError as error:
         line = (error.text or "").strip()
         raise Invalid("code.syntax", f"{script}, line {error.lineno}: {error.msg}: {line}", "Correct the line and try again.") from error

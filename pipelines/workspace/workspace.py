@@ -50,6 +50,8 @@ class Workspace:
         """Gives the catalog back; drivers run on."""
         self._sealer.stop()
         operations.end_all(self.context)
+        self.context.state_workers.close()
+        self.context.savepoint_workers.close()
         self.context.catalog.close()
 
     def acting(self, actor: str) -> Workspace:

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, How
 from tests.storage import s3_server as servers
 from tests.storage.s3_server import BUCKET

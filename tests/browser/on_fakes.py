@@ -1,6 +1,6 @@
-"""The dashboard on a workspace in memory, to look at pages without Spark: `python -m tests.browser.on_fakes --busy`.
+"""The dashboard on canned answers, to look at pages without Spark: `python -m tests.browser.on_fakes --busy`.
 
-`POST /arrange` with a JSON list of the options below makes the workspace anew, so that one server does for many tests.
+`POST /arrange` with a JSON list of the options below makes them anew, so that one server does for many tests.
 """
 
 from __future__ import annotations
@@ -19,20 +19,25 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard import server, session
 from dashboard.views import events, live
 from pipelines.api.app import create_api
+from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.events import FAILED
-from pipelines.verbs.face import do
-from pipelines.verbs.jobs import ShowSeries
-from pipelines.verbs.run import RunScript
+from pipelines.domain.trust import Trust
+from pipelines.domain.versions import version
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.export import Export
+from pipelines.verbs.import_ import Import
+from pipelines.verbs.jobs import ListBatches, ShowSeries
 from pipelines.verbs.system import ListEvents
-from pipelines.verbs.verb import Question
-from pipelines.verbs.verify import Verify
-from tests import faces, samples
+from pipelines.verbs.verb import Change, Question
+from tests import afterwards, samples
 from tests.browser import pasts, waves
 from tests.copies import Copies
 from tests.faces import FakeFace
 from tests.memory import Memory
 
 READ, DAMAGED = "sp-000000000002", "sp-000000000003"
+ARCHIVED = "s3://lake/archive/clicks.tar.zst"
 REFRESH_SECONDS = live.REFRESH_SECONDS
 STILL_SECONDS = 86_400
 
@@ -54,20 +59,22 @@ def options() -> argparse.ArgumentParser:
 
 def arrange(face: FakeFace, given: argparse.Namespace) -> None:
     """Makes `face` what the options say, whatever was done to it; its time is this moment."""
-    faces.NOW_MS = samples.NOW_MS = int(time.time() * 1_000)
+    samples.NOW_MS = int(time.time() * 1_000)
     made = FakeFace() if given.empty else FakeFace.busy() if given.busy else FakeFace.sample()
     vars(face).clear()
     vars(face).update(vars(made), ask=partial(_answered, face))
+    afterwards.follow(face)
+    refuse(face)
     for number in range(given.jobs):
-        do(face, RunScript(name=f"job_{number}", script="job.py", code="print('a')\n"))
+        face.began(f"job_{number}", version("job.py", "print('a')\n"))
     if given.past:
         pasts.give(face, given.jobs)
     if given.memory:
         face.memory = Memory(rows=25_000, several=True)
         pasts.read_partly(face, READ)
     if given.damaged:
-        face.damaged |= {DAMAGED, "post_engagement_split"}
-        do(face, Verify(DAMAGED))
+        face.answers(Diagnose, lambda asked: [samples.diagnosis(asked.subject, f"/fake/{asked.subject}", damaged=True)])
+        face.verified(samples.verification(face.savepoints_by_id[DAMAGED], Trust.INTACT, damaged=True))
     if given.copying:
         Copies(face)
     face.answers(ListEvents(limit=events.LIMIT, kind=FAILED), face.ask(ListEvents())[:1])
@@ -75,9 +82,23 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
     session.open_with(face)
 
 
+def refuse(face: FakeFace) -> None:
+    """A name and a place that are taken, and two where nothing is."""
+    exists = AlreadyExists("job.exists", "a job 'post_events' exists", "Choose another name.")
+    taken = AlreadyExists("export.exists", f"{ARCHIVED} is taken", "Choose another URL.")
+    gone = NotFound("checkpoint.not_found", "there is no checkpoint at /data/gone", "Give the checkpoint location of the query.")
+    face.refuses(lambda asked: isinstance(asked, Change) and getattr(asked, "name", "") == "post_events", exists)
+    face.refuses(lambda asked: isinstance(asked, Export) and asked.url == ARCHIVED, taken)
+    face.refuses(lambda asked: isinstance(asked, Attach) and "/data/gone" in asked.checkpoints.values(), gone)
+    face.refuses(Import("/nowhere"), NotFound("export.not_found", "there is no savepoint at /nowhere", "Give the URL it was exported to."))
+
+
 def _answered(face: FakeFace, question: Question[Any]) -> Any:
     """As the face says, but charts have waves to show."""
-    return waves.series(question) if isinstance(question, ShowSeries) else FakeFace.ask(face, question)
+    if isinstance(question, ShowSeries):
+        return waves.series(question)
+    answer = FakeFace.ask(face, question)
+    return waves.batches(answer) if isinstance(question, ListBatches) else answer
 
 
 def arranging(app: ASGIApp, face: FakeFace) -> ASGIApp:

@@ -16,7 +16,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "job_logs": ("/job?job=post_engagement&tab=Logs", ".tm-log"),
     "job_configuration": ("/job?job=post_engagement&tab=Configuration", ".tm-pairs"),
     "job_events": ("/job?job=post_engagement&tab=Events", "[data-testid=table-occurrences] tbody tr"),
-    "savepoints": ("/savepoints", "[data-testid=stDataFrame]"),
+    "savepoints": ("/savepoints", "[data-testid=table-savepoints] tbody tr"),
     "savepoint": ("/savepoints?savepoint=sp-000000000002", "[data-testid=savepoint-id]"),
     "state": ("/state?savepoint=sp-000000000007", ".js-plotly-plot .main-svg"),
     "state_unread": ("/state?savepoint=sp-000000000002", ".st-key-empty_unread"),

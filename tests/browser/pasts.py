@@ -1,4 +1,4 @@
-"""A day of many jobs in a workspace in memory: savepoints, forks of forks, and some that ended."""
+"""A day of many jobs on a fake: savepoints, forks of forks, and some that ended."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from dataclasses import replace
 
 from pipelines.domain.events import DRIVER, PAGE
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.jobs import Event
+from pipelines.domain.jobs import Event, Origin
 from pipelines.domain.runs import RunState
-from pipelines.verbs.face import do
-from pipelines.verbs.fork import Fork
-from pipelines.verbs.run import RunScript
+from pipelines.domain.versions import version
 from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.verbs.state import ListStates
-from pipelines.verbs.take import Take
-from tests import faces
+from tests import samples
 from tests.faces import FakeFace
 
 DAY_MS = 86_400_000
@@ -30,14 +27,14 @@ PARTLY = 10_000
 
 def give(face: FakeFace, jobs: int) -> None:
     """Every third of `job_0` … gets a savepoint, every tenth two forks, the first one many; of twenty one has ended."""
-    now = faces.NOW_MS
+    now = samples.NOW_MS
     face.committed = BATCHES
     for number in range(jobs):
         _move(face, f"job_{number}", now - DAY_MS + number * 400_000 % (DAY_MS - 3_600_000))
         if number % 20 == 7:
             _end(face, f"job_{number}")
     _restless(face, "post_engagement", now)
-    do(face, RunScript(name=UNSAVED, script="daily_totals.py", code="print('a')\n"))
+    face.began(UNSAVED, version("daily_totals.py", "print('a')\n"))
     _move(face, UNSAVED, now - 2 * DAY_MS)
     for number in range(0, jobs, 3):
         forks = LARGE if number == 0 and jobs > 100 else 2 if number % 10 == 0 else 0
@@ -55,13 +52,14 @@ def _end(face: FakeFace, job: str) -> None:
 def _fork(face: FakeFace, job: str, forks: int) -> None:
     if not face.runs[job][-1].state.live:
         return
-    taken = do(face, Take(job, label="before the change"))
+    taken = face.saved(job, label="before the change")
     begun = face.runs[job][-1].created_ms
     query = replace(taken.queries[0], batch_timestamp_ms=begun + 1_200_000)
     face.savepoints_by_id[taken.id] = replace(taken, created_ms=begun + 1_200_000, queries=(query, *taken.queries[1:]))
     for fork in range(forks):
         name = f"{job}_variant_{fork}"
-        do(face, Fork(savepoint=taken.id, name=name))
+        face.origins[name] = Origin(taken.id, taken.job)
+        face.began(name, face.versions[taken.version], taken.id)
         _move(face, name, begun + 1_300_000 + fork * 300_000)
         if fork % 4:
             _end(face, name)
@@ -77,7 +75,7 @@ def _restless(face: FakeFace, job: str, now: int) -> None:
     earlier = [replace(run, state=RunState.FAILED, ended_ms=run.created_ms + 5_000) for run in face.runs[job]]
     later = [replace(first, id=RunId(f"r-again-{n}"), version=of, created_ms=at, started_ms=at) for n, (at, of) in enumerate(moments)]
     face.runs[job] = earlier + later
-    taken = do(face, Take(job, label="between"))
+    taken = face.saved(job, label="between")
     face.happened += [
         Event(now - 12_000, "savepoint.taken", JobName(job), taken.id, f"{job} at batch {taken.batch}", PAGE),
         Event(now - 655_000, "run.failed", JobName(job), later[1].id, "the driver ended with 1", DRIVER),

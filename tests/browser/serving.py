@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -16,7 +17,6 @@ import psutil
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from pipelines.sandbox.processes import MARK
-from tests import java
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120
@@ -46,7 +46,7 @@ class Served:
 @contextmanager
 def served(workspace: Path, log: Path) -> Iterator[Served]:
     """Starts `python -m dashboard` and waits until it says that it serves."""
-    environ = {**java.lasting(), "PYTHONUNBUFFERED": "1"}
+    environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "dashboard", "--port", "0", "--workspace", str(workspace)]
     with log.open("wb") as out, subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.STDOUT) as server:
         try:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.faked import faked
+from tests.browser.faked import Faked
 from tests.browser.test_pages import opened
 from tests.browser.watching import Watched
 
@@ -54,15 +53,15 @@ LEVELS = """() => {
 
 @pytest.mark.parametrize(("marks", "labels"), [case[1:] for case in NAMED], ids=[case[0] for case in NAMED])
 def test_names_that_would_overlap_become_one(
-    watched: Watched, fakes: str, marks: list[tuple[int, str, str]], labels: list[tuple[str, str]]
+    watched: Watched, faked_server: Faked, marks: list[tuple[int, str, str]], labels: list[tuple[str, str]]
 ) -> None:
-    found = placed(watched.page, fakes, marks)
+    found = placed(watched.page, faked_server.url, marks)
     assert [(one["text"], one["side"]) for one in found] == labels
 
 
-def test_however_many_marks_there_are_no_two_names_overlap(watched: Watched, fakes: str) -> None:
+def test_however_many_marks_there_are_no_two_names_overlap(watched: Watched, faked_server: Faked) -> None:
     marks = [(at * at % 1_000, V if at % 3 else R, f"v-{at:08x}" if at % 3 else R) for at in range(400)]
-    found = placed(watched.page, fakes, marks)
+    found = placed(watched.page, faked_server.url, marks)
     assert all(before["to"] < after["from"] for before, after in pairwise(found))
     assert sum(len(one["marks"]) for one in found) == len(marks)
 
@@ -75,7 +74,7 @@ def placed(page: Page, url: str, marks: list[tuple[int, str, str]]) -> list[dict
 
 
 @pytest.mark.parametrize("width", [1280, 1600])
-def test_no_legend_of_a_job_is_cut_and_panels_stay_level(watched: Watched, fakes: str, artifacts: Path, width: int) -> None:
+def test_no_legend_of_a_job_is_cut_and_panels_stay_level(watched: Watched, fakes: str, width: int) -> None:
     page = watched.page
     page.set_viewport_size({"width": width, "height": 1_500})
     opened(watched, fakes, "job")
@@ -85,12 +84,11 @@ def test_no_legend_of_a_job_is_cut_and_panels_stay_level(watched: Watched, fakes
     assert watched.errors == []
 
 
-def test_marks_of_a_restless_job_can_be_read(watched: Watched, tmp_path: Path, artifacts: Path) -> None:
+def test_marks_of_a_restless_job_can_be_read(watched: Watched, faked_server: Faked) -> None:
     page = watched.page
     page.set_viewport_size({"width": 1280, "height": 1_500})
-    with faked(tmp_path / "server.log", "--jobs", "3", "--past") as fakes:
-        page.goto(f"{fakes.url}/job?job=post_engagement")
-        page.get_by_text("3 restarts").first.wait_for()
-        watched.rest()
-        page.wait_for_function(f"({COVERED})() === 0")
-        watched.shoot("marks")
+    page.goto(f"{faked_server.arrange('--jobs', '3', '--past', '--still')}/job?job=post_engagement")
+    page.get_by_text("3 restarts").first.wait_for()
+    watched.rest()
+    page.wait_for_function(f"({COVERED})() === 0")
+    watched.shoot("marks")

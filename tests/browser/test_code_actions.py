@@ -90,7 +90,7 @@ def test_a_fork_with_other_code(watched: Watched, fakes: str) -> None:
     expect(page.get_by_role("button", name="Load", exact=True)).to_be_enabled()
     watched.look("fork_load", POPOVER)
     press(page, "Load")
-    page.keyboard.press("Escape")
+    expect(page.locator(POPOVER)).to_have_count(0)
     for view, there in (("Unified", ".cm-changedLine"), ("Split", ".cm-mergeView")):
         page.get_by_role("radio", name=view).click()
         expect(page.locator(there).first).to_be_visible()

@@ -20,8 +20,8 @@ from tests.browser.watching import BACKGROUNDS, Watched
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 THROUGHPUT = '[data-testid="panel-throughput_post_engagement"]'
-NEWEST = f"document.querySelector('{THROUGHPUT} .js-plotly-plot').data[0].x.at(-1)"
 RANGE = f"document.querySelector('{THROUGHPUT} .js-plotly-plot')._fullLayout.xaxis.range.map(String)"
+LENGTH = f"new Date({RANGE}[1]) - new Date({RANGE}[0])"
 
 
 MANY = 150
@@ -129,24 +129,81 @@ def test_a_pause_goes_along(watched: Watched, live_fakes: str) -> None:
     expect(paused).to_have_count(0)
 
 
-def test_zoom_and_hover_survive_a_refresh(watched: Watched, live_fakes: str) -> None:
+def test_a_brushed_range_is_in_the_address_and_hover_survives_a_refresh(watched: Watched, live_fakes: str) -> None:
     opened(watched, live_fakes, "job")
     page = watched.page
-    frame = page.locator(f"{THROUGHPUT} .nsewdrag").first.bounding_box()
-    assert frame is not None
-    middle = frame["y"] + frame["height"] / 2
-    page.mouse.move(frame["x"] + 0.3 * frame["width"], middle)
-    page.mouse.down()
-    page.mouse.move(frame["x"] + 0.7 * frame["width"], middle, steps=5)
-    page.mouse.up()
-    expect(page.locator(THROUGHPUT).get_by_role("button", name="Reset")).to_be_visible()
-    page.mouse.move(frame["x"] + 0.5 * frame["width"], middle, steps=3)
+    whole = page.evaluate(LENGTH)
+    brush(page)
+    reset = page.locator(THROUGHPUT).get_by_role("button", name="Reset")
+    expect(page).to_have_url(re.compile(r"from=20\S+&to=20"))
+    expect(page.get_by_test_id("span")).to_have_text(re.compile(r"\d\d:\d\d:\d\d – \d\d:\d\d:\d\d CES?T · \d+"))
+    watched.rest()
+    page.wait_for_function(f"(whole) => {LENGTH} < 0.6 * whole", arg=whole)
+    brushed = page.evaluate(RANGE)
+    hover(page, 0.5)
     hint = page.locator(f"{THROUGHPUT} .hoverlayer .hovertext, {THROUGHPUT} .hoverlayer .legend")
     expect(hint.first).to_be_visible()
-    zoomed, newest = page.evaluate(RANGE), page.evaluate(NEWEST)
-    page.wait_for_function(f"{NEWEST} !== {newest}")
-    assert page.evaluate(RANGE) == zoomed
+    line = page.locator(".tm-line").inner_text()
+    page.wait_for_function("(line) => document.querySelector('.tm-line').innerText !== line", arg=line)
+    assert page.evaluate(RANGE) == brushed
     expect(hint.first).to_be_visible()
+    page.reload()
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    page.wait_for_function(f"(brushed) => {RANGE}.join() === brushed.join()", arg=brushed)
+    page.get_by_role("button", name="Earlier").click()
+    page.wait_for_function(f"(brushed) => {RANGE}[1] === brushed[0]", arg=brushed)
+    watched.shoot("job_range")
+    reset.click()
+    expect(page).not_to_have_url(re.compile("from="))
+    words = page.get_by_role("textbox", name="Range in words")
+    words.fill("some day")
+    words.press("Enter")
+    expect(page.get_by_text("'some day' is no range of time")).to_be_visible()
+    watched.shoot("job_range_refused")
+    words.fill("yesterday 03:10–03:30")
+    words.press("Enter")
+    expect(page.get_by_test_id("span")).to_contain_text("03:10:00 – 03:30:00")
+    expect(page).to_have_url(re.compile(r"from=20\S+&to=20"))
+    expect(words).to_have_value("")
+    watched.shoot("job_range_words")
+
+
+def test_a_click_on_a_chart_selects_the_batch_then(watched: Watched, fakes: str) -> None:
+    opened(watched, fakes, "job")
+    page = watched.page
+    hover(page, 0.995)
+    page.mouse.down()
+    page.mouse.up()
+    card = page.locator(".st-key-card_moment")
+    expect(card.get_by_role("heading", name=re.compile(r"^Batch \d"))).to_be_visible()
+    expect(page).to_have_url(re.compile(r"at=\d{13}"))
+    watched.look("job_moment")
+    page.get_by_text("Beside the day before").click()
+    expect(page).to_have_url(re.compile("yesterday=true"))
+    watched.shoot("job_yesterday")
+    card.get_by_role("link", name="Log then").click()
+    expect(page).to_have_url(re.compile("tab=Logs"))
+    expect(page.get_by_test_id("log")).to_contain_text("line three")
+    watched.rest()
+    page.go_back()
+    expect(card.get_by_role("heading", name=re.compile(r"^Batch \d"))).to_be_visible()
+    expect(page).to_have_url(re.compile(r"at=\d{13}"))
+    page.go_forward()
+    expect(page.get_by_test_id("log")).to_contain_text("line three")
+
+
+def hover(page: Page, share: float) -> None:
+    """The pointer over the first chart, at that share of its width."""
+    frame = page.locator(f"{THROUGHPUT} .nsewdrag").first.bounding_box()
+    assert frame is not None
+    page.mouse.move(frame["x"] + share * frame["width"], frame["y"] + frame["height"] / 2, steps=3)
+
+
+def brush(page: Page) -> None:
+    hover(page, 0.3)
+    page.mouse.down()
+    hover(page, 0.7)
+    page.mouse.up()
 
 
 def saved(page: Page, kind: str, folder: Path) -> Path:
@@ -154,7 +211,7 @@ def saved(page: Page, kind: str, folder: Path) -> Path:
     page.get_by_role("button", name="Save all rows").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=kind, exact=True).click()
-    assert re.fullmatch(rf"Jobs-\d{{8}}T\d{{6}}Z\.{kind.lower()}", download.value.suggested_filename)
+    assert re.fullmatch(rf"(Jobs|Savepoints)-\d{{8}}T\d{{6}}\.{kind.lower()}", download.value.suggested_filename)
     download.value.save_as(folder / kind)
     return folder / kind
 
@@ -176,13 +233,12 @@ def test_rows_leave_as_they_are_filtered_with_plain_values(watched: Watched, fak
     rows = list(csv.DictReader(saved(page, "CSV", tmp_path).read_text().splitlines()))
     assert [row["Job"] for row in rows] == ["post_engagement", "post_engagement_split"]
     assert (float(rows[0]["p99 (ms)"]), float(rows[0]["State size (bytes)"])) == (850, 1_500_000)
-    assert datetime.fromisoformat(rows[0]["Last savepoint (UTC)"]).utcoffset() is not None
-    assert rows[0]["Last savepoint (UTC)"].endswith("Z")
+    assert datetime.fromisoformat(rows[0]["Last savepoint (Europe/Berlin)"]).utcoffset()
     assert len(rows[0]["Version"]) == len("v-") + 12
     assert rows[1]["p99 (ms)"] == ""
     table = pq.read_table(saved(page, "Parquet", tmp_path))
     assert table.column("Job").to_pylist() == [row["Job"] for row in rows]
-    assert table.schema.field("Last savepoint (UTC)").type == pa.timestamp("ms", tz="UTC")
+    assert table.schema.field("Last savepoint (Europe/Berlin)").type == pa.timestamp("ms", tz="Europe/Berlin")
     assert pa.types.is_integer(table.schema.field("p99 (ms)").type)
 
 
@@ -205,14 +261,10 @@ def test_the_catalog_leaves_as_a_file(watched: Watched, live_fakes: str, tmp_pat
     """Also while the page refreshes itself."""
     watched.page.goto(f"{live_fakes}/savepoints")
     watched.rest()
-    with watched.page.expect_download() as download:
-        watched.page.locator(".st-key-save_savepoint_table").get_by_role("button", name="CSV").click()
-    assert download.value.suggested_filename == "savepoints.csv"
-    download.value.save_as(tmp_path / "savepoints.csv")
-    rows = list(csv.DictReader((tmp_path / "savepoints.csv").read_text().splitlines()))
-    assert {row["id"] for row in rows} >= {"sp-000000000007", "sp-000000000003", "sp-000000000002"}
-    assert {int(row["size"]) for row in rows} == {2_000_000}
-    assert all(row["taken (UTC)"].endswith("Z") for row in rows)
+    rows = list(csv.DictReader(saved(watched.page, "CSV", tmp_path).read_text().splitlines()))
+    assert {row["Savepoint"] for row in rows} >= {"sp-000000000007", "sp-000000000003", "sp-000000000002"}
+    assert {int(row["Full size (bytes)"]) for row in rows} == {2_000_000}
+    assert all(re.search(r"\+0[12]:00$", row["Taken (Europe/Berlin)"]) for row in rows)
 
 
 def test_what_differs_leaves_as_a_file(watched: Watched, fakes: str, tmp_path: Path) -> None:
@@ -236,8 +288,42 @@ def test_a_tree_of_many_jobs_is_turned_and_unfolded(watched: Watched, faked_serv
     expect(page).to_have_url(re.compile("whole=job_0"))
     expect(page.get_by_text("job_0_variant_33", exact=True)).to_be_visible()
     watched.shoot("versions_whole")
+    page.mouse.move(700, 500)
+    page.mouse.wheel(0, 1_200)
+    axis = page.locator(".tm-panel-axis")
+    page.wait_for_function("() => document.querySelector('.tm-panel').getBoundingClientRect().top < -300")
+    expect(axis).to_be_in_viewport()
+    expect(axis).to_contain_text(":")
+    watched.shoot("versions_scrolled")
+    page.mouse.wheel(0, -3_000)
     page.get_by_role("button", name="Fold ended jobs").click()
     expect(page).not_to_have_url(re.compile("whole="))
     page.get_by_role("button", name="›").click()
     expect(page).to_have_url(re.compile(r"page=\d"))
     watched.look("versions_turned")
+
+
+def test_ctrl_k_goes_to_a_job_a_savepoint_or_a_page(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/settings", "[data-testid=table-runtimes] tbody tr")
+    asked = page.get_by_role("dialog", name="Go to")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("split")
+    expect(asked.get_by_role("option")).to_have_count(2)
+    watched.look("switcher", ".tm-switcher")
+    page.keyboard.press("Escape")
+    expect(asked).to_have_count(0)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("before ads")
+    expect(asked.get_by_role("option", name="before ads")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("savepoint-id")).to_have_text("sp-000000000002")
+    watched.rest()
+
+
+def test_the_first_tab_passes_by_the_top_bar(watched: Watched, fakes: str) -> None:
+    opened(watched, fakes, "overview")
+    page = watched.page
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("stMainBlockContainer")).to_be_focused()

@@ -14,7 +14,8 @@ from tests.browser.watching import Watched
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 JOB = "/job?job=post_engagement&tab="
-AXIS = ".st-key-panel_retained_post_engagement"
+STRIP = "[data-testid=film-film_post_engagement]"
+TIMELINE = "[data-testid=panel-timeline_counts_post_engagement]"
 
 
 @pytest.fixture
@@ -27,14 +28,9 @@ def rows(page: Page, table: str) -> Locator:
     return page.locator(f"[data-testid=table-{table}] tbody tr")
 
 
-def dot(page: Page, place: int) -> None:
-    """Presses one of the axis' batches, counted from the left."""
-    at = page.locator(f"{AXIS} .scatterlayer .trace").first.locator(".point").nth(place).bounding_box()
-    assert at is not None
-    page.mouse.move(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
-    expect(page.locator(f"{AXIS} .hoverlayer .hovertext")).to_be_visible()
-    page.mouse.down()
-    page.mouse.up()
+def thin(page: Page, batch: int) -> Locator:
+    """The thin frame of a batch on the strip."""
+    return page.locator(f'{STRIP} [data-frame="counts:{batch}"]')
 
 
 def test_more_batches_are_listed(watched: Watched, faked_server: Faked) -> None:
@@ -58,31 +54,59 @@ def test_more_batches_are_listed(watched: Watched, faked_server: Faked) -> None:
     expect(page.locator(".st-key-card_batch")).to_have_count(0)
 
 
-def test_a_batch_on_the_axis_is_saved(watched: Watched, past: str) -> None:
-    page = watched.open(f"{past}{JOB}Savepoints", f"{AXIS} .point")
-    dot(page, 40)
+def test_a_bar_of_the_timeline_is_forked_from(watched: Watched, past: str) -> None:
+    page = watched.open(f"{past}{JOB}Batches", f"{TIMELINE} .barlayer .point")
+    expect(page.get_by_role("img", name="100 batches over time")).to_be_visible()
+    watched.look("job_timeline")
+    bar(page, 40)
+    expect(page.locator(".st-key-card_batch")).to_contain_text("Batch 641")
+    expect(page).to_have_url(re.compile("batch=counts%3A641"))
+    watched.look("job_timeline_batch")
+    bar(page, 40)
+    expect(page.locator(".st-key-card_batch")).to_have_count(0)
+    bar(page, 41)
+    press(page, "Fork from here")
+    expect(page).to_have_url(re.compile(r"/fork\?savepoint=sp-"))
+    watched.rest()
+
+
+def bar(page: Page, place: int) -> None:
+    """Presses one of the timeline's bars, counted from the left."""
+    at = page.locator(f"{TIMELINE} .barlayer .trace").first.locator(".point").nth(place).bounding_box()
+    assert at is not None
+    page.mouse.move(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+    expect(page.locator(f"{TIMELINE} .hoverlayer .hovertext")).to_be_visible()
+    page.mouse.down()
+    page.mouse.up()
+
+
+def test_a_thin_frame_of_the_strip_is_saved(watched: Watched, past: str) -> None:
+    page = watched.open(f"{past}{JOB}Savepoints", f"{STRIP} .tm-film-frame")
+    expect(page.locator(f"{STRIP} .tm-film-thin button")).to_have_count(100)
+    thin(page, 641).click()
     expect(page.locator(".tm-point")).to_contain_text("Batch 641")
-    expect(page).to_have_url(re.compile("point=counts%3A641"))
-    watched.look("job_axis")
+    expect(page).to_have_url(re.compile("batch=counts%3A641"))
+    watched.look("job_strip")
     press(page, "Savepoint here")
     expect(page.get_by_test_id("taken")).to_contain_text("batch 641")
-    dot(page, 40)
+    thin(page, 641).click()
     expect(page.locator(".tm-point")).to_have_count(0)
-    expect(page).not_to_have_url(re.compile("point="))
+    expect(page).not_to_have_url(re.compile("batch="))
 
 
-def test_a_fork_begins_at_a_batch_on_the_axis_of_event_time(watched: Watched, past: str) -> None:
-    page = watched.open(f"{past}{JOB}Savepoints", f"{AXIS} .point")
+def test_a_fork_begins_at_a_thin_frame_of_event_time(watched: Watched, past: str) -> None:
+    page = watched.open(f"{past}{JOB}Savepoints", f"{STRIP} .tm-film-frame")
     page.get_by_role("radio", name="Event time").click()
     expect(page).to_have_url(re.compile("axis=event"))
-    expect(page.locator(f"{AXIS} .scatterlayer .trace").first.locator(".point")).to_have_count(34)
-    dot(page, 20)
+    expect(page.locator(f"{STRIP} .tm-film-thin button")).to_have_count(34)
+    thin(page, 664).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
     expect(page.locator(".tm-point")).to_contain_text("Batch 661")
-    watched.look("job_axis_event")
+    watched.look("job_strip_event")
     press(page, "Fork from here")
     expect(page).to_have_url(re.compile(r"/fork\?savepoint=sp-"))
     expect(page.locator(".cm-editor")).to_be_visible()
-    expect(page.get_by_text("batch 661").first).to_be_visible()
     watched.rest()
 
 
@@ -98,6 +122,24 @@ def test_the_state_of_the_newest_batch_is_looked_into(watched: Watched, past: st
     expect(page).to_have_url(re.compile(r"/state\?savepoint=sp-"))
     expect(page.get_by_text("remembers at batch 700")).to_be_visible()
     watched.look("state_newest")
+
+
+def test_a_cell_of_the_heat_map_opens_that_state(watched: Watched, past: str) -> None:
+    heat = "[data-testid^=heat-heat_post_engagement]"
+    page = watched.open(f"{past}{JOB}State", f"{heat} canvas")
+    watched.look("job_heat")
+    page.locator(f"{heat} .tm-heat-plot").hover(position={"x": 4, "y": 4})
+    expect(page.locator(f"{heat} .tm-heat-said")).to_contain_text("partition 0 · batch 601")
+    page.get_by_role("radio", name="Size").click()
+    expect(page).to_have_url(re.compile("measure=bytes"))
+    expect(page.locator(heat)).to_contain_text("1.6 times the average")
+    page.locator(f"{heat} .tm-heat-plot").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/state\?.*savepoint=sp-"))
+    expect(page).to_have_url(re.compile("partition_id"))
+    watched.rest()
 
 
 def test_a_run_shows_its_version(watched: Watched, past: str) -> None:
@@ -124,3 +166,20 @@ def test_an_event_opens_what_it_is_about(watched: Watched, past: str) -> None:
     expect(page).to_have_url(re.compile("tab=Logs"))
     expect(page.get_by_test_id("log")).to_be_visible()
     watched.rest()
+
+
+def test_a_brush_on_the_timeline_chooses_its_batches(watched: Watched, past: str) -> None:
+    page = watched.open(f"{past}{JOB}Batches", f"{TIMELINE} .barlayer .point")
+    box = page.locator(f"{TIMELINE} .nsewdrag").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 60, steps=6)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"from=.*&to="))
+    expect(page.get_by_test_id("span")).to_contain_text("batches")
+    watched.rest()
+    assert 5 < rows(page, "batches").count() < 60
+    watched.look("job_timeline_range")
+    press(page, "Back to now")
+    expect(rows(page, "batches")).to_have_count(100)

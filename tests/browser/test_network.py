@@ -91,15 +91,14 @@ def test_a_menu_closes_where_it_is_pressed(watched: Watched, fakes: str) -> None
     network.mute = True
     press(more(watched.page), "Cancel at once…")
     network.release()
-    dialog(watched.page, "Cancel at once?")
+    dialog(watched.page, "Cancel the run of")
 
 
 def test_files_that_a_page_offered_outlast_it(watched: Watched, fakes: str) -> None:
     """A slow browser asks for the files of download buttons when their page has long been left; others meanwhile go on."""
     asked: list[Route] = []
-    opened(watched, fakes, "overview")
     watched.page.route("**/media/**", lambda route: asked.append(route))
-    go_to(watched.page, "Savepoints")
+    watched.page.goto(f"{fakes}/experiments?experiment=ex-1", wait_until="commit")
     watched.page.wait_for_function("document.querySelectorAll('[data-testid=stDownloadButton]').length > 1")
     until(lambda: bool(watched.page.title() and asked))
     for left_for in ("Versions", "Events", "Overview"):

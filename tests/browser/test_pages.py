@@ -32,6 +32,7 @@ def test_a_page(watched: Watched, fakes: str, name: str) -> None:
     page = watched.page
     page.set_viewport_size({"width": 1280, "height": 1000})
     opened(watched, fakes, name)
+    assert not re.findall(r"\d:\d\d UTC", page.content()), "the page is told in the browser's time zone"
     watched.look(f"page_{name}_1280")
     for width, (across, down) in WIDTHS.items():
         page.set_viewport_size({"width": across, "height": down})
@@ -77,10 +78,17 @@ FOCUSED = """() => {
 """The name of what has the focus, and whether a ring says so (a text field shows its caret and its border)."""
 
 
+TOP_OF_A_PHONE = """() => {
+    const top = (selector) => document.querySelector(selector).getBoundingClientRect().top;
+    return [top(".st-key-card_attention") < top(".tm-figures"), top(".st-key-under_way") < 52];
+}"""
+
+
 def test_the_navigation_of_a_phone(watched: Watched, fakes: str) -> None:
     page = watched.page
     page.set_viewport_size({"width": 390, "height": 844})
     opened(watched, fakes, "overview")
+    assert page.evaluate(TOP_OF_A_PHONE) == [True, True], "attention comes before tiles, work under way stands in the top bar"
     page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_test_id("stSidebarNavItems").get_by_role("link", name="Events").click()
     expect(page).to_have_url(re.compile("/events$"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import httpx
 import pytest
 from playwright.sync_api import expect
 
@@ -115,12 +116,15 @@ def test_a_variant_is_dropped_taken_back_and_promoted(watched: Watched, fakes: s
     page.get_by_role("menuitem", name="Drop", exact=True).click()
     expect(page.get_by_test_id("undo")).to_have_text("post_engagement_split was dropped")
     press(page, "Undo")
-    expect(page.get_by_role("button", name="Promote…")).to_be_visible()
+    expect(page.get_by_role("button", name="Promote…")).to_be_disabled()
+    httpx.post(f"{fakes}/api/v1/jobs/post_engagement_split/resume", json={}).raise_for_status()
+    page.reload()
+    expect(page.get_by_role("button", name="Promote…")).to_be_enabled()
     more(page, "compare_keys_button")
     watched.look("experiment_keys", POPOVER)
     put_away(page)
     press(page, "Promote…")
-    asked = dialog(page, "Promote post_engagement_split?")
+    asked = dialog(page, "Promote post_engagement_split")
     asked.get_by_role("radio").last.check(force=True)
     expect(asked.get_by_text("Query id", exact=True)).to_be_visible()
     watched.look("experiment_promote", DIALOG)
@@ -131,14 +135,14 @@ def test_a_variant_is_dropped_taken_back_and_promoted(watched: Watched, fakes: s
 def test_the_side_of_an_experiment_is_stopped(watched: Watched, fakes: str) -> None:
     page = watched.open(f"{fakes}/experiments?experiment=ex-1", ".st-key-card_side_a")
     for item, title, yes in (
-        ("Cancel at once…", "Cancel at once?", ""),
-        ("Stop…", "Stop this job?", "Stop"),
-        ("Forget…", "Forget this job?", "Forget it"),
+        ("Cancel at once…", "Cancel the run of", ""),
+        ("Stop…", "Stop post_", "Stop"),
+        ("Forget…", "Forget post_", "Forget"),
     ):
         page.locator(".st-key-side_A button").click()
         page.get_by_role("menuitem", name=item).click()
         asked = dialog(page, title)
-        press(asked, yes or "Keep it")
+        press(asked, yes or "Cancel")
         expect(asked).to_have_count(0)
     expect(page.get_by_text("This job was forgotten")).to_be_visible()
     watched.look("experiment_forgotten", ".st-key-card_side_a")
@@ -146,6 +150,7 @@ def test_the_side_of_an_experiment_is_stopped(watched: Watched, fakes: str) -> N
 
 def test_any_two_jobs_are_compared(watched: Watched, fakes: str) -> None:
     page = watched.open(f"{fakes}/experiments", ".st-key-card_any_two")
+    watched.rest()
     press(page, "Compare")
     expect(page.get_by_role("heading", level=1, name="against")).to_be_visible()
     watched.rest()
@@ -180,11 +185,15 @@ def test_ranges_tabs_and_switches(watched: Watched, fakes: str) -> None:
     page.locator(".st-key-range").get_by_text("1h", exact=True).click()
     expect(page).to_have_url(re.compile("range=1h"))
     page.get_by_role("tab", name="Logs").click()
+    expect(page.locator(".st-key-range")).to_be_hidden()
     page.locator(".st-key-log_bar").get_by_text("Follow", exact=True).click()
     expect(page.get_by_role("switch", name="Follow")).not_to_be_checked()
     page.get_by_role("tab", name="Events").click()
     page.get_by_role("tabpanel").locator("tbody tr").first.wait_for()
     watched.look("job_events_again")
+    page.get_by_role("tab", name="Metrics").click()
+    expect(page.locator(".st-key-range").get_by_role("radio", name="1h")).to_be_checked()
+    expect(page).to_have_url(re.compile("range=1h"))
 
 
 def test_examples_of_a_comparison_are_looked_at(watched: Watched, fakes: str) -> None:

@@ -23,7 +23,13 @@ ARCHIVED = "s3://lake/archive/clicks.tar.zst"
 
 def chosen(watched: Watched, url: str, *savepoints: str) -> Page:
     """The catalog with these savepoints selected."""
-    shown = "[data-testid=savepoint-id]" if len(savepoints) == 1 else ".st-key-card_bulk" if savepoints else "[data-testid=stDataFrame]"
+    shown = (
+        "[data-testid=savepoint-id]"
+        if len(savepoints) == 1
+        else ".st-key-card_bulk"
+        if savepoints
+        else "[data-testid=table-savepoints] tbody tr"
+    )
     return watched.open(f"{url}/savepoints?savepoint={','.join(savepoints)}", shown)
 
 
@@ -50,7 +56,7 @@ def test_one_is_exported_by_its_plan(watched: Watched, fakes: str) -> None:
     watched.look("savepoint_export_refused", DIALOG)
     typed(page, "Where to", "/mnt/archive/one")
     asked.get_by_text("Then dispose of it here").click()
-    expect(asked.get_by_text("It leaves this workspace")).to_be_visible()
+    expect(asked.get_by_text("What leaves this workspace")).to_be_visible()
     command(asked)
     watched.look("savepoint_export", DIALOG)
     press(asked, "Export, then dispose")
@@ -77,7 +83,7 @@ def test_one_is_resumed_from(watched: Watched, fakes: str) -> None:
     httpx.post(f"{fakes}/api/v1/jobs/post_engagement/stop", json={"savepoint": False}).raise_for_status()
     page = chosen(watched, fakes, OLD)
     press(page, "Resume from here")
-    asked = dialog(page, "Go back to this savepoint?")
+    asked = dialog(page, "Resume post_engagement from")
     watched.look("savepoint_resume", DIALOG)
     press(asked, "Resume from here")
     expect(page).to_have_url(re.compile(r"/job\?job=post_engagement"))
@@ -89,7 +95,7 @@ def test_one_is_disposed_of(watched: Watched, fakes: str) -> None:
     menu = more(page, "commands_catalog")
     watched.look("savepoint_more", POPOVER)
     press(menu, "Dispose…")
-    asked = dialog(page, "Dispose of this savepoint?")
+    asked = dialog(page, "Dispose of sp-")
     watched.look("savepoint_dispose", DIALOG)
     asked.get_by_role("button", name="Dispose", exact=True).click()
     expect(asked).to_have_count(0)
@@ -118,6 +124,22 @@ def test_what_one_holds(watched: Watched, fakes: str) -> None:
         watched.look(f"savepoint_{tab.casefold()}", CARD)
 
 
+def test_boxes_select_several_and_a_row_one(watched: Watched, fakes: str) -> None:
+    page = chosen(watched, fakes)
+    for savepoint in (OLD, NEW):
+        page.get_by_role("checkbox", name=f"Select {savepoint}").check()
+        watched.rest()
+    expect(page).to_have_url(re.compile(f"savepoint={OLD}%2C{NEW}"))
+    expect(page.locator(".st-key-card_bulk")).to_contain_text("2 savepoints")
+    watched.look("savepoints_selected")
+    page.get_by_role("checkbox", name="Select all rows shown").check()
+    expect(page.locator(".st-key-card_bulk")).to_contain_text("3 savepoints")
+    page.locator(f"[data-row={NEW}]").get_by_text("post_engagement").click()
+    expect(page.get_by_test_id("savepoint-id")).to_have_text(NEW)
+    page.locator(f"[data-row={NEW}]").get_by_text("post_engagement").click()
+    expect(page.get_by_test_id("savepoint-id")).to_have_count(0)
+
+
 def test_several_at_once(watched: Watched, fakes: str) -> None:
     page = chosen(watched, fakes, OLD, NEW)
     press(page, "Verify")
@@ -132,14 +154,14 @@ def test_several_at_once(watched: Watched, fakes: str) -> None:
     press(page, "Label…")
     asked = dialog(page, "Label 2 savepoints")
     typed(page, "Label", "of March")
-    expect(asked.get_by_text("Takes the place of the label of 1 savepoint.")).to_be_visible()
+    expect(asked.get_by_text("Replaces the label of 1 savepoint.")).to_be_visible()
     watched.look("savepoints_label", DIALOG)
     press(asked, "Save")
     expect(asked).to_have_count(0)
     press(page, "Dispose…")
-    asked = dialog(page, "Dispose of 2 savepoints?")
+    asked = dialog(page, "Dispose of 2 savepoints")
     watched.look("savepoints_dispose", DIALOG)
-    press(asked, "Keep them")
+    press(asked, "Cancel")
     expect(asked).to_have_count(0)
     press(page, "Compare")
     expect(page.get_by_test_id("comparing")).to_be_visible()

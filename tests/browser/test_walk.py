@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,17 +12,21 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from pipelines.workspace import example
 from tests.browser import trusted
-from tests.browser.serving import Served
+from tests.browser.serving import ROOT, Served
 from tests.browser.watching import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.timeout(1_200)]
 
-JOB = "post_engagement"
+JOB, GENERATOR = str(example.COUNTER), str(example.GENERATOR)
+GENERATOR_SCRIPT = ROOT / "pipelines" / "jobs" / f"{GENERATOR}.py"
 LONG_MS = 400_000
 """For what Spark does: its drivers start slowly on a busy machine, and windows close in the network's own time."""
 BATCHES = 24
 """A savepoint after so many batches, two seconds of events each, holds closed windows and open ones."""
+FILES_BEFORE = 28
+"""What is there before the counter begins; promotion, in which A and B differ, begins with the 30th."""
 SAVEPOINT = re.compile(r"sp-[0-9a-f]{12}")
 SOME = re.compile(r"[1-9][0-9,]*")
 
@@ -28,6 +34,7 @@ SOME = re.compile(r"[1-9][0-9,]*")
 def test_the_walk(watched: Watched, server: Served, tmp_path: Path) -> None:
     page = watched.page
     the_empty_page_offers_the_example(watched, server)
+    its_events_began_a_while_ago(server)
     its_health_appears(watched, server)
     savepoint = a_savepoint_is_taken(watched, server)
     a_fork_is_prepared_as_an_experiment(watched, savepoint)
@@ -54,6 +61,16 @@ def the_empty_page_offers_the_example(watched: Watched, server: Served) -> None:
     expect(page).to_have_url(re.compile(rf"/job\?job={JOB}"))
 
 
+def its_events_began_a_while_ago(server: Served) -> None:
+    """The generator goes on after files that it could have written already: the counter reads one a second, and new ones come every two."""
+    server.tell(f"/jobs/{GENERATOR}/stop", {"savepoint": False})
+    stopped(server, GENERATOR)
+    output = server.workspace / "jobs" / GENERATOR / "output"
+    made = ["--out", str(output), "--interval", example.SECONDS_A_FILE, "--files", str(FILES_BEFORE), "--fast"]
+    subprocess.run([sys.executable, str(GENERATOR_SCRIPT), *made], check=True)
+    server.tell(f"/jobs/{GENERATOR}/resume", {})
+
+
 def its_health_appears(watched: Watched, server: Served) -> None:
     page = watched.page
     expect(page.get_by_text("Running", exact=True).first).to_be_visible(timeout=LONG_MS)
@@ -64,7 +81,7 @@ def its_health_appears(watched: Watched, server: Served) -> None:
     watched.shoot("2_health")
 
 
-@retry(wait=wait_fixed(1), stop=stop_after_delay(LONG_MS / 1_000), retry=retry_if_result(lambda there: not there))
+@retry(wait=wait_fixed(0.3), stop=stop_after_delay(LONG_MS / 1_000), retry=retry_if_result(lambda there: not there))
 def batch_reached(server: Served, batch: int) -> bool:
     return int(server.ask(f"/jobs/{JOB}")["summary"]["batch"] or 0) >= batch
 
@@ -147,7 +164,7 @@ def the_tree_shows_it_all(watched: Watched, savepoint: str) -> None:
     page = watched.page
     page.get_by_role("link", name="Versions").click()
     tree = page.get_by_test_id("panel-version_tree")
-    for job in (JOB, f"{JOB}_fork", f"{JOB}_fork_b", "post_events"):
+    for job in (JOB, f"{JOB}_fork", f"{JOB}_fork_b", GENERATOR):
         expect(tree.get_by_text(job, exact=True)).to_be_visible()
     watched.rest()
     where = tree.locator(".js-plotly-plot").evaluate(MARK, savepoint)
@@ -179,10 +196,11 @@ def the_others_are_stopped(server: Served) -> None:
     """The forks have shown what they should; what follows needs the processor."""
     for job in (f"{JOB}_fork", f"{JOB}_fork_b"):
         server.tell(f"/jobs/{job}/stop", {"savepoint": False})
+    for job in (f"{JOB}_fork", f"{JOB}_fork_b"):
         stopped(server, job)
 
 
-@retry(wait=wait_fixed(1), stop=stop_after_delay(LONG_MS / 1_000), retry=retry_if_result(lambda there: not there))
+@retry(wait=wait_fixed(0.3), stop=stop_after_delay(LONG_MS / 1_000), retry=retry_if_result(lambda there: not there))
 def stopped(server: Served, job: str) -> bool:
     return bool(server.ask(f"/jobs/{job}")["summary"]["state"] == "stopped")
 

@@ -64,12 +64,12 @@ def is_exported_and_brought_back(watched: Watched, server: Served, savepoint: st
     own = next(one for one in space["savepoints"] if one["savepoint"] == savepoint)
     assert 0 <= own["frees_bytes"] <= own["bytes"]
     assert space["disk_bytes"] <= space["full_bytes"]
-    for figure in ("On disk together", "Shared", "As separate copies"):
-        expect(page.get_by_role("group", name=figure, exact=True).locator(".tm-value")).to_have_text(re.compile(r"\d B|\d .B"))
+    for figure, value in {"On disk together": r"\d B|\d .B", "Longest without a savepoint": r"\d", "Damaged": "0"}.items():
+        expect(page.get_by_role("group", name=figure, exact=True).locator(".tm-value")).to_have_text(re.compile(value))
     page.get_by_role("button", name="Export…").click()
     typed(page, "Where to", str(place))
     page.get_by_text("Then dispose of it here").click()
-    expect(page.get_by_text("It leaves this workspace")).to_be_visible()
+    expect(page.get_by_text("What leaves this workspace")).to_be_visible()
     watched.shoot("8_export")
     page.get_by_role("button", name="Export, then dispose").click()
     expect(page.get_by_test_id("ended-export")).to_contain_text(savepoint[:11], timeout=LONG_MS)
@@ -109,7 +109,7 @@ def a_stopped_job_is_rewound(watched: Watched, server: Served, job: str) -> None
     page.get_by_role("button", name="Rewind to here").click()
     expect(page.get_by_text("so nothing is lost")).to_be_visible()
     watched.shoot("9_rewind")
-    page.get_by_role("button", name="Go back", exact=True).click()
+    page.get_by_role("button", name="Rewind", exact=True).click()
     expect(page.get_by_text("Running", exact=True).first).to_be_visible(timeout=LONG_MS)
     reasons = [one["reason"] for one in server.ask(f"/savepoints?job={job}")]
     assert reasons[:2] == ["rewind", "before-resume"]

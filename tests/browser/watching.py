@@ -69,10 +69,9 @@ class Watched:
         yield self.theme
 
     def shoot(self, name: str) -> None:
-        """A picture of the page as it is, in light and in dark; the pointer stands aside, so that no hint covers anything."""
+        """A picture of the page as it is, in the theme that it has; the pointer stands aside, so that no hint covers anything."""
         self.page.mouse.move(0, 0)
-        for theme in self.themes():
-            self.page.screenshot(path=self.artifacts / f"{name}_{theme}.png")
+        self.page.screenshot(path=self.artifacts / f"{name}_{self.theme}.png")
 
     def look(self, name: str, within: str = "") -> None:
         """Pictures in light and in dark of a page on which nothing (`within` what a selector names) keeps people out."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from pipelines.domain.experiments import Series
+from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.ids import JobName
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
 from pipelines.verbs.jobs import ShowSeries
@@ -44,6 +45,19 @@ def series(asked: ShowSeries) -> Series:
         "checkpoint_bytes": [2.1e8 + 1e5 * place for place in range(len(t))],
     }
     return Series(JobName(asked.job), columns, _operators(t, swing), (_waiting(t, swing),))
+
+
+def batches(rows: Sequence[BatchRow]) -> tuple[BatchRow, ...]:
+    """The same batches, each of another duration; now and then one has late rows, and once nothing ran for two minutes."""
+    pause = rows[len(rows) // 3].at_ms if len(rows) > 30 else 0
+    return tuple(_waved(row, 120_000 if row.at_ms < pause else 0) for row in rows)
+
+
+def _waved(row: BatchRow, earlier_ms: int) -> BatchRow:
+    took = 900 + 400 * math.sin(row.batch / 6) + (2_600 if row.batch % 37 == 0 else 0)
+    shares = {"latestOffset": 0.05, "queryPlanning": 0.08, "walCommit": 0.07, "addBatch": 0.62, "commitBatch": 0.09, "commitOffsets": 0.04}
+    phases = {name: share * took for name, share in shares.items()}
+    return replace(row, at_ms=row.at_ms - earlier_ms, batch_ms=took, phases=phases, late_rows=7 if row.batch % 23 == 0 else 0)
 
 
 def _operators(t: Sequence[float], swing: Sequence[float]) -> tuple[OperatorSeries, ...]:

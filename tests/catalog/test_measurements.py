@@ -14,7 +14,9 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import QuerySeen
+from pipelines.domain.operators import Backlog
 from pipelines.domain.runs import RunState
+from pipelines.domain.triggers import Trigger, TriggerKind
 from tests.catalog.making import RUN, A, batch, job, run, savepoint
 
 NOW = 100_000_000
@@ -129,12 +131,15 @@ def test_lag_grows_while_no_batch_ends_and_old_rates_are_not_shown(catalog: Cata
     with catalog.writing() as writer:
         jobs.save(writer, [job("a")])
         runs.save(writer, [run("r-1")])
-        progress.append(writer, [batch(1, NOW - 9 * MINUTE, batch_ms=0.0, event_max_ms=NOW - 10 * MINUTE)])
+        waiting = (Backlog(0, "clicks", 50, "rows"),)
+        rows = [batch(at, NOW - (10 - at) * MINUTE, batch_ms=0.0, event_max_ms=NOW - 10 * MINUTE, backlog=waiting) for at in range(2)]
+        progress.append(writer, rows)
         (stalled,) = summaries.listed(writer, NOW)
         (fresh,) = summaries.listed(writer, NOW - 8 * MINUTE)
     assert (fresh.lag_ms, fresh.input_rate) == (2 * MINUTE, 10.0)
     assert (stalled.lag_ms, stalled.input_rate, stalled.processed_rate) == (10 * MINUTE, None, None)
     assert [finding.problem for finding in stalled.findings] == [Problem.NO_PROGRESS]
+    assert [(fresh.backlog[0].per_second, stalled.backlog[0].per_second)] == [(0.0, None)], "nobody works it off"
 
 
 @pytest.mark.parametrize(
@@ -152,9 +157,10 @@ def test_a_job_is_idle_as_long_as_its_driver_says_so(catalog: Catalog, beats: li
     with catalog.writing() as writer:
         jobs.save(writer, [job("a")])
         runs.save(writer, [run("r-1")])
+        runs.save_queries(writer, [(A, RUN, QuerySeen("q", "id-q", "parquet", "", "", ""))])
         progress.append(writer, [batch(1, NOW - 9 * MINUTE, batch_ms=1_000.0, event_max_ms=NOW - 10 * MINUTE)])
         for beat in beats:
-            idle_rows.append(writer, [IdleMoment(A, RunId("r-1"), beat)])
+            idle_rows.append(writer, [IdleMoment(A, RunId("r-1"), "id-q", beat)])
         (summary,) = summaries.listed(writer, NOW)
     assert summary.idle_since_ms == (NOW - 9 * MINUTE + 1_000 if idle else None)
     assert (summary.lag_ms, summary.findings == ()) == (MINUTE + 1_000 if idle else 10 * MINUTE, idle)
@@ -166,10 +172,13 @@ def test_one_idle_query_beside_another_does_not_make_the_job_idle(catalog: Catal
         runs.save(writer, [run("r-1")])
         runs.save_queries(writer, [(A, RUN, QuerySeen(query, f"id-{query}", "parquet", "", "", "")) for query in ("q", "hangs")])
         progress.append(writer, [batch(1, NOW - 9 * MINUTE), batch(1, NOW - 9 * MINUTE, query="hangs", query_id="id-hangs")])
-        idle_rows.append(writer, [IdleMoment(A, RUN, NOW - 5_000)])
-        (summary,) = summaries.listed(writer, NOW)
-    assert summary.idle_since_ms is None
-    assert [finding.problem for finding in summary.findings] == [Problem.NO_PROGRESS]
+        idle_rows.append(writer, [IdleMoment(A, RUN, "id-q", NOW - 5_000)])
+        (hangs,) = summaries.listed(writer, NOW)
+        idle_rows.append(writer, [IdleMoment(A, RUN, "id-hangs", NOW - 4_000)])
+        (rests,) = summaries.listed(writer, NOW)
+    assert hangs.idle_since_ms is None
+    assert [finding.problem for finding in hangs.findings] == [Problem.NO_PROGRESS]
+    assert (rests.idle_since_ms, rests.findings) == (NOW - 9 * MINUTE + 500, ()), "each of them says that it is idle"
 
 
 @pytest.mark.parametrize("chunks", [1, 3, 60])
@@ -184,8 +193,56 @@ def test_the_usual_gap_is_learnt_and_one_long_night_counts_little(catalog: Catal
         (before,) = summaries.listed(writer, NOW)
         progress.append(writer, [batch(60, NOW)])
         (after,) = summaries.listed(writer, NOW)
-    assert before.gap_ms == pytest.approx(10_000)
+    assert before.gap_ms == before.usual_gap_ms == pytest.approx(10_000)
     assert after.gap_ms is not None and 10_000 < after.gap_ms < 20_000
+
+
+@pytest.mark.parametrize(
+    ("triggers", "told"),
+    [
+        ([Trigger(TriggerKind.PROCESSING_TIME, 60_000)], Trigger(TriggerKind.PROCESSING_TIME, 60_000)),
+        ([Trigger(TriggerKind.ONCE)] * 2, Trigger(TriggerKind.ONCE)),
+        ([Trigger(TriggerKind.PROCESSING_TIME, 60_000), Trigger(TriggerKind.PROCESSING_TIME, 5_000)], None),
+        ([Trigger(TriggerKind.PROCESSING_TIME, 60_000), None], None),
+        ([None], None),
+    ],
+)
+def test_the_trigger_is_told_where_all_queries_have_the_same(
+    catalog: Catalog, triggers: list[Trigger | None], told: Trigger | None
+) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1")])
+        seen = [QuerySeen(f"q{n}", f"id-{n}", "parquet", "", "", "", trigger) for n, trigger in enumerate(triggers)]
+        runs.save_queries(writer, [(A, RUN, query) for query in seen])
+        (summary,) = summaries.listed(writer, NOW)
+    assert summary.trigger == told
+
+
+def test_a_failed_job_keeps_the_rates_and_the_lag_of_its_last_batch(catalog: Catalog) -> None:
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1", state=RunState.FAILED)])
+        progress.append(writer, [batch(0, NOW - 3 * 3_600_000, batch_ms=9_000.0), batch(1, NOW - 3_660_000, batch_ms=700.0)])
+        progress.append(writer, [batch(2, NOW - 3_600_000, input_rate=7.0, processed_rate=9.0, event_max_ms=NOW - 3_602_000)])
+        (failed,) = summaries.listed(writer, NOW)
+    assert (failed.input_rate, failed.processed_rate, failed.lag_ms, failed.backlog) == (7, 9, 2_500, ())
+    assert (failed.batch_ms_p50, failed.latency) == (600.0, (700.0, 500.0)), "of the ten minutes before its last batch"
+
+
+def test_the_backlog_of_all_sources_and_how_it_changes(catalog: Catalog) -> None:
+    """Of the newest run alone, by unit; a source that has told once does not say whether it grows."""
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1")])
+        told = [
+            (Backlog(0, "kafka", 900 - 10 * at, "rows"), Backlog(1, "rate", 50, "rows"), Backlog(2, "files", 7, "files")) for at in range(4)
+        ]
+        progress.append(writer, [batch(at, NOW - 60_000 + 10_000 * at, backlog=waiting) for at, waiting in enumerate(told)])
+        progress.append(writer, [batch(9, NOW - 5_000, query="p", query_id="id-p", backlog=(Backlog(0, "more", 30, "offsets"),))])
+        (summary,) = summaries.listed(writer, NOW)
+    assert [(waiting.unit, waiting.amount) for waiting in summary.backlog] == [("files", 7), ("offsets", 30), ("rows", 920)]
+    assert [waiting.per_second for waiting in summary.backlog] == [0, None, -1]
 
 
 def test_a_resumed_run_counts_its_own_late_rows(catalog: Catalog) -> None:

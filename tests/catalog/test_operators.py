@@ -10,7 +10,7 @@ import pytest
 from pipelines.catalog import operators, progress, runs, series
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.jobs import QuerySeen
-from pipelines.domain.operators import Backlog, OperatorProgress
+from pipelines.domain.operators import Backlog, OperatorProgress, read_operators
 from pipelines.domain.progress import read_progress
 from tests.catalog.making import RUN, A, batch
 
@@ -25,7 +25,7 @@ EVENT: dict[str, Any] = {
         {
             "operatorName": "stateStoreSave", "numRowsTotal": 6, "numRowsUpdated": 4, "allUpdatesTimeMs": 63, "numRowsRemoved": 3,
             "allRemovalsTimeMs": 406, "commitTimeMs": 1573, "memoryUsedBytes": 12572, "numRowsDroppedByWatermark": 2,
-            "numShufflePartitions": 2, "numStateStoreInstances": 8,
+            "numShufflePartitions": 2, "numStateStoreInstances": 2,
             "customMetrics": {
                 "rocksdbSstFileSize": 3788, "rocksdbBytesCopied": 0, "rocksdbGetCount": 3, "stateOnCurrentVersionSizeBytes": 9,
                 "SnapshotLastUploaded.partition_0_default": 4,
@@ -35,7 +35,7 @@ EVENT: dict[str, Any] = {
     ],
 }  # fmt: skip
 SAVE = OperatorProgress(
-    "stateStoreSave", 6, 4, 3, 2, 12572, 63, 406, 1573, 2, 8, {"rocksdbSstFileSize": 3788, "stateOnCurrentVersionSizeBytes": 9}
+    "stateStoreSave", 6, 4, 3, 2, 12572, 63, 406, 1573, 2, 2, {"rocksdbSstFileSize": 3788, "stateOnCurrentVersionSizeBytes": 9}
 )
 DEDUPE = OperatorProgress("dedupe", 10, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
@@ -125,3 +125,24 @@ def test_the_newest_batch_that_ran_is_told(catalog: Catalog) -> None:
     (source,) = found.sources
     assert (source.start, source.end, source.latest, source.rows) == ("", '{"clicks":{"0":7}}', '{"clicks":{"0":9}}', 7)
     assert source.backlog == (Backlog(0, KAFKA, 2, "rows"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions", "opened", "counted", "rows"),
+    [
+        ("stateStoreSave", 4, 4, 40, 40),
+        ("stateStoreSave", 4, 8, 80, 40),  # two actions of a foreachBatch
+        ("stateStoreSave", 4, 1, 1, 1),  # a global aggregation
+        ("stateStoreSave", 4, 3, 3, 1),  # … with three actions
+        ("symmetricHashJoin", 2, 8, 10, 10),
+        ("symmetricHashJoin", 2, 16, 20, 10),
+        ("symmetricHashJoin", 3, 3, 7, 7),  # its state format 3: one store a partition
+        ("stateStoreSave", 4, 5, 50, 40),  # one action looked at one partition only
+        ("stateStoreSave", 0, 0, 40, 40),  # a Spark that does not say
+    ],
+)
+def test_figures_are_those_of_one_execution(name: str, partitions: int, opened: int, counted: int, rows: int) -> None:
+    """Spark adds them up over every execution of a batch."""
+    told = {"operatorName": name, "numShufflePartitions": partitions, "numStateStoreInstances": opened, "numRowsTotal": counted}
+    (operator,) = read_operators({"stateOperators": [told | {"memoryUsedBytes": counted * 10, "numRowsDroppedByWatermark": counted}]})
+    assert (operator.rows, operator.late_rows, operator.memory_bytes) == (rows, rows, rows * 10)

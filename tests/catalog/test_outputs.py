@@ -84,7 +84,7 @@ def test_without_a_unique_key_rows_are_a_multiset(tmp_path: Path) -> None:
     found = compare([written(tmp_path / "a", rows)], [written(tmp_path / "b", [*rows[:1], (minute(0), "p1", 2, 1.0)])])
     assert found.keys == ()
     assert numbers(found) == (3, 2, 1, 2, 1, 0)
-    assert "window_end, post_id name more than one row" in found.note
+    assert "window_end, post_id have the same values in several rows" in found.note
     assert len(found.examples["only_a"]) == len(found.examples["only_b"]) == 1
     assert found.examples["changed"] == []
 
@@ -92,7 +92,7 @@ def test_without_a_unique_key_rows_are_a_multiset(tmp_path: Path) -> None:
 def test_keys_that_are_asked_for(tmp_path: Path) -> None:
     a = [table(tmp_path / "a", n=[1, 2], v=[1.0, math.nan])]
     b = [table(tmp_path / "b", n=[1, 2], v=[2.0, math.nan])]
-    assert "No column can name a row" in compare(a, b).note
+    assert "No column can be a key" in compare(a, b).note
     found = compare(a, b, keys=["n"])
     assert (found.keys, numbers(found)) == (("n",), (2, 2, 1, 0, 0, 1))
     assert found.examples["changed"] == [{"n": 1, "a.v": 1.0, "b.v": 2.0}]

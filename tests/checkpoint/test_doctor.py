@@ -78,8 +78,8 @@ def possible(held: dict[str, bytes], batch: int) -> bool:
 
 
 def kind(path: str) -> str:
-    """The path without what distinguishes one file of its kind from the next."""
-    return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9]+", "#", path)
+    """The path without what distinguishes one file of its kind from the next; the four stores of a join are of one kind."""
+    return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9]+|(?<=/)(left|right)-key\w+", "#", path)
 
 
 def victims(name: str) -> list[str]:
@@ -92,7 +92,7 @@ def victims(name: str) -> list[str]:
 
 def true_batches(name: str, victim: str, harm: str, held: dict[str, bytes], healthy: tuple[int, ...]) -> set[int]:
     if harm == "delete":
-        return {batch for batch in healthy if possible(held, batch)}
+        return {batch for batch in healthy if victim not in needed(name, batch) or possible(held, batch)}
     return {batch for batch in healthy if victim not in needed(name, batch)}
 
 

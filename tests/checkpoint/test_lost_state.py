@@ -80,3 +80,15 @@ def test_a_folder_in_place_of_an_entry_is_damage(log: str, tmp_path: Path) -> No
     assert batch not in diagnosis.restorable
     assert f"{log}/{batch}" in {finding.damage.path for finding in diagnosis.findings if finding.damage.kind == "unreadable"}
     assert batch not in {kept.batch for kept in retained(LocalStorage(here))}
+
+
+@pytest.mark.parametrize("name", ["hdfs", "rocksdb"])
+def test_state_that_only_the_job_itself_told_of_is_missed(name: str) -> None:
+    """In format 1 a checkpoint without `state/` is like one of a stateless query."""
+    storage = without(name, "state/")
+    assert closure(storage, newest(storage)).operators == ()
+    with pytest.raises(Corrupt, match="gone as a whole"):
+        closure(storage, newest(storage), told=1)
+    assert retained(storage, told=1) == () != retained(storage)
+    diagnosis = doctor.examine(Subject(storage, operators=1))
+    assert diagnosis.restorable == () and {finding.damage.path for finding in diagnosis.findings} == {"state/0"}

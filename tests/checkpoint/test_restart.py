@@ -15,10 +15,11 @@ from tests.golden import make
 
 pytestmark = pytest.mark.spark
 
-FORKED_AT = 5
-"""Before the tenth batch, whose logs are compacted: the fork has to cross it."""
+FORKED_AT = 2
+"""Before the fourth batch, whose logs are compacted: the fork has to cross it."""
+COMPACTED = {"spark.sql.streaming.fileSource.log.compactInterval": "4", "spark.sql.streaming.fileSink.log.compactInterval": "4"}
 STATEFUL = ["hdfs", "limit", "limit_format2", "rocksdb", "rocksdb_changelog", "rocksdb_format2", "join", "named", "transform"]
-COMMITS_AT_LEAST = 11
+COMMITS_AT_LEAST = 6
 
 
 def rows(spark: Any, output: Path) -> list[Any]:
@@ -34,7 +35,7 @@ def test_a_restart_from_a_past_batch_equals_the_uninterrupted_run(spark: Any, tm
     golden = make.GOLDENS[name]
     for seed, folder in enumerate(golden.inputs):
         make.write_input(tmp_path / folder, batches=COMMITS_AT_LEAST, seed=seed)
-    session = make.configured(spark.newSession(), golden.conf)
+    session = make.configured(spark.newSession(), golden.conf | COMPACTED)
     make.run(session, golden, tmp_path, tmp_path / "checkpoint", tmp_path / "output")
     expected = rows(session, tmp_path / "output")
 
@@ -45,7 +46,7 @@ def test_a_restart_from_a_past_batch_equals_the_uninterrupted_run(spark: Any, tm
     # Spark's maintenance may still write a snapshot into it, so it cannot be deleted reliably: out of the fork's reach is enough.
     (tmp_path / "checkpoint").rename(tmp_path / "out-of-reach")
 
-    session = make.configured(spark.newSession(), golden.conf)
+    session = make.configured(spark.newSession(), golden.conf | COMPACTED)
     make.run(session, golden, tmp_path, tmp_path / "fork", tmp_path / "fork-output")
     assert expected
     assert rows(session, tmp_path / "fork-output") == expected

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli.following import LEAVING
+from pipelines.cli.follow import LEAVING
 from tests.cli.doors import Door
 from tests.faces import FakeFace
 

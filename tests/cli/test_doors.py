@@ -16,10 +16,14 @@ import psutil
 import pytest
 
 from pipelines.cli.server import running_server
-from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.errors import Conflict
+from pipelines.domain.operations import OperationState
 from pipelines.storage.layout import Layout
+from pipelines.verbs.forget import Forget
 from pipelines.verbs.operations import ListOperations, ShowOperation
-from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
+from tests import changes, samples
 from tests.api.serving import serving
 from tests.faces import FakeFace
 
@@ -57,39 +61,29 @@ def tidemark(layout: Layout, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_command_talks_to_the_server_that_runs(layout: Layout, url: str, face: FakeFace) -> None:
     done = tidemark(layout, "savepoint", "post_engagement", "--label", "from outside")
-    taken = face.ask(ListSavepoints("post_engagement"))[0]
-    assert (done.returncode, done.stdout) == (0, f"{taken.path}\n")
-    assert taken.label == "from outside"
+    assert face.begun == [Take("post_engagement", label="from outside")]
+    assert (done.returncode, done.stdout) == (0, f"{changes.taken(face, face.begun[0]).path}\n")
 
 
-def test_errors_of_the_server_are_the_commands(layout: Layout, url: str) -> None:
+def test_errors_of_the_server_are_the_commands(layout: Layout, url: str, face: FakeFace) -> None:
     done = tidemark(layout, "show", "nobody", "--json")
     assert (done.returncode, done.stdout) == (3, "")
     assert json.loads(done.stderr)["error"]["code"] == "job.not_found"
+    face.refuses(Forget, Conflict("job.running", "post_engagement runs", "Stop it first."))
     refused = tidemark(layout, "forget", "post_engagement")
     assert (refused.returncode, refused.stdout, refused.stderr) == (5, "", "error: post_engagement runs\nhint: Stop it first.\n")
 
 
-class Standing(FakeFace):
-    """Operations that go on until they are cancelled; keeps how often they were looked at."""
-
-    looks = 0
-
-    def operation(self, question: ShowOperation) -> Operation:
-        self.looks += 1
-        return self.operations_by_id[question.operation]
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_command_that_is_ended_cancels_its_operation_on_the_server(layout: Layout, number: signal.Signals, code: int) -> None:
-    face = Standing()
-    face.begin_again()
+    face = FakeFace.sample()
+    face.answers(Verify, samples.begun("op-1", "verify", "post_engagement", FIRST))
     with serving(face, layout) as url:
         announce(layout, url)
         command = [sys.executable, "-m", "pipelines", "verify", FIRST, "--workspace", str(layout.root)]
         with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
             try:
-                until(lambda: face.looks > 0 or started.poll() is not None)
+                until(lambda: ShowOperation("op-1") in face.asked or started.poll() is not None)
                 started.send_signal(number)
                 out, err = started.communicate()
             finally:

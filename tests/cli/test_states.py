@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from pipelines.verbs.state import ReadState
+from tests.afterwards import follow
 from tests.cli.doors import Door
 
 SAVEPOINT = "sp-000000000002"
+
+
+@pytest.fixture(autouse=True)
+def what_was_read_is_there(tidemark: Door) -> None:
+    follow(tidemark.face, ReadState)
 
 
 def test_it_reads_once_and_prints_rows(tidemark: Door) -> None:

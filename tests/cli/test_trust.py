@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import Corrupt
+from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.trust import Trust
 from pipelines.storage.documents import plain
 from pipelines.verbs.diagnose import Diagnose
@@ -28,6 +28,12 @@ JOB = "post_engagement"
 @pytest.fixture
 def busy() -> Door:
     return Door(FakeFace.busy())
+
+
+def damaged(face: FakeFace) -> None:
+    """The first savepoint, and any other subject, is found to be damaged."""
+    face.answers(Verify, samples.verification(face.savepoints_by_id[FIRST], Trust.INTACT, damaged=True))
+    face.answers(Diagnose, lambda asked: [samples.diagnosis(asked.subject, "/c", damaged=True)])
 
 
 @pytest.mark.parametrize(("words", "level"), [([], Trust.INTACT), (["--level", "complete"], Trust.COMPLETE)])
@@ -50,7 +56,7 @@ def test_verify_by_the_path_of_a_savepoint(tidemark: Door) -> None:
 
 
 def test_verify_of_a_damaged_one_has_the_doctors_word(tidemark: Door) -> None:
-    tidemark.face.damaged.add(FIRST)
+    damaged(tidemark.face)
     done = tidemark("verify", FIRST)
     assert done.exit_code == 7
     assert "missing    queries/counts/checkpoint/metadata: the file is gone" in done.stdout
@@ -60,7 +66,7 @@ def test_verify_of_a_damaged_one_has_the_doctors_word(tidemark: Door) -> None:
 
 
 def test_verify_of_a_damaged_one_as_json(tidemark: Door) -> None:
-    tidemark.face.damaged.add(FIRST)
+    damaged(tidemark.face)
     done = tidemark("verify", FIRST, "--json")
     said = json.loads(done.stdout)
     assert (done.exit_code, said["damages"][0]["kind"]) == (7, "missing")
@@ -69,7 +75,7 @@ def test_verify_of_a_damaged_one_as_json(tidemark: Door) -> None:
 
 
 def test_a_doctor_who_cannot_look_takes_nothing_away(tidemark: Door) -> None:
-    tidemark.face.damaged.add(FIRST)
+    damaged(tidemark.face)
     tidemark.face.refuses(Diagnose, Corrupt("manifest.damaged", "the manifest is no JSON", "Restore it."))
     done = tidemark("verify", FIRST)
     assert (done.exit_code, done.stderr) == (7, "error: the manifest is no JSON\nhint: Restore it.\n")
@@ -100,18 +106,15 @@ def test_the_doctor_on_a_job_and_on_a_checkpoint(
     assert tidemark.json("verify", typed) == plain(do(tidemark.face, Diagnose(subject)))
     shown = tidemark("verify", typed).stdout
     assert "can be restored   batches 7–9" in shown and "damaged           nothing" in shown
-    tidemark.face.damaged.add(subject)
-    damaged = tidemark("verify", typed)
-    assert damaged.exit_code == 7
-    assert damaged.stderr.startswith(f"error: {subject} has 1 damaged file\nhint: Batch 8 is whole")
-    assert "can be restored   batches 7–8" in damaged.stdout and "state/0/3/9.delta" in damaged.stdout
-
-
-def test_the_doctor_on_an_attached_job(busy: Door) -> None:
-    assert busy.json("verify", "clicks")[0]["checkpoint"] == "s3://lake/clicks/checkpoint"
+    damaged(tidemark.face)
+    found = tidemark("verify", typed)
+    assert found.exit_code == 7
+    assert found.stderr.startswith(f"error: {subject} has 1 damaged file\nhint: Batch 8 is whole")
+    assert "can be restored   batches 7–8" in found.stdout and "state/0/3/9.delta" in found.stdout
 
 
 def test_the_doctor_on_nothing(tidemark: Door) -> None:
+    tidemark.face.refuses(Diagnose, NotFound("checkpoint.not_found", "there is none", "Give a job, a savepoint or a path."))
     assert tidemark("verify", "nobody").exit_code == 3
     assert tidemark("verify", "/lake/gone").exit_code == 3
 
@@ -138,15 +141,14 @@ def test_show_of_one_that_was_never_verified(tidemark: Door) -> None:
 
 
 def test_savepoints_show_the_best_level_or_the_damage(busy: Door) -> None:
-    damaged = replace(busy.face.ask(ShowSavepoint(FIRST)), damaged_files=2, verified_ms=NOW_MS)
-    busy.face.savepoints_by_id[damaged.id] = damaged
+    busy.face.savepoints_by_id[FIRST] = replace(busy.face.ask(ShowSavepoint(FIRST)), damaged_files=2, verified_ms=NOW_MS)
     rows = {line.split()[0]: line.split() for line in busy("savepoints").stdout.splitlines()}
     assert "proved" in rows[PROVED] and "damaged" in rows[FIRST] and "complete" in rows["sp-000000000003"]
     assert "2 damaged files, found" in busy("show", FIRST).stdout
 
 
 def test_the_best_level_is_not_the_last_one_asked_for(busy: Door) -> None:
-    busy("verify", PROVED, "--level", "complete")
+    busy.face.savepoints_by_id[PROVED] = replace(busy.face.savepoints_by_id[PROVED], trust=Trust.COMPLETE)
     assert busy.json("show", PROVED)["trust"] == "complete"
     assert ["trust", "proved"] in [line.split() for line in busy("show", PROVED).stdout.splitlines()]
 
@@ -154,7 +156,7 @@ def test_the_best_level_is_not_the_last_one_asked_for(busy: Door) -> None:
 def test_sizes(tidemark: Door) -> None:
     lines = [" ".join(line.split()) for line in tidemark("savepoints", "--sizes").stdout.splitlines()]
     assert lines == [
-        "SAVEPOINT JOB FULL SIZE FREES SHARED",
+        "SAVEPOINT JOB FULL SIZE FREES IF DELETED SHARED",
         "sp-000000000003 post_engagement 2.0 MB 4.1 kB 2.0 MB",
         "sp-000000000002 post_engagement 2.0 MB 4.1 kB 2.0 MB",
         "together on disk 2.0 MB 8.2 kB 2.0 MB",

@@ -8,24 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, TidemarkError
-from pipelines.domain.ids import JobName, OperationId
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError
+from pipelines.domain.ids import JobName, OperationId, RunId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.versions import version
 from pipelines.storage.documents import plain
 from pipelines.verbs.attach import Attach
-from pipelines.verbs.dispose import Dispose
-from pipelines.verbs.experiments import Compare, ListExperiments, ShowTree
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import Compare, ShowTree
+from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
+from pipelines.verbs.jobs import ListJobs, ListPlans, ReadLog, ShowJob
 from pipelines.verbs.operations import ListOperations, ShowOperation
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.stop import Stop
-from pipelines.verbs.system import ListEvents
+from pipelines.verbs.system import ListEvents, StartExample
 from pipelines.verbs.take import Take
+from tests import changes, samples
 from tests.cli.doors import Door
 from tests.faces import LOG, NOW_MS, ROOT
 
@@ -36,8 +38,7 @@ JOB = "post_engagement"
 
 def test_run_prints_job_and_run(tidemark: Door, script: Path) -> None:
     done = tidemark("run", script, "--name", "c", "--conf", "a=b=c", "--master", "local[1]", "--", "--rate", "5", "{output}")
-    begun = tidemark.face.runs["c"][-1]
-    assert (done.exit_code, done.stdout) == (0, f"c {begun.id}\n")
+    assert (done.exit_code, done.stdout) == (0, f"c {changes.RUN}\n")
     asked = RunScript(
         name="c",
         script="counts.py",
@@ -93,6 +94,10 @@ def test_list_is_a_table_with_units(tidemark: Door) -> None:
             "ms",
             "120",
             "rows/s",
+            "1.2k",
+            "rows,",
+            "2m",
+            "00s",
             "9.00",
             "s",
             "1.5",
@@ -168,7 +173,7 @@ def test_logs_follow_until_the_run_ends(tidemark: Door, monkeypatch: pytest.Monk
     def sleep(seconds: float) -> None:
         nonlocal text
         text += "the end\n"
-        tidemark.face._end(JOB, RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
+        tidemark.face.ended(JOB)
 
     tidemark.face.answers(ReadLog, logs)
     monkeypatch.setattr(tidemark, "sleep", sleep)
@@ -176,27 +181,33 @@ def test_logs_follow_until_the_run_ends(tidemark: Door, monkeypatch: pytest.Monk
     assert [json.loads(line)["run"] for line in tidemark("logs", JOB, "-f", "--json").stdout.splitlines()]
 
 
-def test_stop_prints_the_path_of_its_savepoint(tidemark: Door) -> None:
+@pytest.fixture
+def stopping(tidemark: Door) -> Operation:
+    """The operation of a stop: it takes the second savepoint."""
+    ended = samples.ended("op-1", "stop", JOB, SECOND)
+    tidemark.face.answers(Stop, ended)
+    return ended
+
+
+def test_stop_prints_the_path_of_its_savepoint(tidemark: Door, stopping: Operation) -> None:
     done = tidemark("stop", JOB, "--label", "night")
-    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.ask(ListSavepoints(JOB))[0].path}\n")
+    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.savepoints_by_id[SECOND].path}\n")
     assert tidemark.face.begun == [Stop(JOB, label="night")]
     assert "waiting" in done.stderr
 
 
-def test_stop_waits_for_the_operation(tidemark: Door) -> None:
-    ended = tidemark.face.operation
-    tidemark.face.answers(
-        ShowOperation, lambda question: ended(question) if tidemark.ticks > 3 else replace(ended(question), state=OperationState.RUNNING)
-    )
+def test_stop_waits_for_the_operation(tidemark: Door, stopping: Operation) -> None:
+    waiting = replace(stopping, state=OperationState.RUNNING)
+    tidemark.face.answers(ShowOperation, lambda question: stopping if tidemark.ticks > 3 else waiting)
     assert tidemark("stop", JOB).exit_code == 0
     assert tidemark.ticks == 4
 
 
-def test_stop_shows_how_far_its_savepoint_is(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended, left = tidemark.face.operation, [10, 20, 30]
+def test_stop_shows_how_far_its_savepoint_is(tidemark: Door, stopping: Operation, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [10, 20, 30]
 
     def operation(question: ShowOperation) -> Operation:
-        return replace(ended(question), state=OperationState.RUNNING) if left else ended(question)
+        return replace(stopping, state=OperationState.RUNNING) if left else stopping
 
     def operations(question: ListOperations) -> list[Operation]:
         copied = Amount("copying", left.pop(0) * 1_000_000, 40_000_000)
@@ -210,20 +221,20 @@ def test_stop_shows_how_far_its_savepoint_is(tidemark: Door, monkeypatch: pytest
     assert said[1:3] == ["copying: 20.0 MB of 40.0 MB, 1.7 MB/s, 12 s left", "copying: 30.0 MB of 40.0 MB, 1.7 MB/s, 6 s left"], said
 
 
-def test_stop_whose_operation_fails(tidemark: Door) -> None:
-    ended = tidemark.face.operation
-    failed = {"state": OperationState.FAILED, "error_code": "savepoint.gone", "error_message": "files vanished", "error_hint": "again"}
-    tidemark.face.answers(ShowOperation, lambda question: replace(ended(question), **failed))
+def test_stop_whose_operation_fails(tidemark: Door, stopping: Operation) -> None:
+    failed = replace(stopping, state=OperationState.FAILED, error_code="savepoint.gone", error_message="files vanished", error_hint="again")
+    tidemark.face.answers(ShowOperation, failed)
     done = tidemark("stop", JOB)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "error: files vanished\nhint: again\n" in done.stderr
 
 
 def test_stop_without_a_savepoint_prints_nothing(tidemark: Door) -> None:
+    tidemark.face.answers(Stop, samples.ended("op-1", "stop", JOB))
     assert tidemark("stop", JOB, "--no-savepoint").stdout == ""
 
 
-def test_stop_as_json(tidemark: Door) -> None:
+def test_stop_as_json(tidemark: Door, stopping: Operation) -> None:
     said = tidemark.json("stop", JOB)
     assert said["operation"]["result"] == said["savepoint"]["id"]
 
@@ -235,7 +246,7 @@ def test_cancel(tidemark: Door) -> None:
 
 def test_resume(tidemark: Door, script: Path) -> None:
     done = tidemark("resume", "post_events", "--from", FIRST, "--code", script, "--arg", "x", "--conf", "k=v", "--master", "local[1]")
-    assert done.stdout == f"post_events {tidemark.face.runs['post_events'][-1].id}\n"
+    assert done.stdout == f"post_events {changes.RUN}\n"
     changed = {"code": "print('counts')\n", "args": ("x",), "conf": {"k": "v"}, "master": "local[1]"}
     assert tidemark.face.begun == [Resume(job="post_events", from_savepoint=FIRST, **changed)]
     assert tidemark.ticks == 1
@@ -255,7 +266,6 @@ def test_resume_keeps_what_is_not_given(tidemark: Door) -> None:
 
 
 def test_resume_adds_confs_to_those_it_had(tidemark: Door) -> None:
-    tidemark("cancel", JOB)
     tidemark("resume", JOB, "--conf", "k=v")
     assert tidemark.face.begun[-1] == Resume(job=JOB, conf={"spark.x": "1", "k": "v"})
 
@@ -263,7 +273,6 @@ def test_resume_adds_confs_to_those_it_had(tidemark: Door) -> None:
 def test_resume_at_a_batch(tidemark: Door) -> None:
     assert tidemark("resume", "post_events", "--batch", "8", "--new-query", "a", "--new-query", "b").exit_code == 0
     assert tidemark.face.begun == [Resume(job="post_events", batch=8, new_queries=("a", "b"))]
-    assert tidemark.face.runs["post_events"][-1].from_savepoint == tidemark.face.ask(ListSavepoints("post_events"))[0].id
 
 
 def test_resume_goes_to_one_point(tidemark: Door) -> None:
@@ -274,7 +283,7 @@ def test_resume_goes_to_one_point(tidemark: Door) -> None:
 
 ATTACHED = [
     (["/lake/counts"], {"counts": "/lake/counts"}),
-    (["s3://lake/my clicks/"], {"my_clicks": "s3://lake/my clicks/"}),
+    (["s3://lake/my clicks/"], {"my clicks": "s3://lake/my clicks/"}),
     (["s3://lake/counts", "--query", "counts"], {"counts": "s3://lake/counts"}),
     (["--checkpoint", "a=s3://lake/a", "--checkpoint", "b=/b=c"], {"a": "s3://lake/a", "b": "/b=c"}),
 ]
@@ -283,7 +292,7 @@ ATTACHED = [
 @pytest.mark.parametrize(("words", "checkpoints"), ATTACHED)
 def test_attach(tidemark: Door, words: list[str], checkpoints: dict[str, str]) -> None:
     done = tidemark("attach", "far", *words)
-    assert (done.exit_code, done.stdout) == (0, f"far {tidemark.face.runs['far'][-1].id}\n")
+    assert (done.exit_code, done.stdout) == (0, f"far {changes.RUN}\n")
     assert tidemark.face.begun == [Attach(name="far", checkpoints=checkpoints)]
     assert tidemark.ticks == 1
 
@@ -318,7 +327,8 @@ def test_attach_that_makes_no_sense(tidemark: Door, words: list[str]) -> None:
 
 
 def test_an_attached_job_is_watched(tidemark: Door) -> None:
-    tidemark("attach", "far", "/lake/counts", "--query", "counts", "--sink", "parquet")
+    tidemark.face.began("far", version("attached.py", ""), state=RunState.WATCHED)
+    tidemark.face.attached["far"] = {"counts": replace(samples.query_seen("far"), checkpoint="/lake/counts")}
     row = next(line for line in tidemark("list").stdout.splitlines() if line.startswith("far "))
     assert row.split()[1] == "watched"
     shown = tidemark("show", "far").stdout
@@ -328,7 +338,7 @@ def test_an_attached_job_is_watched(tidemark: Door) -> None:
 
 def test_savepoint_prints_its_path_and_nothing_else(tidemark: Door) -> None:
     done = tidemark("savepoint", JOB, "--batch", "8", "--label", "before ads")
-    assert (done.exit_code, done.stdout) == (0, f"{tidemark.face.ask(ListSavepoints(JOB))[0].path}\n")
+    assert (done.exit_code, done.stdout) == (0, f"{ROOT}/{changes.SAVEPOINT}\n")
     assert tidemark.face.begun == [Take(JOB, 8, label="before ads")]
     assert "batch 8, 12 files, 2.0 MB, 4.1 kB new on disk, in 42 ms" in done.stderr
 
@@ -358,10 +368,9 @@ def test_savepoint_at_no_time(tidemark: Door, option: str) -> None:
 
 
 def test_savepoint_dry_run_prints_the_plan(tidemark: Door) -> None:
-    before = dict(tidemark.face.savepoints_by_id)
     assert "batch      9 of counts" in tidemark("savepoint", JOB, "--dry-run").stdout
     assert tidemark.json("savepoint", JOB, "--dry-run")["new_bytes"] == 4096
-    assert tidemark.face.savepoints_by_id == before
+    assert tidemark.face.begun == []
 
 
 def test_savepoints(tidemark: Door) -> None:
@@ -381,7 +390,7 @@ def test_a_savepoint_by_its_folder_from_here(tidemark: Door, tmp_path: Path, mon
 
 def test_fork(tidemark: Door, script: Path) -> None:
     done = tidemark("fork", FIRST, "--name", "c", "--code", script, "--arg", "1", "--arg", "2", "--conf", "k=v")
-    assert done.stdout == f"c {tidemark.face.runs['c'][-1].id}\n"
+    assert done.stdout == f"c {changes.RUN}\n"
     changed = {"code": "print('counts')\n", "script": "counts.py", "args": ("1", "2"), "conf": {"spark.x": "1", "k": "v"}}
     assert tidemark.face.begun == [Fork(savepoint=FIRST, name="c", **changed)]
 
@@ -389,7 +398,7 @@ def test_fork(tidemark: Door, script: Path) -> None:
 def test_fork_dry_run_prints_the_plan(tidemark: Door) -> None:
     text = tidemark("fork", FIRST, "--name", "c", "--dry-run").stdout
     assert "query id     a new one" in text and "warning      a warning" in text and "continued" in text
-    assert "c" not in tidemark.face.runs
+    assert tidemark.face.begun == []
 
 
 SINKS = [
@@ -414,8 +423,11 @@ def test_fork_with_a_sink_that_does_nothing_known(tidemark: Door, sink: str) -> 
 
 def test_experiment(tidemark: Door, script: Path) -> None:
     done = tidemark("experiment", FIRST, "--name", "e", "--variant", f"c={script}", "--variant", "d", "--with-parent")
-    made = next(one for one in tidemark.face.ask(ListExperiments()) if one.name == "e")
-    assert (done.stdout, made.jobs) == (f"{made.id}\n", (JOB, "c", "d"))
+    (change,) = tidemark.face.begun
+    assert isinstance(change, StartExperiment)
+    variants = [(variant.name, variant.code) for variant in change.variants]
+    assert (change.name, change.with_parent, variants) == ("e", True, [("c", "print('counts')\n"), ("d", None)])
+    assert done.stdout == "ex-100\n"
     assert tidemark.ticks == 1
     assert "ads" in tidemark("experiments").stdout
 
@@ -448,7 +460,7 @@ def test_a_version_prints_its_code(tidemark: Door) -> None:
 
 
 def test_the_tree_knows_what_was_disposed_of_and_forgotten(tidemark: Door) -> None:
-    tidemark.face.begin(Dispose((FIRST,)))
+    del tidemark.face.savepoints_by_id[FIRST]
     assert f"(from {FIRST}, disposed of)" in tidemark("versions").stdout
     del tidemark.face.runs[JOB]
     assert "post_engagement  (forgotten)" in tidemark("versions").stdout
@@ -477,6 +489,7 @@ def test_a_plan_is_a_tree_with_its_main_metrics(tidemark: Door) -> None:
     assert tidemark("plan", JOB).stdout == PLAN.lstrip()
     assert [one["nodes"][1]["operator"] for one in tidemark.json("plan", JOB, "--query", "counts")] == [0]
     assert "after the first batch" in tidemark("plan", "post_events").stderr
+    tidemark.face.refuses(ListPlans(JOB, "other"), NotFound("plan.not_found", "no plan of query 'other'", "See which are known."))
     unknown = tidemark("plan", JOB, "--query", "other")
     assert unknown.exit_code == STATUS_AND_EXIT_CODES["not_found"][1] and "no plan of query" in unknown.stderr
 
@@ -511,11 +524,12 @@ def test_events_are_filtered(tidemark: Door) -> None:
 
 def test_forget(tidemark: Door) -> None:
     assert tidemark("forget", "post_events").stdout == ""
-    assert "post_events" not in tidemark.face.runs
+    assert tidemark.face.begun == [Forget("post_events")]
 
 
 def test_example(tidemark: Door) -> None:
     assert [line.split()[0] for line in tidemark("example").stdout.splitlines()] == ["example_events", "example_counts"]
+    tidemark.face.answers(StartExample, ())
     assert tidemark("example").stdout == ""
 
 
@@ -576,12 +590,11 @@ def test_the_workspace_is_the_option_then_the_environment_then_the_repository(ti
 
 def _starting(tidemark: Door, *, until_ticks: int, then: RunState) -> None:
     """Makes every run look as if it still started, until the supervisor has acted so often."""
-    known = tidemark.face.job
+    detail = tidemark.face.ask(ShowJob(JOB))
 
     def job(question: ShowJob) -> object:
-        detail = known(question)
         state = then if tidemark.ticks >= until_ticks else RunState.STARTING
         how = Exit("failed", 1, "BAD_STATE", "no luck", NOW_MS) if state is RunState.FAILED else None
-        return replace(detail, runs=tuple(replace(run, state=state, exit=how) for run in detail.runs))
+        return replace(detail, runs=(replace(detail.runs[0], id=RunId(changes.RUN), state=state, exit=how),))
 
     tidemark.face.answers(ShowJob, job)

@@ -13,22 +13,23 @@ from pipelines import verbs
 from pipelines.api.app import create_api
 from pipelines.client.remote import RemoteFace
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, Unavailable
-from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.trust import Trust
 from pipelines.storage.documents import plain
-from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiments import ShowTree, ShowVersion
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import Face, do
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.operations import CancelOperation, ReadAnswer
-from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
+from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
-from pipelines.verbs.verb import Asked, Change
+from pipelines.verbs.verb import Asked, Begun, Change
 from pipelines.verbs.verify import Verify
+from tests import samples
 from tests.api.serving import serving
 from tests.faces import FakeFace
-from tests.verbs.requests import EVERY, FIRST, JOB, SPLIT
+from tests.verbs.requests import EVERY, FIRST, JOB
 
 
 def after_another(face: Face) -> Asked[Any]:
@@ -38,11 +39,6 @@ def after_another(face: Face) -> Asked[Any]:
 
 def of_a_run(face: Face) -> Asked[Any]:
     return ShowVersion(face.ask(ShowJob(JOB)).runs[0].version)
-
-
-def of_one_that_was_dropped(face: Face) -> Asked[Any]:
-    do(face, Drop(SPLIT))
-    return Undrop(SPLIT)
 
 
 def of_an_operation_that_ended(face: Face) -> Asked[Any]:
@@ -57,7 +53,6 @@ PREPARED: dict[str, Prepared] = {
     **{name: lambda face, value=value: value for name, value in EVERY.items()},  # type: ignore[misc]
     "events after another": after_another,
     "version": of_a_run,
-    "undrop": of_one_that_was_dropped,
     "answer": of_an_operation_that_ended,
 }
 CHANGES = {name: prepared for name, prepared in PREPARED.items() if isinstance(prepared(FakeFace.busy()), Change)}
@@ -152,28 +147,15 @@ def test_what_takes_its_time_is_followed_by_its_operation(face: FakeFace, remote
     begun = remote.begin(Verify(FIRST))
     assert not begun.is_answered and isinstance(begun.operation, Operation)
     assert begun.operation.state is OperationState.RUNNING
-    assert remote.answer(begun) == face.ask(ReadVerification(FIRST))
+    assert remote.answer(begun) == samples.verification(face.ask(ShowSavepoint(FIRST)), Trust.INTACT)
 
 
-class Unhurried(FakeFace):
-    """Takes savepoints as an operation, as the real workspace does where bytes are copied."""
-
-    def take(self, change: Take) -> Any:  # type: ignore[override]
-        return self._start("take", change.job, "", lambda: FIRST)
-
-    def read_answer(self, question: ReadAnswer) -> Any:
-        return self.ask(ShowSavepoint(sound(self.operations_by_id[question.operation]).result))
-
-
-def test_what_may_be_answered_at_once_is_followed_too_where_it_is_not() -> None:
-    face = Unhurried()
-    face.begin_again()
-    with serving(face) as url:
-        remote = RemoteFace(url)
-        begun = remote.begin(Take(JOB))
-        assert begun.operation is not None and begun.operation.state is OperationState.RUNNING
-        assert remote.answer(begun) == face.ask(ShowSavepoint(FIRST))
-        remote.close()
+def test_what_may_be_answered_at_once_is_followed_too_where_it_is_not(face: FakeFace, remote: RemoteFace) -> None:
+    taken, course = face.ask(ShowSavepoint(FIRST)), samples.course(samples.begun("op-1", "take", JOB, ""), FIRST)
+    face.answers(Take, lambda change: Begun(change, face.under_way(*course, outcome=taken)))
+    begun = remote.begin(Take(JOB))
+    assert begun.operation is not None and begun.operation.state is OperationState.RUNNING
+    assert remote.answer(begun) == taken
 
 
 def test_what_was_cancelled_meanwhile_has_no_answer(remote: RemoteFace) -> None:

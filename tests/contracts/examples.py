@@ -15,6 +15,7 @@ import httpx
 from dashboard import environment
 from dashboard.__main__ import command_line
 from tests.__main__ import stages
+from tests.afterwards import follow
 from tests.api.serving import serving
 from tests.cli.doors import Door
 from tests.faces import FakeFace
@@ -57,7 +58,7 @@ def examples() -> list[Example]:
 class Shell:
     """Runs lines as a shell does; fails for a line that it does not know."""
 
-    tidemark: Door = field(default_factory=lambda: Door(FakeFace.sample()))
+    tidemark: Door = field(default_factory=lambda: Door(follow(FakeFace.sample())))
     variables: dict[str, str] = field(default_factory=dict)
 
     def run(self, line: str) -> str:

@@ -21,10 +21,12 @@ import tests.workspace
 from pipelines import verbs
 from pipelines.cli import commands
 from pipelines.client.remote import RemoteFace
+from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.face import do
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.verb import Asked, Change
 from pipelines.workspace import doers
+from tests.afterwards import follow
 from tests.api.serving import serving
 from tests.cli.doors import Door
 from tests.contracts import documents
@@ -74,13 +76,13 @@ def test_the_shell_sees_what_does_not_run(line: str) -> None:
 
 def test_the_walk_on_a_shell_begins_two_forks_of_one_savepoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample())
     shell = Shell(Door(face))
     for line in next(example for example in SHELL if "SAVEPOINT=" in example.text).lines:
         shell.run(line)
-    begun = next(experiment for experiment in face.experiments_by_id.values() if experiment.name == "split-paid")
-    assert shell.variables["SAVEPOINT"] == face.savepoints_by_id[begun.savepoint].path
-    assert {face.origins[job].savepoint for job in begun.jobs} == {begun.savepoint}
+    begun = next(change for change in face.begun if isinstance(change, StartExperiment))
+    assert (begun.name, len(begun.variants)) == ("split-paid", 2)
+    assert shell.variables["SAVEPOINT"] == begun.savepoint
 
 
 def test_every_command_that_changes_something_has_a_dry_run() -> None:

@@ -11,6 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from pipelines.catalog.sizes import CheckpointSize
+from pipelines.checkpoint.doctor import Examined
 from pipelines.cli.server import Announcement
 from pipelines.domain.annotations import Annotation
 from pipelines.domain.experiments import Experiment
@@ -29,6 +30,7 @@ from pipelines.savepoint.exports import Target
 from pipelines.savepoint.import_records import ImportRecord
 from pipelines.savepoint.process_marks import ProcessMark
 from pipelines.savepoint.progress_file import Said
+from pipelines.savepoint.worker import Found
 from pipelines.storage.documents import Numbered
 from pipelines.supervisor.facts import Terminated
 from pipelines.workspace.json_lines import Idle, Size
@@ -40,8 +42,10 @@ DECODED = [
     Announcement,
     DriverEvent,
     Event,
+    Examined,
     Exit,
     Experiment,
+    Found,
     Idle,
     ImportRecord,
     Job,
@@ -69,7 +73,7 @@ CHECKED = [CheckpointSize, Operation, Progress, SourceSeen]
 DECODES = re.compile(r"(?:\bdecode|files\.find|files\.read|self\.(?:find|read))\(([A-Z]\w+), ")
 PARSES = {"pipelines/domain/json_text.py", "pipelines/catalog/states.py", "pipelines/catalog/output_rows.py", "dashboard/environment.py"}
 """Who may call `json.loads`: the one reader, and readers of what this program itself has just written."""
-OWN = ("pipelines/jobs/", "pipelines/driver/", "pipelines/sandbox/")
+OWN = ("pipelines/jobs/", "pipelines/driver/", "pipelines/sandbox/", "pipelines/workers/")
 """Programs of their own."""
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,48 +25,52 @@ WHOLE_MODULE_SKIPS = "import pytest\npytest.skip('lacks a thing', allow_module_l
 NEEDS_A_BROWSER = "@pytest.mark.browser\ndef test_page(chromium): pass\n"
 
 
-def suite(folder: Path, *modules: str) -> Path:
-    """A suite under the real conftest: one test module for each text."""
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A folder for test modules, under the real conftest, without what CI and the shell may set."""
     for file in ("tests/conftest.py", ".pytest.ini"):
-        shutil.copy(ROOT / file, folder)
+        shutil.copy(ROOT / file, pytester.path)
+    for name in ("CI", "PYTEST_ADDOPTS"):
+        monkeypatch.delenv(name, raising=False)
+    return pytester
+
+
+def run(suite: pytest.Pytester, *modules: str, options: tuple[str, ...] = (), **environ: str) -> tuple[int, str]:
+    """pytest's exit code and words about one test module for each text. It runs in this process: what it imports is there already."""
     for number, text in enumerate(modules):
-        (folder / f"test_{number}.py").write_text(text)
-    return folder
+        (suite.path / f"test_{number}.py").write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        answer = suite.runpytest_inprocess("-p", "no:cacheprovider", *options, ".")
+    return int(answer.ret), answer.stdout.str()
 
 
-def run(folder: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """pytest's answer about all test modules in `folder`, with only `environ` of what CI and the shell may set."""
-    kept = {key: value for key, value in os.environ.items() if key not in ("CI", "PYTEST_ADDOPTS")}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, "."]
-    return subprocess.run(command, cwd=folder, env={**kept, "PYTHONPATH": str(ROOT), **environ}, capture_output=True, text=True)
-
-
-def test_all_that_runs_passes_in_ci(tmp_path: Path) -> None:
-    answer = run(suite(tmp_path, SUITE), CI="true")
-    assert answer.returncode == 0, answer.stdout
-    assert "1 passed, 1 deselected, 1 xfailed" in answer.stdout
+def test_all_that_runs_passes_in_ci(suite: pytest.Pytester) -> None:
+    code, said = run(suite, SUITE, CI="true")
+    assert code == 0, said
+    assert "1 passed, 1 deselected, 1 xfailed" in said
 
 
 @pytest.mark.parametrize(("modules"), [(SUITE + SKIPS,), (SUITE, WHOLE_MODULE_SKIPS)], ids=["test", "module"])
-def test_a_skip_fails_in_ci_only(tmp_path: Path, modules: tuple[str, ...]) -> None:
-    suite(tmp_path, *modules)
-    at_home = run(tmp_path)
-    assert at_home.returncode == 0, at_home.stdout
-    assert "1 skipped" in at_home.stdout
-    in_ci = run(tmp_path, CI="true")
-    assert in_ci.returncode != 0
-    assert "In CI nothing may be skipped" in in_ci.stdout
-    assert "lacks a thing" in in_ci.stdout
+def test_a_skip_fails_in_ci_only(suite: pytest.Pytester, modules: tuple[str, ...]) -> None:
+    code, at_home = run(suite, *modules)
+    assert code == 0, at_home
+    assert "1 skipped" in at_home
+    code, in_ci = run(suite, *modules, CI="true")
+    assert code != 0
+    assert "In CI nothing may be skipped" in in_ci
+    assert "lacks a thing" in in_ci
 
 
-def test_without_a_browser_the_reason_says_how_to_get_one(tmp_path: Path) -> None:
-    answer = run(suite(tmp_path, SUITE + NEEDS_A_BROWSER), PATH="")
-    assert answer.returncode == 0, answer.stdout
-    assert "1 skipped" in answer.stdout
-    assert "apt-get install chromium" in answer.stdout
+def test_without_a_browser_the_reason_says_how_to_get_one(suite: pytest.Pytester) -> None:
+    code, said = run(suite, SUITE + NEEDS_A_BROWSER, PATH="")
+    assert code == 0, said
+    assert "1 skipped" in said
+    assert "apt-get install chromium" in said
 
 
-def test_benchmarks_run_when_asked_for(tmp_path: Path) -> None:
-    answer = run(suite(tmp_path, SUITE), "-m", "bench")
-    assert answer.returncode == 1
-    assert "a benchmark ran" in answer.stdout
+def test_benchmarks_run_when_asked_for(suite: pytest.Pytester) -> None:
+    code, said = run(suite, SUITE, options=("-m", "bench"))
+    assert code == 1
+    assert "a benchmark ran" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 from pipelines import verbs
 from pipelines.cli import commands
-from pipelines.verbs.verb import Asked, Change
+from pipelines.savepoint.layout import SAVEPOINT_PREFIX
+from pipelines.verbs.verb import Asked, Change, Http
 from pipelines.workspace import doers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +24,7 @@ FRAME = {"ListOperations", "ShowOperation", "CancelOperation", "ReadAnswer"}
 ENGINE = {
     "pipelines/api/server.py": {"Dispose"},
     "pipelines/catalog/events.py": {"ListEvents"},
+    "pipelines/catalog/state_worker.py": {"QueryState"},
     "pipelines/catalog/states.py": {"QueryState"},
     "dashboard/assembly.py": {"StartExample"},
     "dashboard/session.py": {"ListSavepoints", "ShowSpace"},
@@ -37,6 +40,7 @@ ONLY_REST = {
     "read_answer",
     "retained",
     "series",
+    "state_sizes",
     "verification",
 }
 """What pages and programs draw with; commands show parts of it."""
@@ -52,6 +56,15 @@ def named() -> dict[str, set[str]]:
             if not place.startswith(HOMES):
                 found[place] |= _imported(path) & NAMES.keys() - FRAME
     return {place: kinds for place, kinds in found.items() if kinds}
+
+
+def hidden(call: Http, other: Http) -> list[tuple[str, str]]:
+    """What `other` names, with the word of `call` that it would have to be so that both are one address."""
+    words, parts = call.path.split("/"), other.path.split("/")
+    if call.method != other.method or len(words) != len(parts) or call == other:
+        return []
+    pairs = [(part, word) for word, part in zip(words, parts, strict=True) if word != part]
+    return pairs if all(part.startswith("{") for part, _ in pairs) else []
 
 
 def _imported(path: Path) -> set[str]:
@@ -80,3 +93,12 @@ def test_it_has_words_and_a_way_in_from_the_shell(kind: type[Asked[Any]]) -> Non
     words = {word for word, _ in commands.every()}
     assert not kind.command or kind.command in words
     assert kind.command or kind.within or kind.call in ONLY_REST
+
+
+def test_no_id_is_a_call() -> None:
+    """A savepoint called `import` would be out of reach, or would be taken for the call; its ids all begin with `sp-`."""
+    calls = [http for kind in NAMES.values() for http in (kind.http, *kind.also)]
+    pairs = {pair for call, other in itertools.product(calls, calls) for pair in hidden(call, other)}
+    beside = {word for call in calls for before, word in itertools.pairwise(call.path.split("/")) if before == "savepoints"}
+    assert not any(word.startswith(SAVEPOINT_PREFIX) for word in beside)
+    assert {part for part, _ in pairs} <= {"{savepoint}"}, pairs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -78,5 +79,15 @@ def selected(app: AppTest, name: str) -> str:
 
 def tables(app: AppTest) -> dict[str, list[str]]:
     """The ids of each table's rows, by its name."""
-    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_table" in one.proto.component_name]
-    return {data["name"]: [row["id"] for row in data["rows"]] for data in found}
+    return {data["name"]: [row["id"] for row in data["rows"]] for data in _tables(app)}
+
+
+def column(app: AppTest, table: str, name: str) -> list[str]:
+    """What stands in one column of a table."""
+    data = next(data for data in _tables(app) if data["name"] == table)
+    place = [head["name"] for head in data["columns"]].index(name)
+    return [row["cells"][place].get("t", "") for row in data["rows"]]
+
+
+def _tables(app: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_table" in one.proto.component_name]

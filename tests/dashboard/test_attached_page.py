@@ -9,14 +9,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.views.new_job import ATTACH, attach
-from pipelines.domain.errors import TidemarkError
+from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, TidemarkError
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.savepoints import ListSavepoints
+from tests.afterwards import follow
 from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
 
 CHECKPOINT = "/data/clicks/checkpoint"
 FOLDER = CHECKPOINT.rpartition("/")[2]
+GONE = NotFound("checkpoint.not_found", "there is no checkpoint at /data/gone", "Give another one.")
 
 
 def form(opened: Opener, face: FakeFace, **typed: str) -> AppTest:
@@ -28,7 +30,7 @@ def form(opened: Opener, face: FakeFace, **typed: str) -> AppTest:
 
 
 def test_one_query_is_attached(opened: Opener) -> None:
-    face = FakeFace()
+    face = follow(FakeFace(), Attach)
     app = clicked(form(opened, face, name="clicks", checkpoint_0=CHECKPOINT), "attach_start")
     assert face.begun == [Attach(name="clicks", checkpoints={FOLDER: CHECKPOINT})]
     assert selected(app, "job") == "clicks"
@@ -72,15 +74,23 @@ def test_what_is_missing_is_said(opened: Opener, typed: dict[str, str], why: str
 
 
 @pytest.mark.parametrize(
-    ("typed", "words"),
+    ("typed", "error", "words"),
     [
-        ({"name": "post_events", "checkpoint_0": CHECKPOINT}, "a job &#x27;post_events&#x27; exists. Choose another name."),
-        ({"name": "clicks", "checkpoint_0": "/data/gone"}, "gone: there is no checkpoint at /data/gone. Give the checkpoint location"),
-        ({"name": "no/name", "checkpoint_0": CHECKPOINT}, "is not a job name"),
+        (
+            {"name": "post_events", "checkpoint_0": CHECKPOINT},
+            AlreadyExists("job.exists", "a job 'post_events' exists", "Choose another name."),
+            "a job &#x27;post_events&#x27; exists. Choose another name.",
+        ),
+        ({"name": "clicks", "checkpoint_0": "/data/gone"}, GONE, "gone: there is no checkpoint at /data/gone. Give another one."),
+        ({"name": "no/name", "checkpoint_0": CHECKPOINT}, Invalid("job.name", "'no/name' is not a job name"), "is not a job name"),
     ],
 )
-def test_a_refusal_stands_beside_its_field_until_something_changes(opened: Opener, typed: dict[str, str], words: str) -> None:
-    app = clicked(form(opened, FakeFace.sample(), **typed), "attach_start")
+def test_a_refusal_stands_beside_its_field_until_something_changes(
+    opened: Opener, typed: dict[str, str], error: TidemarkError, words: str
+) -> None:
+    face = FakeFace.sample()
+    face.refuses(Attach, error)
+    app = clicked(form(opened, face, **typed), "attach_start")
     assert re.search(rf'<p class="tm-error" role="alert">[^<]*{re.escape(words)}', said(app))
     assert app.text_input(key="attach_name").value == typed["name"]
     app.text_input(key="attach_name").set_value("another").run()
@@ -89,7 +99,8 @@ def test_a_refusal_stands_beside_its_field_until_something_changes(opened: Opene
 
 def test_a_press_with_the_last_letter_counts(opened: Opener) -> None:
     """Also where the error of the press before is still there."""
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), Attach)
+    face.refuses(Attach(name="clicks", checkpoints={"gone": "/data/gone"}), GONE)
     app = clicked(form(opened, face, name="clicks", checkpoint_0="/data/gone"), "attach_start")
     app.text_input(key="attach_checkpoint_0").set_value(CHECKPOINT)
     clicked(app, "attach_start")
@@ -140,7 +151,7 @@ def test_each_of_its_tabs_is_drawn(opened: Opener, tab: str) -> None:
 
 
 def test_it_is_not_rewound(opened: Opener) -> None:
-    app = opened(FakeFace.busy(), "job", job="clicks", tab="Savepoints", point="counts:8")
+    app = opened(FakeFace.busy(), "job", job="clicks", tab="Savepoints", batch="counts:8")
     assert "runs elsewhere" in app.button(key="point_rewind").help
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from dashboard.views.experiments.intervals import intervals_table
-from dashboard.views.experiments.reading import Pair, bar, examples_frame, pair, parting_table, share, whole
+from dashboard.views.experiments.shares import Pair, bar, examples_frame, pair, parting_table, share, whole
 from pipelines.domain.decisions import StateFrom
-from pipelines.domain.errors import Unsupported
+from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.ids import ExperimentId, JobName
+from pipelines.domain.runs import RunState
 from pipelines.verbs.drop import Drop
 from pipelines.verbs.experiments import Compare
+from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from tests import samples
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.afterwards import follow
+from tests.dashboard.opening import Opener, answered, asked, clicked, column, said, selected, tables
 from tests.faces import FakeFace
 
 
@@ -100,6 +104,34 @@ def test_any_two_jobs_are_compared(opened: Opener) -> None:
     assert "always equal to itself" in said(opened(FakeFace.sample(), "experiments", a="post_events", b="post_events"))
 
 
+def test_b_is_said_in_one_sentence(opened: Opener) -> None:
+    words = said(opened(FakeFace.sample(), "experiments", experiment="ex-1"))
+    assert re.search(r"B: 80.0 % of rows equal, first difference \d\d:\d\d:\d\d, 12 % slower, failed", words)
+
+
+def test_a_variant_that_has_not_begun_is_waited_for(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.refuses(Compare, Conflict("compare.not_started", "No query of job post_engagement_split has started yet", "Wait."))
+    detail = face.ask(ShowJob("post_engagement_split"))
+    waiting = replace(detail, summary=replace(detail.summary, state=RunState.STARTING, batch=None, findings=()))
+    face.answers(ShowJob("post_engagement_split"), waiting)
+    words = said(opened(face, "experiments", experiment="ex-1"))
+    assert "B: waiting for its first batch" in words
+    assert "Waiting for the first batch" in words and "compare.not_started" not in words
+
+
+def test_variants_stand_side_by_side_with_what_differs_alone(opened: Opener) -> None:
+    face = FakeFace.sample()
+    jobs = tuple(map(JobName, ("post_engagement", "post_engagement_split", "post_events")))
+    face.experiments_by_id["ex-3"] = replace(face.experiments_by_id["ex-1"], id=ExperimentId("ex-3"), jobs=jobs)
+    app = opened(face, "experiments", experiment="ex-3")
+    assert tables(app)["variants"] == list(jobs)
+    assert column(app, "variants", "Rows equal") == ["–", "80.0 %", "80.0 %"]
+    app = opened(face, "experiments", experiment="ex-3", only="yes")
+    assert column(app, "variants", "Variant") == ["A post_engagement", "B post_engagement_split", "C post_events"]
+    assert "Batch p99" not in str(app.get("bidi_component"))
+
+
 def test_an_experiment_of_three_jobs_lets_one_choose(opened: Opener) -> None:
     face = FakeFace.sample()
     jobs = tuple(map(JobName, ("post_engagement", "post_engagement_split", "post_events")))
@@ -140,21 +172,36 @@ def test_the_first_rows_that_differ_are_marked_where_they_do() -> None:
     assert "has no such row" in parting_table(replace(parting, kind="only_b", a=None))
 
 
-def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
+def mended() -> FakeFace:
+    """The sample, with a variant that runs again."""
     face = FakeFace.sample()
+    face.began("post_engagement_split", face.versions[face.runs["post_engagement_split"][-1].version])
+    return face
+
+
+def test_a_variant_that_failed_is_not_promoted_and_the_button_says_why(opened: Opener) -> None:
+    button = opened(FakeFace.sample(), "experiments", experiment="ex-1").button(key="decide_promote")
+    assert button.disabled
+    assert "post_engagement_split has failed (STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE)" in button.help and "Resume it" in button.help
+    assert not opened(mended(), "experiments", experiment="ex-1").button(key="decide_promote").disabled
+
+
+def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
+    face = mended()
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
     words = said(app)
     for part in ("goes on: version", "The variant keeps running.", "Its arguments become those of", "+12"):
         assert part in words
     assert face.begun == []
+    follow(face, Promote)
     answered(app, "decide_promote", "decide_yes")
-    assert Promote("post_engagement_split") in face.begun
+    assert face.begun == [Promote("post_engagement_split")]
     words = said(opened(face, "experiments", experiment="ex-1"))
     assert "post_engagement_split was promoted" in words and "Promoted" in words
 
 
 def test_a_promotion_may_begin_at_the_savepoint(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = mended()
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote", promote_state=StateFrom.SAVEPOINT)
     assert "--state savepoint" in "".join(one.value for one in app.code)
     answered(app, "decide_promote", "decide_yes")
@@ -162,15 +209,15 @@ def test_a_promotion_may_begin_at_the_savepoint(opened: Opener) -> None:
 
 
 def test_a_dropped_variant_is_marked_and_asked_about_no_more(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), Drop)
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
-    assert Drop("post_engagement_split") in face.begun
+    assert face.begun == [Drop("post_engagement_split")]
     app = opened(face, "experiments", experiment="ex-1")
     assert "was dropped" in said(app) and "decide_drop" not in [one.key for one in app.button]
 
 
 def test_a_refused_promotion_is_said_and_cannot_be_agreed_to(opened: Opener) -> None:
-    face = FakeFace.sample()
-    del face.runs["post_engagement"]
+    face = mended()
+    face.refuses(Promote, Conflict("promote.parent_gone", "post_engagement was forgotten", "The variant goes on by itself."))
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
     assert "promote.parent_gone" in said(app) and app.button(key="decide_yes").disabled

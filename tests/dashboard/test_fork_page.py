@@ -10,12 +10,18 @@ import pytest
 
 from dashboard import gallery, typed
 from dashboard.views.fork import drafts, form
-from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError, refusal
+from pipelines.domain import files, verdicts
+from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
+from pipelines.domain.ids import VersionId
 from pipelines.domain.restores import SinkPlan
+from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.versions import version
+from pipelines.verbs.check import Check
 from pipelines.verbs.experiment import StartExperiment
-from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.verbs.savepoints import ReadManifest
+from tests import samples
+from tests.afterwards import follow
 from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
 
@@ -24,6 +30,23 @@ SAVEPOINT = "sp-000000000002"
 
 def draft() -> drafts.Draft:
     return drafts.begin(FakeFace.sample().ask(ReadManifest(SAVEPOINT)), {"post_engagement"})
+
+
+def taken() -> FakeFace:
+    """The sample, where nothing new may be called `post_events`."""
+    face = FakeFace.sample()
+    exists = AlreadyExists("job.exists", "a job 'post_events' exists", "Choose another name.")
+    face.refuses(lambda asked: isinstance(asked, Fork) and asked.name == "post_events", exists)
+    return face
+
+
+def shared() -> FakeFace:
+    """The sample, whose fork would write where another job does."""
+    face = FakeFace.sample()
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    sink = SinkPlan(plan.sinks[0].query, "parquet", "/shared", "refuse", "Two jobs on one sink")
+    face.plans_as(Fork, replace(plan, sinks=(sink,), refusal=refusal(Conflict("restore.sink_shared", sink.message))))
+    return face
 
 
 def test_a_draft_begins_with_what_the_savepoint_has() -> None:
@@ -37,6 +60,7 @@ def test_a_draft_begins_with_what_the_savepoint_has() -> None:
         conf={"spark.x": "1"},
         master="local[2]",
         python="",
+        requirements="",
     )
 
 
@@ -119,16 +143,31 @@ def test_the_plan_is_shown_before_anything_starts(opened: Opener) -> None:
     assert not app.button(key="fork_start").disabled
 
 
-def test_a_fork_is_started(opened: Opener) -> None:
+def test_the_code_is_checked_and_the_verdict_stands_in_the_plan(opened: Opener) -> None:
     face = FakeFace.sample()
+    clicked(opened(face, "fork", savepoint=SAVEPOINT), "fork_check")
+    (change,) = face.begun
+    assert isinstance(change, Check) and (change.savepoint, change.code) == (SAVEPOINT, "print('a')\n")
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    reason = "computes: sum(v) before, count(v) now"
+    part = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, (reason,), "Fork if that is meant.")
+    face.plans_as(Fork, replace(plan, verdict=verdicts.of(plan.savepoint, VersionId("v-1"), (part,), ("rand()",))))
+    words = said(opened(face, "fork", savepoint=SAVEPOINT))
+    for text in ("changed meaning", "engagement, operator 0 (aggregation)", f"{reason}. Fork if that is meant.", "rand()"):
+        assert text in words
+
+
+def test_a_fork_is_started(opened: Opener) -> None:
+    face = follow(FakeFace.sample(), Fork)
     app = clicked(opened(face, "fork", savepoint=SAVEPOINT), "fork_start")
-    assert "post_engagement_fork" in face.runs
-    assert face.runs["post_engagement_fork"][0].from_savepoint == SAVEPOINT
+    (change,) = face.begun
+    assert isinstance(change, Fork)
+    assert (change.savepoint, change.name) == (SAVEPOINT, "post_engagement_fork")
     assert selected(app, "job") == "post_engagement_fork"
 
 
 def test_a_name_that_is_taken_cannot_be_started(opened: Opener) -> None:
-    app = opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT)
+    app = opened(taken(), "fork", savepoint=SAVEPOINT)
     app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("post_events").run()
     assert app.button(key="fork_start").disabled
     assert "post_events" in app.button(key="fork_start").help
@@ -147,16 +186,8 @@ def test_what_is_not_python_cannot_be_started_and_says_the_line(opened: Opener, 
     assert not app.button(key="fork_start").disabled
 
 
-def test_a_sink_that_is_refused_cannot_be_started(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = FakeFace._restore_plan
-
-    def refusing(self: FakeFace, *args: object, **more: object) -> object:
-        plan = whole(self, *args, **more)  # type: ignore[arg-type]
-        sink = SinkPlan(plan.sinks[0].query, "parquet", "/shared", "refuse", "Two jobs on one sink")
-        return replace(plan, sinks=(sink,), refusal=refusal(Conflict("restore.sink_shared", sink.message)))
-
-    monkeypatch.setattr(FakeFace, "_restore_plan", refusing)
-    app = opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT)
+def test_a_sink_that_is_refused_cannot_be_started(opened: Opener) -> None:
+    app = opened(shared(), "fork", savepoint=SAVEPOINT)
     assert app.button(key="fork_start").disabled
     assert "Two jobs on one sink" in app.button(key="fork_start").help
 
@@ -174,16 +205,8 @@ def test_a_fresh_output_is_asked_for_per_query(opened: Opener) -> None:
     assert change.sinks == {"counts": "fresh"}
 
 
-def test_a_refused_sink_says_what_to_change(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = FakeFace._restore_plan
-
-    def refusing(self: FakeFace, *args: object, **more: object) -> object:
-        plan = whole(self, *args, **more)  # type: ignore[arg-type]
-        sink = SinkPlan(plan.sinks[0].query, "parquet", "/shared", "refuse", "Two jobs on one sink")
-        return replace(plan, sinks=(sink,), refusal=refusal(Conflict("restore.sink_shared", sink.message)))
-
-    monkeypatch.setattr(FakeFace, "_restore_plan", refusing)
-    words = said(opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT))
+def test_a_refused_sink_says_what_to_change(opened: Opener) -> None:
+    words = said(opened(shared(), "fork", savepoint=SAVEPOINT))
     for part in ("refused", "Two jobs on one sink", "Choose what happens with the output above"):
         assert part in words
 
@@ -206,7 +229,7 @@ def test_a_query_that_the_savepoint_does_not_know_is_named(opened: Opener, tmp_p
 
 
 def test_two_variants_make_an_experiment(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), StartExperiment)
     app = clicked(opened(face, "fork", savepoint=SAVEPOINT), "fork_add")
     assert selected(app, "variant") == "B"
     app.text_area(key=f"fork_confs_{SAVEPOINT}_B").set_value("spark.x=2").run()
@@ -229,7 +252,7 @@ def test_two_variants_of_one_name_are_refused(opened: Opener) -> None:
 
 
 def test_the_parent_can_be_compared_with(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), StartExperiment)
     app = opened(face, "fork", savepoint=SAVEPOINT)
     app.toggle(key=f"fork_parent_{SAVEPOINT}").set_value(True).run()
     clicked(app, "fork_start")
@@ -241,22 +264,23 @@ def test_a_savepoint_that_is_gone_is_said(opened: Opener) -> None:
 
 
 def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), Fork)
     app = opened(face, "fork", savepoint=SAVEPOINT)
     app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("renamed")
     monkeypatch.setattr(form, "code_editor", lambda *_, **__: "print('typed')\n")
     clicked(app, "fork_start")
-    assert face.ask(ShowVersion(face.runs["renamed"][0].version)).code == "print('typed')\n"
+    (change,) = face.begun
+    assert isinstance(change, Fork)
+    assert (change.name, change.code) == ("renamed", "print('typed')\n")
     assert selected(app, "job") == "renamed"
 
 
 def test_a_press_with_what_is_refused_starts_nothing(opened: Opener) -> None:
-    face = FakeFace.sample()
-    before = {job: len(runs) for job, runs in face.runs.items()}
+    face = taken()
     app = opened(face, "fork", savepoint=SAVEPOINT)
     app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("post_events")
     clicked(app, "fork_start")
-    assert {job: len(runs) for job, runs in face.runs.items()} == before
+    assert selected(app, "job") == ""
     assert app.button(key="fork_start").disabled and "job.exists" in said(app)
 
 
@@ -266,3 +290,47 @@ def test_a_variant_is_added_with_the_last_letter(opened: Opener) -> None:
     clicked(app, "fork_add")
     assert selected(app, "variant") == "B"
     assert app.session_state[f"draft_{SAVEPOINT}"].variants[0].name == "renamed"
+
+
+def several() -> tuple[FakeFace, str]:
+    """A job of several files, and a savepoint of it."""
+    face = FakeFace.sample()
+    kept = files.changed({}, {"helper.py": "x = 1\n", "model.bin": "data:;base64,/w=="})
+    face.began("shop", version("job.py", "import helper\n", files=kept))
+    return face, face.saved("shop").id
+
+
+def test_a_fork_edits_any_of_its_files(opened: Opener) -> None:
+    face, savepoint = several()
+    app = opened(face, "fork", savepoint=savepoint, file="helper.py")
+    box = app.selectbox(key=f"fork_file_{savepoint}_A")
+    assert (list(box.options), box.value) == (["job.py", "helper.py"], "helper.py"), "what is no text is not edited"
+    assert "<strong>helper.py</strong>" in said(app)
+    box.set_value("").run()
+    assert "<strong>job.py</strong>" in said(app) and selected(app, "file") == ""
+
+
+def test_a_draft_says_which_files_differ() -> None:
+    face, savepoint = several()
+    manifest = face.ask(ReadManifest(savepoint))
+    variant = drafts.begin(manifest, set()).variants[0]
+    assert drafts.changed_files(variant, manifest.version) is None
+    typed_in = variant.typed("helper.py", "x = 2\ny = 3\n")
+    assert drafts.changed_files(typed_in, manifest.version) == {"helper.py": "x = 2\ny = 3\n"}
+    assert (typed_in.code, typed_in.text("helper.py")) == (variant.code, "x = 2\ny = 3\n")
+    assert drafts.whole_difference(manifest.version, typed_in) == (2, 1)
+    assert (typed_in.asked().files or {})["helper.py"] == "x = 2\ny = 3\n"
+
+
+def test_a_script_that_is_loaded_brings_its_modules(opened: Opener, tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("x = 1\n")
+    (tmp_path / "job.py").write_text("import helper\n")
+    face = FakeFace.sample()
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    app.text_input(key="fork_path").set_value(str(tmp_path / "job.py")).run()
+    app = clicked(app, "fork_load_now")
+    assert "loaded in place of the code" in said(app)
+    app = clicked(app, "fork_start")
+    (fork,) = face.begun
+    assert isinstance(fork, Fork) and fork.files == {"helper.py": "x = 1\n"}
+    assert "loaded in place of the code" not in said(app), "a notice of what was typed ends with its page"

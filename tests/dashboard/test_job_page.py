@@ -8,22 +8,21 @@ from typing import Any
 
 import pytest
 
-from dashboard.drawing.retention import batches_chart
-from dashboard.views.job import batches, failure, header, logs, metrics, resuming, versions
+from dashboard.views.job import batches, failure, header, metrics, resume, versions
 from pipelines.domain.errors import Unavailable
-from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
+from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.diagnose import Diagnose
-from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListRetained, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.set_limits import SetLimits
 from pipelines.verbs.state import ListStates
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
-from pipelines.verbs.verb import Question
 from tests import samples
+from tests.afterwards import follow
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace, judged
 
@@ -31,20 +30,11 @@ TABS = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "L
 JOB = "post_engagement"
 
 
-class ScriptFace(FakeFace):
-    """The same, with jobs that start no query."""
-
-    def ask(self, question: Question[Any]) -> Any:
-        answer = super().ask(question)
-        if not isinstance(answer, JobDetail):
-            return answer
-        return replace(answer, queries=(), summary=replace(answer.summary, queries=0, last_progress_ms=None, batch=None))
-
-
 def script() -> FakeFace:
-    face = ScriptFace()
-    face.begin_again()
-    face.__class__ = ScriptFace
+    """The same, with a job that starts no query."""
+    face = FakeFace.sample()
+    detail = face.ask(ShowJob(JOB))
+    face.answers(ShowJob(JOB), replace(detail, queries=(), summary=replace(detail.summary, queries=0, last_progress_ms=None, batch=None)))
     return face
 
 
@@ -99,7 +89,7 @@ def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opene
     app = opened(face, "job", job=failed)
     assert f"Resume with {earlier.version[:10]}" in labels(app)
     app.button(key="resume").click().run()
-    assert app.radio(key="resume_way").value == resuming.PREVIOUS
+    assert app.radio(key="resume_way").value == resume.PREVIOUS
     app.button(key="resume").click()
     clicked(app, "resume_yes")
     assert face.begun == [Resume(failed, version=earlier.version)]
@@ -135,13 +125,24 @@ def test_the_other_tabs_list_what_there_is(opened: Opener) -> None:
     assert len(tables(opened(face, "job", job=JOB, tab="Versions"))["runs"]) == 1
     assert len(tables(opened(face, "job", job=JOB, tab="Events"))["occurrences"]) == 1
     assert "line three" in said(opened(face, "job", job=JOB, tab="Logs"))
-    assert "/fake/jobs/post_engagement/checkpoints/counts" in said(opened(face, "job", job=JOB, tab="Configuration"))
+    configuration = said(opened(face, "job", job=JOB, tab="Configuration"))
+    assert "/fake/jobs/post_engagement/checkpoints/counts" in configuration and "the usual ones" in configuration
 
 
 def test_a_batch_in_the_address_is_shown_in_detail(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "job", job=JOB, tab="Batches", batch="counts:8"))
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="Batches", batch="counts:8")
+    words = said(app)
     assert "Batch 8" in words
-    assert "add batch" in words
+    assert "<dt>process</dt>" in words
+    assert not app.button(key="point_fork").disabled
+
+
+def test_nothing_begins_at_a_batch_that_spark_has_purged(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.answers(ListRetained, lambda _: [])
+    app = opened(face, "job", job=JOB, tab="Batches", batch="counts:8")
+    assert "Spark has purged this batch" in said(app)
+    assert "point_fork" not in {button.key for button in app.button}
 
 
 def test_a_savepoint_answers_with_all_that_is_to_know(opened: Opener) -> None:
@@ -164,12 +165,12 @@ def test_a_refused_savepoint_says_why(opened: Opener) -> None:
 
 def test_a_savepoint_of_an_earlier_batch(opened: Opener) -> None:
     face = FakeFace.sample()
-    clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:7"), "point_take")
+    clicked(opened(face, "job", job=JOB, tab="Savepoints", batch="counts:7"), "point_take")
     assert face.begun == [Take(JOB, batch=7)]
 
 
 def test_a_batch_that_is_gone_is_said(opened: Opener) -> None:
-    assert "no longer kept" in said(opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", point="counts:1"))
+    assert "Spark has purged this batch" in said(opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", batch="counts:1"))
 
 
 def test_a_fork_from_now_takes_a_savepoint_first(opened: Opener) -> None:
@@ -183,7 +184,7 @@ def test_a_fork_from_now_takes_a_savepoint_first(opened: Opener) -> None:
 
 
 def test_a_stop_takes_its_savepoint_and_says_so(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), Stop)
     app = opened(face, "job", job=JOB)
     app.button(key="stop").click().run()
     app.button(key="stop").click()
@@ -191,6 +192,24 @@ def test_a_stop_takes_its_savepoint_and_says_so(opened: Opener) -> None:
     assert face.begun == [Stop(JOB, savepoint=True)]
     assert "Stopped, with a savepoint" in said(app)
     assert "Resume" in labels(app)
+
+
+def test_limits_are_set_beside_the_usual_ones(opened: Opener) -> None:
+    face = FakeFace.sample()
+    in_health(face, last_progress_ms=NOW_MS - 600_000, trigger=Trigger(TriggerKind.PROCESSING_TIME, 30_000))
+    app = opened(face, "job", job=JOB)
+    assert "its trigger is every 30.0 s; limit 2m 34s" in said(app)
+    app.button(key="limits").click().run()
+    field = app.text_input(key="limit_quiet_ms")
+    assert (field.value, field.placeholder) == ("", "2m 34s, as usual")
+    app.button(key="limits").click()
+    field.set_value("twenty").run()
+    assert "is no duration" in said(app) and app.button(key="limits_yes").disabled
+    app.button(key="limits").click()
+    app.text_input(key="limit_quiet_ms").set_value("20m").run()
+    app.button(key="limits").click()
+    clicked(app, "limits_yes")
+    assert face.begun == [SetLimits(JOB, quiet_ms=1_200_000)]
 
 
 def test_a_cancel_is_asked_first(opened: Opener) -> None:
@@ -213,20 +232,20 @@ def test_resume_from_the_checkpoint(opened: Opener) -> None:
 
 def test_resume_from_a_savepoint_shows_its_plan(opened: Opener) -> None:
     face = FakeFace.sample()
-    taken = do(face, Take("post_events"))
-    app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resuming.SAVEPOINT)
+    taken = face.saved("post_events")
+    app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resume.SAVEPOINT)
     words = said(app)
     for part in ("12 files, 2.0 MB", "the sink&#x27;s log is carried over", "a warning", "so nothing is lost"):
         assert part in words
     app.button(key="resume").click()
-    app.radio(key="resume_way").set_value(resuming.SAVEPOINT)
+    app.radio(key="resume_way").set_value(resume.SAVEPOINT)
     clicked(app, "resume_yes")
     assert face.begun[-1] == Resume("post_events", from_savepoint=taken.id)
 
 
 def test_resume_goes_back_to_a_batch(opened: Opener) -> None:
     face = FakeFace.sample()
-    app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resuming.BATCH, resume_batch=7)
+    app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resume.BATCH, resume_batch=7)
     assert any("resume post_events --batch 7" in one.value for one in app.code)
     answered(app, "resume", "resume_yes")
     assert face.begun[-1] == Resume("post_events", batch=7)
@@ -236,14 +255,14 @@ def test_a_refused_plan_cannot_be_begun(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job="post_events")
     face.refuses(Resume, Unavailable("storage.gone", "The store is away.", "Wait."))
-    app = asked(app, "resume", resume_way=resuming.BATCH)
+    app = asked(app, "resume", resume_way=resume.BATCH)
     assert "storage.gone" in said(app)
     assert app.button(key="resume_yes").disabled
 
 
 def test_the_checkpoint_of_a_failed_job_is_examined(opened: Opener) -> None:
     face = FakeFace.sample()
-    face.damaged.add("post_engagement_split")
+    face.answers(Diagnose, [samples.diagnosis("post_engagement_split", "/c", damaged=True)])
     app = opened(face, "job", job="post_engagement_split")
     assert "Batch 8 is whole" not in said(app)
     app = clicked(app, "failed_examine")
@@ -263,24 +282,24 @@ def test_a_sound_checkpoint_is_said_to_be_sound(opened: Opener) -> None:
 
 def test_a_checkpoint_with_nothing_left_leads_to_a_savepoint(opened: Opener) -> None:
     face = FakeFace.sample()
-    do(face, Take("post_engagement_split"))
+    face.saved("post_engagement_split")
     one = samples.diagnosis("post_engagement_split", "/c", damaged=True)
     face.answers(Diagnose, lambda _: [replace(one, restorable=())])
     app = opened(face, "job", job="post_engagement_split", examine="yes")
     assert "no batch" in said(app)
     app = clicked(app, "doctor_savepoint")
-    assert app.radio(key="resume_way").value == resuming.SAVEPOINT
+    assert app.radio(key="resume_way").value == resume.SAVEPOINT
 
 
 def test_forget_says_what_goes_and_leaves_the_page(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), Forget)
     app = opened(face, "job", job="post_events")
     asked = app.button(key="forget").click().run()
     assert "It cannot be undone" in said(asked)
     assert "has no savepoint" in said(asked)
     app = agreed(app, "forget")
-    assert Forget("post_events") in face.begun
-    assert "post_events" not in face.runs
+    assert face.begun == [Forget("post_events")]
+    assert selected(app, "job") == ""
 
 
 def test_a_failed_run_says_its_class_and_what_to_do(opened: Opener) -> None:
@@ -325,20 +344,6 @@ def test_hints(code: str, message: str, reason: str, begins: str) -> None:
     assert failure.hint(code, message, reason).startswith(begins)
 
 
-def test_logs_are_marked_without_progress_bars() -> None:
-    text = "a\n[Stage 1:>   (0 + 2) / 2]\r\r        \r26/11/20 WARN X: <slow>\nTraceback (most recent call last):\n"
-    shown = logs.marked(text)
-    assert "Stage" not in shown
-    assert '<span class="warn">26/11/20 WARN X: &lt;slow&gt;</span>' in shown
-    assert '<span class="error">Traceback' in shown
-
-
-def test_the_whole_log_is_read_in_pieces(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened(FakeFace.sample(), "job", job=JOB, tab="Logs")
-    monkeypatch.setattr(logs, "PIECE", 7)
-    assert logs.whole(JOB, "") == "line one\nline two\nline three\n"
-
-
 def test_versions_count_and_mark_changes() -> None:
     assert versions.counted("a\nb\n", "a\nc\nd\n") == (2, 1)
     html = versions.changes({"a": "1", "b": "2"}, {"a": "0", "c": "3"}, "none")
@@ -361,14 +366,6 @@ def test_phases_fill_the_batch() -> None:
     assert "250 ms" in html
 
 
-def test_retained_batches_and_savepoints_on_one_axis() -> None:
-    face = FakeFace.sample()
-    chart = batches_chart(face.ask(ListRetained(JOB)), face.ask(ListSavepoints(JOB)), "counts:8")
-    assert chart.traces[0]["customdata"] == ["counts:7", "counts:8", "counts:9"]
-    assert len(chart.traces) == 2
-    assert chart.legend[1].value == "2"
-
-
 def test_a_starting_job_may_still_stream() -> None:
     detail = script().ask(ShowJob(JOB))
     assert not header.streams(detail)
@@ -386,7 +383,7 @@ def test_its_state_is_a_click_away(opened: Opener) -> None:
     [(name, rows)] = tables(app).items()
     assert (name, rows) == ("states", [one.title for one in face.ask(ListStates(face.ask(ListSavepoints(JOB))[0].id))])
     clicked(app, "state_newest")
-    assert len(face.ask(ListSavepoints(JOB))) == 3
+    assert face.begun == [Take(JOB)]
 
 
 def test_without_a_savepoint_the_way_to_state_is_one(opened: Opener) -> None:

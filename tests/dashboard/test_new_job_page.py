@@ -9,7 +9,7 @@ import pytest
 from dashboard import gallery
 from dashboard.views import new_job
 from dashboard.views.new_job import form
-from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.errors import AlreadyExists, Invalid, NotFound
 from pipelines.verbs.run import RunScript
 from tests.dashboard.opening import Opener, clicked, said
 from tests.faces import FakeFace
@@ -28,6 +28,16 @@ def test_the_gallery_is_filled_in(opened: Opener) -> None:
     assert "def main" in change.code
 
 
+def test_requirements_are_asked_for_as_typed(opened: Opener) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="post_events.py")
+    app.text_area[1].set_value("tiny==1.0\nother").run()
+    assert any("--requirements requirements.txt" in one.value for one in app.code)
+    clicked(app, "start")
+    (change,) = face.begun
+    assert isinstance(change, RunScript) and change.requirements == "tiny==1.0\nother"
+
+
 def test_a_taken_name_gets_a_number_and_the_events_are_found(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "new_job")
     assert app.text_input[0].value == "post_engagement_2"
@@ -35,7 +45,9 @@ def test_a_taken_name_gets_a_number_and_the_events_are_found(opened: Opener) -> 
 
 
 def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:
-    app = opened(FakeFace.sample(), "new_job")
+    face = FakeFace.sample()
+    face.refuses(RunScript, AlreadyExists("job.exists", "a job 'post_events' exists", "Choose another name."))
+    app = opened(face, "new_job")
     app.text_input[0].set_value("post_events").run()
     app = clicked(app, "start")
     assert "job.exists" in said(app)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.operations import OperationState
 from pipelines.domain.trust import Trust
-from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
+from pipelines.verbs.import_ import Import
+from pipelines.verbs.operations import CancelOperation, ListOperations
 from pipelines.verbs.verify import Verify
+from tests import samples
+from tests.afterwards import follow
 from tests.dashboard.opening import Opener, answered, asked, clicked, said
 from tests.faces import FakeFace
 
@@ -15,7 +17,7 @@ EXPORTING = "op-exporting"
 
 
 def test_a_proof_is_followed_to_its_badge(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), Verify)
     app = clicked(opened(face, "savepoints", savepoint=SAVEPOINT), "prove_catalog")
     assert Verify(SAVEPOINT, Trust.PROVED) in face.begun
     assert "Proving sp-00000000 of post_engagement" in said(app)
@@ -48,7 +50,7 @@ def test_of_another_job_nothing_is_said_on_a_job_s_page_itself(opened: Opener) -
 def test_cancelling_ends_it_and_says_so_until_it_is_put_away(opened: Opener) -> None:
     face = FakeFace.busy()
     app = clicked(opened(face, "savepoints"), f"cancel_savepoints_{EXPORTING}")
-    assert face.ask(ShowOperation(EXPORTING)).state is OperationState.CANCELLED
+    assert face.begun == [CancelOperation(EXPORTING)]
     assert "was cancelled" in said(app)
     assert "What it had made was removed" in said(app)
     assert "was cancelled" not in said(clicked(app, f"away_savepoints_{EXPORTING}"))
@@ -64,13 +66,11 @@ def test_a_cancel_that_is_refused_is_said(opened: Opener) -> None:
 def test_an_import_that_fails_says_what_why_and_what_to_do(opened: Opener) -> None:
     face = FakeFace.busy()
     url = "s3://lake/archive/clicks.tar.zst"
-    brought = face.exported[url]
-    face.savepoints_by_id[brought.id] = brought
+    begun = samples.begun("op-import", "import", "", url)
+    face.answers(Import, lambda _: face.under_way(begun, samples.failed(begun, samples.here_already(SAVEPOINT))))
     app = answered(asked(opened(face, "savepoints"), "import", import_url=url), "import", "import_yes")
-    for _ in range(5):
-        app.run()
-    words = said(app)
-    for part in ("failed", f"{brought.id} is here already", "Dispose of it first", "savepoint.exists"):
+    words = said(app.run())
+    for part in ("failed", f"{SAVEPOINT} is here already", "Dispose of it first", "savepoint.exists"):
         assert part in words
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC
 from typing import Any
 
 import pytest
@@ -11,18 +12,21 @@ from streamlit.testing.v1 import AppTest
 from dashboard.components.table import Cell
 from dashboard.health import health
 from dashboard.views.overview import ACTIONS, table
-from dashboard.views.overview.attention import NEXT_STEPS, alerts
+from dashboard.views.overview.attention import NEXT_STEPS, Alert, Group, alerts, grouped
+from dashboard.views.overview.figures import backlog_of
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.findings import Problem
+from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
+from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import RunState
-from pipelines.verbs.face import do
+from pipelines.domain.versions import version
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.resume import Resume
-from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowHealth, StartExample
 from pipelines.verbs.take import Take
+from tests.afterwards import follow
 from tests.dashboard.opening import Opener, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace, judged
 
@@ -38,7 +42,7 @@ def shown(app: AppTest) -> list[str]:
 
 
 def test_an_empty_workspace_offers_the_example(opened: Opener) -> None:
-    face = FakeFace()
+    face = follow(FakeFace(), StartExample)
     app = opened(face, "overview")
     assert "No jobs yet" in said(app)
     assert "keeps versions of their state" in said(app)
@@ -52,6 +56,7 @@ def test_it_counts_and_says_what_failed(opened: Opener) -> None:
     for part in ("3 jobs", "1 / 3", "1 failed", "120", "850 ms", "9.00 s", "4.0 MB", "2 savepoints"):
         assert part in words
     assert "post_engagement_split" in words
+    assert words.count('<a class="tm-plain" href=') >= 2, "a figure that names a job leads to it"
     assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in words
 
 
@@ -90,7 +95,7 @@ def test_an_error_is_shown_as_such(opened: Opener) -> None:
 def test_five_hundred_jobs_a_page_at_a_time_in_the_order_of_the_address(opened: Opener) -> None:
     face = FakeFace()
     for number in range(500):
-        do(face, RunScript(name=f"job_{number:03d}", script="a.py", code="pass\n"))
+        face.began(f"job_{number:03d}", version("a.py", "pass\n"))
     assert shown(opened(face, "overview")) == [f"job_{number:03d}" for number in range(100)]
     assert shown(opened(face, "overview", page="5"))[-1] == "job_499"
     assert shown(opened(face, "overview", page="99"))[0] == "job_400"
@@ -125,6 +130,19 @@ def test_a_cell_says_no_more_than_it_has() -> None:
     assert Cell(sort=0.0).as_json() == {"t": "–", "s": 0.0}
 
 
+def test_the_backlog_says_who_is_furthest_behind() -> None:
+    behind, grows = summary(backlog=(Waiting("rows", 60_000, -100.0),)), summary(backlog=(Waiting("bytes", 5_000_000, 1e6),))
+    assert (table._backlog(behind).text, table._backlog(grows).text) == ("60.0k rows, 10m 00s", "5.0 MB, growing")
+    assert table._backlog(summary(backlog=())).text == "–" and table._backlog(behind).raw == 60_000
+    order = [table._backlog_order(job) for job in (grows, behind, summary(backlog=(Waiting("rows", 0, 0.0),)), summary(backlog=()))]
+    assert order[0] is not None and order[0] > (order[1] or 0) > (order[2] or 0) and order[3] is None
+    tile = backlog_of([behind, grows])
+    assert (tile.value, tile.note, tile.tone) == ("5.0 MB", "growing: post_engagement", "orange")
+    assert tile.href.endswith("?job=post_engagement") and not backlog_of([]).href
+    assert backlog_of([behind]).note == "10m 00s left: post_engagement"
+    assert (backlog_of([]).value, backlog_of([summary(backlog=(Waiting("rows", 0, 0.0),))]).value) == ("–", "none")
+
+
 DAY_MS = 86_400_000
 
 
@@ -157,9 +175,46 @@ def test_damaged_savepoints_and_a_full_disk_come_before_what_can_wait() -> None:
     assert found[0].subject == damaged.id
 
 
+def silent(number: int, since_ms: int) -> JobSummary:
+    known = summary(last_progress_ms=since_ms)
+    return judged(replace(known, job=replace(known.job, name=JobName(f"job_{number}"))))
+
+
+def test_alike_findings_are_one_line_with_the_way_to_their_jobs() -> None:
+    hour_ago = NOW_MS - 3_600_000
+    others = [judged(summary(recent_restarts=9)), silent(7, hour_ago - 9_000_000), silent(8, hour_ago)]
+    assert not any(isinstance(line, Group) for line in grouped(alerts(others)))
+    together = [silent(number, hour_ago + 1_000 * number) for number in range(4)]
+    group, restarting = grouped(alerts([*together, others[0]]))
+    assert isinstance(group, Group) and len(group.alerts) == 4 and isinstance(restarting, Alert)
+    assert group.words(UTC) == "since 07:00:00, all within a minute: look at what they share (cluster, source)"
+    (apart,) = grouped(alerts([*together, others[1]]))
+    assert isinstance(apart, Group) and apart.words(UTC) == "since 04:30:00 to 07:00:03"
+
+
+def test_a_group_lists_its_jobs(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.answers(ListJobs, [*(silent(number, NOW_MS - 3_600_000) for number in range(4)), summary()])
+    app = clicked(opened(face, "overview"), "list_no progress_")
+    assert shown(app) == [f"job_{number}" for number in range(4)]
+    assert selected(app, "state") == "Needs attention"
+
+
+def test_a_failed_job_keeps_its_last_figures_muted() -> None:
+    cells = table._row(summary(state=RunState.FAILED), NOW_MS).cells
+    kept = dict(zip((column.name for column in table.COLUMNS), cells, strict=True))
+    assert all(kept[name].muted and kept[name].text != "–" for name in ("In /s", "Processed /s", "Lag", "State rows", "State size"))
+
+
+def test_a_job_that_runs_elsewhere_is_watched_from_the_first_page(opened: Opener) -> None:
+    app = opened(FakeFace(), "overview")
+    assert "nothing is written to it" in said(app)
+    assert selected(clicked(app, "watch_job"), "source") == "Runs elsewhere"
+
+
 def test_a_savepoint_is_taken_from_there(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     face = FakeFace()
-    do(face, RunScript(name="counts", script="a.py", code="pass\n"))
+    face.began("counts", version("a.py", "pass\n"))
     face.runs["counts"] = [replace(face.runs["counts"][0], started_ms=NOW_MS - 3 * DAY_MS)]
     monkeypatch.setattr("dashboard.session.now_ms", lambda: float(NOW_MS))
     clicked(opened(face, "overview"), "do_take_counts")

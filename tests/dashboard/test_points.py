@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.drawing.retention import Axis, batches_chart, newest_until, of_batch
-from dashboard.views.job import resuming
+from dashboard.drawing.retention import Axis, newest_until, of_batch
+from dashboard.views.job import resume
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
+from tests.afterwards import follow
 from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, QUERY, FakeFace
 
@@ -45,20 +46,6 @@ def test_a_batch_has_a_number() -> None:
     assert of_batch(KEPT, 7) is None
 
 
-def test_on_event_time_batches_of_one_watermark_are_one_dot() -> None:
-    chart = batches_chart(KEPT, [], f"{QUERY}:4", Axis.EVENT)
-    dots = chart.traces[0]
-    assert dots["x"] == [500, 900]
-    assert dots["customdata"] == [f"{QUERY}:5", f"{QUERY}:6"]
-    assert dots["text"] == ["batch 5, the newest of 4–5", "batch 6"]
-    assert dots["marker"]["size"] == [15, 9]
-    assert "event time: 3–6" in chart.summary
-
-
-def test_without_a_watermark_the_axis_says_so() -> None:
-    assert batches_chart(KEPT[:1], [], "", Axis.EVENT).traces == ()
-
-
 @pytest.mark.parametrize(
     ("typed", "axis", "point"),
     [
@@ -71,7 +58,7 @@ def test_without_a_watermark_the_axis_says_so() -> None:
 def test_a_batch_is_found_by_what_is_typed(opened: Opener, typed: str, axis: str, point: str) -> None:
     app = opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", axis=axis)
     app.text_input(key="point_typed").set_value(typed).run()
-    assert selected(app, "point") == point
+    assert selected(app, "batch") == point
 
 
 @pytest.mark.parametrize(
@@ -83,34 +70,33 @@ def test_a_batch_is_found_by_what_is_typed(opened: Opener, typed: str, axis: str
     ],
 )
 def test_what_cannot_be_found_is_said_and_stays(opened: Opener, typed: str, said_of_it: str) -> None:
-    app = opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", point="counts:8")
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", batch="counts:8")
     app.text_input(key="point_typed").set_value(typed).run()
     assert said_of_it in said(app)
     assert app.text_input(key="point_typed").value == typed
-    assert selected(app, "point") == "counts:8"
+    assert selected(app, "batch") == "counts:8"
 
 
 def test_a_running_job_is_not_rewound(opened: Opener) -> None:
-    app = opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", point="counts:8")
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", batch="counts:8")
     assert app.button(key="point_rewind").disabled
     assert "stop it first" in app.button(key="point_rewind").help
 
 
 def test_a_stopped_job_is_rewound_after_its_plan(opened: Opener) -> None:
     face = FakeFace.sample()
-    app = asked(opened(face, "job", job=STOPPED, tab="Savepoints", point="counts:8"), "point_rewind")
+    app = asked(opened(face, "job", job=STOPPED, tab="Savepoints", batch="counts:8"), "point_rewind")
     words = said(app)
     for part in ("begins again after batch 8", "12 files, 2.0 MB", "so nothing is lost", "a warning"):
         assert part in words
     assert face.begun == []
     app = answered(app, "point_rewind", "rewind_yes")
-    assert face.begun[-1] == Resume(STOPPED, batch=8)
-    assert face.runs[STOPPED][-1].state.live
+    assert face.begun == [Resume(STOPPED, batch=8)]
 
 
 def test_a_fork_from_a_batch_takes_it_first(opened: Opener) -> None:
-    face = FakeFace.sample()
-    app = clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:8"), "point_fork")
+    face = follow(FakeFace.sample(), Take)
+    app = clicked(opened(face, "job", job=JOB, tab="Savepoints", batch="counts:8"), "point_fork")
     assert face.begun[0] == Take(JOB, batch=8)
     assert selected(app, "savepoint") == face.ask(ListSavepoints(JOB))[0].id
 
@@ -123,7 +109,7 @@ def test_several_queries_are_taken_at_a_moment(opened: Opener, axis: str, take: 
     face = FakeFace.sample()
     other = [RetainedBatch(one.query, one.batch, one.timestamp_ms, one.watermark_ms) for one in face.ask(ListRetained(JOB))]
     face.answers(ListRetained, lambda _: [*other, RetainedBatch("late", 2, NOW_MS, NOW_MS)])
-    clicked(opened(face, "job", job=JOB, tab="Savepoints", point="counts:8", axis=axis), "point_take")
+    clicked(opened(face, "job", job=JOB, tab="Savepoints", batch="counts:8", axis=axis), "point_take")
     assert face.begun == [take]
 
 
@@ -131,6 +117,6 @@ def test_several_queries_are_not_rewound_by_number(opened: Opener) -> None:
     face = FakeFace.sample()
     kept = [*face.ask(ListRetained(STOPPED)), RetainedBatch("late", 2, NOW_MS, NOW_MS)]
     face.answers(ListRetained, lambda _: kept)
-    app = opened(face, "job", job=STOPPED, tab="Savepoints", point="counts:8")
+    app = opened(face, "job", job=STOPPED, tab="Savepoints", batch="counts:8")
     assert "take a savepoint here" in app.button(key="point_rewind").help
-    assert resuming.BATCH not in asked(app, "resume").radio(key="resume_way").options
+    assert resume.BATCH not in asked(app, "resume").radio(key="resume_way").options

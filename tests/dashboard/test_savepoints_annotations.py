@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
-import pandas as pd
-from pandas.io.formats.style import Styler
-
 from dashboard.views.savepoints.filters import matches
-from dashboard.views.savepoints.table import MOST_TONED, frame, toned
 from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.savepoints import Reason
 from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
-from pipelines.verbs.face import do
-from pipelines.verbs.import_ import Import
-from pipelines.verbs.operations import ListOperations, ShowOperation
-from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
-from pipelines.verbs.stop import Stop
-from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
-from tests.faces import FakeFace
+from tests import samples
+from tests.afterwards import follow
+from tests.dashboard.opening import Opener, answered, asked, clicked, column, said, selected, tables
+from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
 DAY_MS = 24 * 3_600_000
@@ -32,25 +26,24 @@ def now_ms() -> int:
 
 
 def annotated(**given: object) -> FakeFace:
-    face = FakeFace.sample()
-    do(face, Annotate(FIRST, **given))  # type: ignore[arg-type]
-    face.begun.clear()
+    """The sample, with this said of its first savepoint; what else is said of any will be there, too."""
+    face = follow(FakeFace.sample(), Annotate)
+    face.savepoints_by_id[FIRST] = replace(face.savepoints_by_id[FIRST], **given)  # type: ignore[arg-type]
     return face
 
 
 def test_the_table_says_origin_date_and_that_there_is_a_note(opened: Opener) -> None:
     face = annotated(note="why", best_before_ms=now_ms() - DAY_MS)
-    do(face, Stop("post_engagement", label="for the night"))
-    rows = opened(face, "savepoints").dataframe[0].value.set_index("id")
-    assert list(rows["origin"]) == ["stop", "by hand", "by hand"]
-    assert list(rows["note"]) == ["", "", "≡"]
-    assert rows["until"].isna().tolist() == [True, True, False]
+    face.saved("post_engagement", label="for the night", reason=Reason.STOP)
+    app = opened(face, "savepoints")
+    assert column(app, "savepoints", "Origin") == ["stop", "by hand", "by hand"]
+    assert column(app, "savepoints", "Label") == ["for the night", "–", "before ads ≡"]
+    assert [until.endswith("past") for until in column(app, "savepoints", "Best before")] == [False, False, True]
 
 
 def test_the_latest_date_of_all_is_shown(opened: Opener) -> None:
     face = annotated(best_before_ms=LATEST_MS)
-    rows = opened(face, "savepoints").dataframe[0].value.set_index("id")
-    assert str(rows["until"][FIRST])[:10] == "9999-12-30"
+    assert column(opened(face, "savepoints"), "savepoints", "Best before")[-1] == "9999-12-30"
     assert "9999" in said(opened(face, "savepoints", savepoint=FIRST))
 
 
@@ -100,9 +93,8 @@ def test_what_was_typed_stays_when_it_fails(opened: Opener) -> None:
 
 def test_the_address_filters_by_origin_trust_and_date(opened: Opener) -> None:
     face = annotated(note="quarterly report", best_before_ms=now_ms() - DAY_MS)
-    do(face, Stop("post_engagement"))
-    do(face, Verify(SECOND, Trust.PROVED))
-    stop = face.ask(ListSavepoints())[0].id
+    stop = face.saved("post_engagement", reason=Reason.STOP).id
+    face.verified(samples.verification(face.savepoints_by_id[SECOND], Trust.PROVED))
     for query, ids in (
         ({"origin": "stop"}, [stop]),
         ({"origin": "manual"}, [SECOND, FIRST]),
@@ -112,13 +104,13 @@ def test_the_address_filters_by_origin_trust_and_date(opened: Opener) -> None:
         ({"origin": "rewind"}, [stop, SECOND, FIRST]),
     ):
         app = opened(face, "savepoints", **query)
-        assert list(app.dataframe[0].value["id"]) == ids, query
+        assert tables(app)["savepoints"] == ids, query
     assert "No savepoint fits" in said(opened(face, "savepoints", origin="stop", past="yes"))
 
 
 def test_what_is_chosen_stands_in_the_address(opened: Opener) -> None:
     face = annotated(best_before_ms=now_ms() - DAY_MS)
-    do(face, Verify(FIRST, Trust.INTACT))
+    face.verified(samples.verification(face.savepoints_by_id[FIRST], Trust.INTACT))
     app = opened(face, "savepoints")
     app.selectbox(key="savepoints_origin").set_value("manual")
     app.selectbox(key="savepoints_trust").set_value("intact")
@@ -139,26 +131,16 @@ def test_several_get_one_label_and_date(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}")
     app = asked(app, "bulk_label", bulk_label_text="audit")
-    assert "Takes the place of the label of 1 savepoint" in said(app)
+    assert "Replaces the label of 1 savepoint" in said(app)
     answered(app, "bulk_label", "bulk_label_yes")
-    assert {one.label for one in face.ask(ListSavepoints())} == {"audit"}
     assert sorted(face.begun, key=repr) == [Annotate(FIRST, "audit"), Annotate(SECOND, "audit")]
 
 
 def test_where_an_imported_one_came_from_is_said(opened: Opener) -> None:
-    face = FakeFace.busy()
-    begun = do(face, Import("s3://lake/archive/clicks.tar.zst"))
-    while face.ask(ListOperations(running=True))[0].id == begun.id:
-        face.ask(ShowOperation(begun.id))
-    brought = face.ask(ShowOperation(begun.id)).result
-    words = said(opened(face, "savepoints", savepoint=brought))
+    face = FakeFace.sample()
+    changed = {"reason": Reason.IMPORTED, "imported_ms": NOW_MS, "imported_from": "s3://lake/archive/clicks.tar.zst"}
+    brought = replace(face.savepoints_by_id[FIRST], **changed)  # type: ignore[arg-type]
+    face.savepoints_by_id[FIRST] = brought
+    words = said(opened(face, "savepoints", savepoint=FIRST))
     assert "imported" in words and "s3://lake/archive/clicks.tar.zst" in words
-    assert matches(face.ask(ShowSavepoint(brought)), "IMPORTED")
-
-
-def test_past_dates_are_toned_where_there_are_few_rows() -> None:
-    rows = frame(FakeFace.sample().ask(ListSavepoints()), {})
-    assert toned(rows, [False] * len(rows)) is rows
-    assert isinstance(toned(rows, [True] * len(rows)), Styler)
-    many = pd.concat([rows] * MOST_TONED)
-    assert toned(many, [True] * len(many)) is many
+    assert matches(brought, "IMPORTED")

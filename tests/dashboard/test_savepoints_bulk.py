@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from dashboard.views.savepoints.disposing import cautions
-from pipelines.domain.disposals import Disposal
-from pipelines.domain.errors import Conflict
+from dashboard.views.savepoints.disposal import cautions
+from pipelines.domain.disposals import Disposal, DisposeOutcome
+from pipelines.domain.errors import AlreadyExists, Conflict, refusal
 from pipelines.domain.trust import Trust
-from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.export import Export
-from pipelines.verbs.face import do
 from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
-from pipelines.verbs.verb import Begun
 from pipelines.verbs.verify import Verify
+from tests import samples
+from tests.afterwards import follow
 from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, FakeFace
 
@@ -29,9 +30,10 @@ def test_disposing_asks_with_what_it_deletes(opened: Opener) -> None:
     words = said(app)
     for part in ("12 files, 2.0 MB", "<strong>4.1 kB</strong>", "This cannot be undone"):
         assert part in words
-    assert FIRST in face.savepoints_by_id and face.begun == []
+    assert face.begun == []
+    follow(face, Dispose)
     app = answered(app, "dispose_catalog", "dispose_yes")
-    assert FIRST not in face.savepoints_by_id
+    assert face.begun == [Dispose((FIRST,))]
     assert selected(app, "savepoint") == ""
 
 
@@ -43,45 +45,45 @@ def test_several_are_previewed_together_and_asked_once(opened: Opener) -> None:
         assert part in words
     preview = next(one.value for one in app.dataframe if "Frees if deleted" in one.value)
     assert sorted(preview["Savepoint"]) == [FIRST, SECOND]
+    follow(face, Dispose)
     app = answered(app, "bulk_dispose", "dispose_yes")
-    assert not face.savepoints_by_id
     assert [type(change) for change in face.begun] == [Dispose]
 
 
+def needed(face: FakeFace) -> Disposal:
+    """What becomes of both where the second is needed."""
+    said = f"Savepoint {SECOND} is needed: a fork is made from it right now"
+    refused = DisposeOutcome(SECOND, None, refusal(Conflict("savepoint.in_use", said, "Try again when that has started.")))
+    return samples.disposed(face.ask(ShowSavepoint(FIRST)), refused=[refused])
+
+
 def test_what_is_needed_stays_and_says_why(opened: Opener) -> None:
-    face = FakeFace.sample()
-    face.needed.add(SECOND)
+    face = follow(FakeFace.sample(), Dispose)
+    face.plans_as(Dispose, needed(face))
     app = clicked(opened(face, "savepoints", savepoint=BOTH), "bulk_dispose")
     words = said(app)
     for part in (f"{SECOND} stays", "a fork is made from it right now", "savepoint.in_use", "1 of 2 savepoints", "<strong>4.1 kB</strong>"):
         assert part in words
     app = answered(app, "bulk_dispose", "dispose_yes")
-    assert set(face.savepoints_by_id) == {SECOND}
     assert selected(app, "savepoint") == SECOND
+    face.plans_as(Dispose, samples.disposed(refused=needed(FakeFace.sample()).refused))
     app = clicked(opened(face, "savepoints", savepoint=SECOND), "dispose_catalog")
     assert app.button(key="dispose_yes").disabled
 
 
-def test_one_that_fails_after_the_question_is_said(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_fails_after_the_question_is_said(opened: Opener) -> None:
     """Between the preview and the yes a fork began."""
     face = FakeFace.sample()
-    begin = face.begin
-
-    def late(change: Dispose) -> Begun[Disposal]:
-        face.needed.add(SECOND)
-        return begin(change)
-
-    monkeypatch.setattr(face, "begin", late)
+    face.answers(Dispose, needed(face))
     app = opened(face, "savepoints", savepoint=BOTH)
     app = answered(clicked(app, "bulk_dispose"), "bulk_dispose", "dispose_yes")
     words = said(app)
     assert "Disposed of 1 of 2 savepoints, which frees 4.1 kB" in words and f"{SECOND} was not disposed of" in words
-    assert set(face.savepoints_by_id) == {SECOND}
 
 
 def test_dates_that_are_to_come_are_a_caution() -> None:
     face = FakeFace.sample()
-    do(face, Annotate(FIRST, best_before_ms=NOW_MS + 1))
+    face.savepoints_by_id[FIRST] = replace(face.savepoints_by_id[FIRST], best_before_ms=NOW_MS + 1)
     every = face.ask(ListSavepoints())
     assert cautions([face.ask(ShowSavepoint(FIRST))], every, NOW_MS) == ["It is not past its best-before date yet."]
     assert cautions([face.ask(ShowSavepoint(FIRST))], every, NOW_MS + 2) == []
@@ -112,7 +114,8 @@ def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener) -> None:
 
 def test_several_are_exported_into_one_folder(opened: Opener) -> None:
     face = FakeFace.sample()
-    face.exported[f"s3://lake/old/{SECOND}.tar.zst"] = face.ask(ShowSavepoint(SECOND))
+    taken = Export(SECOND, f"s3://lake/old/{SECOND}.tar.zst", archive=True)
+    face.refuses(taken, AlreadyExists("export.exists", f"{taken.url} is taken", "Choose another URL."))
     app = opened(face, "savepoints", savepoint=BOTH)
     app = asked(app, "bulk_export", export_all_url="s3://lake/old/")
     assert "export.exists" in said(app) and "1 of 2 savepoints" in said(app)

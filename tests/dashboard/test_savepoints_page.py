@@ -2,50 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.views.savepoints.reading import by_kind, kind_of, offset_words
+from dashboard.views.savepoints.contents import by_kind, kind_of
 from dashboard.views.savepoints.trust import nearest_sound, states_frame
-from pipelines.domain.errors import Unavailable
+from pipelines.domain.errors import AlreadyExists, Unavailable
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.runs import Exit, RunState
-from pipelines.domain.savepoints import StoredFile
+from pipelines.domain.savepoints import Reason, StoredFile
 from pipelines.domain.trust import StateCount, Trust, Verification
+from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.export import Export
-from pipelines.verbs.face import do
+from pipelines.verbs.import_ import Import
 from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
-from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
+from tests import samples
+from tests.afterwards import follow
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, said, selected, tables
 from tests.faces import NOW_MS, QUERY, FakeFace
 from tests.samples import proof
 from tests.waiting import until
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
-
-
-@pytest.mark.parametrize(
-    ("offset", "words"),
-    [
-        ('{"logOffset":9}', "entry 9 of the file log"),
-        ("null", "nothing read yet"),
-        ("1234", "1,234"),
-        ('{"clicks":{"0":10,"1":20}}', "clicks: 2 partitions, 30 in all"),
-        ('{"a":{"0":1},"b":{"0":2}}', "a: 1 partition, 1 in all; b: 1 partition, 2 in all"),
-        ('{"position":7}', "position 7"),
-        ("not json", "not json"),
-    ],
-)
-def test_offsets_are_said_in_words(offset: str, words: str) -> None:
-    assert offset_words(offset) == words
 
 
 @pytest.mark.parametrize(
@@ -82,13 +68,26 @@ def test_an_empty_catalog_teaches(opened: Opener) -> None:
 
 def test_all_savepoints_are_listed_newest_first(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints")
-    assert list(app.dataframe[0].value["id"]) == [SECOND, FIRST]
-    assert list(app.dataframe[0].value["batch"]) == [9, 7]
+    assert tables(app)["savepoints"] == [SECOND, FIRST]
+    assert column(app, "savepoints", "Batch") == ["9", "7"]
+
+
+def test_the_figures_are_those_that_somebody_has_to_act_on(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.saved("post_events")
+    old = face.ask(ListSavepoints("post_engagement"))[0]
+    face.savepoints_by_id[old.id] = replace(old, created_ms=NOW_MS - 3 * 86_400_000)
+    face.savepoints_by_id[FIRST] = replace(face.savepoints_by_id[FIRST], created_ms=NOW_MS - 4 * 86_400_000)
+    face.verified(samples.verification(face.savepoints_by_id[FIRST], Trust.INTACT, damaged=True))
+    words = said(opened(face, "savepoints"))
+    assert re.search('Longest without a savepoint</div>.{20,80}<div class="tm-note"><a [^>]*job=post_engagement"', words)
+    assert 'Newest not proved</div><div class="tm-value">2 / 2' in words
+    assert 'Damaged</div><div class="tm-value">1<' in words
 
 
 def test_the_address_filters(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", filter="before")
-    assert list(app.dataframe[0].value["id"]) == [FIRST]
+    assert tables(app)["savepoints"] == [FIRST]
     app = opened(FakeFace.sample(), "savepoints", filter="nothing like it")
     assert "No savepoint fits" in said(app)
 
@@ -112,7 +111,7 @@ def test_a_running_job_cannot_be_resumed_from_here(opened: Opener) -> None:
 
 def test_a_stopped_job_goes_back_after_one_question(opened: Opener) -> None:
     face = FakeFace.sample()
-    do(face, Stop("post_engagement", savepoint=False))
+    face.ended("post_engagement")
     app = clicked(opened(face, "savepoints", savepoint=FIRST), "resume_catalog")
     assert "begins again at batch 7" in said(app)
     agreed(app, "resume_catalog")
@@ -129,14 +128,14 @@ def test_several_are_verified_as_operations(opened: Opener) -> None:
     app = opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}")
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
     assert sorted(face.begun, key=repr) == [Verify(FIRST), Verify(SECOND)]
-    finished(app, face)
-    assert [one.trust for one in face.ask(ListSavepoints())] == [Trust.INTACT, Trust.INTACT]
+    words = said(finished(app, face))
+    assert all(f"Verified {one[:11]} of post_engagement: intact" in words for one in (FIRST, SECOND))
 
 
 def test_a_damaged_one_shows_what_the_doctor_finds_and_the_way_out(opened: Opener) -> None:
-    face = FakeFace.sample()
-    face.damaged.add(FIRST)
-    do(face, Verify(FIRST))
+    face = follow(FakeFace.sample(), Take)
+    face.verified(samples.verification(face.savepoints_by_id[FIRST], Trust.INTACT, damaged=True))
+    face.answers(Diagnose, [samples.diagnosis(FIRST, "/c", damaged=True)])
     app = opened(face, "savepoints", savepoint=FIRST)
     words = said(app)
     for part in (f"{FIRST} has 1 damaged file", "state of operator 0, partition 3", "batches 7–8", "Batch 8 is whole", "the file is gone"):
@@ -161,7 +160,7 @@ def test_levels_are_badges_with_their_times(opened: Opener) -> None:
     words = said(opened(face, "savepoints", savepoint=FIRST))
     assert 'class="tm-chip tm-not"' in words
     assert "Nobody has verified it yet" in words
-    do(face, Verify(FIRST, Trust.PROVED))
+    face.verified(samples.verification(face.savepoints_by_id[FIRST], Trust.PROVED))
     words = said(opened(face, "savepoints", savepoint=FIRST))
     assert 'class="tm-chip tm-not"' not in words
     assert "Spark restored it, counted its rows and ran a batch" in words
@@ -182,9 +181,9 @@ def test_a_proof_that_could_not_run_a_batch_says_why(opened: Opener) -> None:
 def test_sizes_are_shown_each_and_together(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", savepoint=FIRST)
     words = said(app)
-    for part in ("On disk together", "As separate copies", "4.0 MB", "Disposing frees", "4.1 kB (0.2 %)", "Shared with others"):
+    for part in ("On disk together", "they would take 4.0 MB", "Frees if deleted", "4.1 kB (0.2 %)", "Shared with others"):
         assert part in words
-    assert list(app.dataframe[0].value["frees"]) == [4_096, 4_096]
+    assert column(app, "savepoints", "Frees if deleted") == ["4.1 kB", "4.1 kB"]
 
 
 def test_an_export_shows_its_plan_and_leaves_when_told_to(opened: Opener) -> None:
@@ -192,21 +191,20 @@ def test_an_export_shows_its_plan_and_leaves_when_told_to(opened: Opener) -> Non
     app = opened(face, "savepoints", savepoint=FIRST)
     app = asked(app, "export_catalog", export_url="/archive/a.tar.zst", export_dispose=True)
     words = said(app)
-    for part in ("12 files, 2.0 MB", "one compressed file", "It leaves this workspace", "environment of Tidemark"):
+    for part in ("12 files, 2.0 MB", "one compressed file", "What leaves this workspace", "environment of Tidemark"):
         assert part in words
-    assert FIRST in face.savepoints_by_id
+    assert face.begun == []
     app = answered(app, "export_catalog", "export_yes")
-    assert face.begun[-1] == Export(FIRST, "/archive/a.tar.zst", archive=True, then_dispose=True)
-    finished(app, face)
-    assert FIRST not in face.savepoints_by_id
+    assert face.begun == [Export(FIRST, "/archive/a.tar.zst", archive=True, then_dispose=True)]
+    assert "to /archive/a.tar.zst" in said(finished(app, face))
     app = answered(asked(opened(face, "savepoints"), "import", import_url="/archive/a.tar.zst"), "import", "import_yes")
-    finished(app, face)
-    assert FIRST in face.savepoints_by_id
+    assert face.begun[1:] == [Import("/archive/a.tar.zst")]
+    assert "Imported sp-" in said(finished(app, face))
 
 
 def test_an_export_to_a_taken_place_is_refused_before_it_starts(opened: Opener) -> None:
     face = FakeFace.sample()
-    face.exported["/archive/a"] = face.ask(ShowSavepoint(SECOND))
+    face.refuses(Export(FIRST, "/archive/a", archive=False), AlreadyExists("export.exists", "/archive/a is taken", "Choose another URL."))
     app = asked(opened(face, "savepoints", savepoint=FIRST), "export_catalog", export_url="/archive/a")
     assert "export.exists" in said(app)
     assert app.button(key="export_yes").disabled
@@ -215,10 +213,9 @@ def test_an_export_to_a_taken_place_is_refused_before_it_starts(opened: Opener) 
 
 def test_where_each_came_from_is_said(opened: Opener) -> None:
     face = FakeFace.sample()
-    face._end("post_engagement", RunState.STOPPED, Exit("stopped", 0, "", "", NOW_MS))
-    do(face, Resume("post_engagement", batch=8))
+    face.saved("post_engagement", batch=8, reason=Reason.REWIND)
     app = opened(face, "savepoints")
-    assert list(app.dataframe[0].value["origin"]) == ["rewind", "by hand", "by hand"]
+    assert column(app, "savepoints", "Origin") == ["rewind", "by hand", "by hand"]
 
 
 def finished(app: AppTest, face: FakeFace) -> AppTest:
@@ -230,7 +227,7 @@ def finished(app: AppTest, face: FakeFace) -> AppTest:
 
 def test_a_savepoint_that_is_gone_leaves_the_list(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", savepoint="sp-gone")
-    assert "Select a savepoint" in said(app)
+    assert tables(app)["savepoints"] == [SECOND, FIRST] and "savepoint-id" not in said(app)
 
 
 def test_an_error_is_said(opened: Opener) -> None:
@@ -245,7 +242,7 @@ def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener) -> None
     face.answers(ShowSpace, lambda _: found if measured.wait(60) else None)
     app = opened(face, "savepoints")
     assert "measuring …" in said(app)
-    assert SECOND in list(app.dataframe[0].value["id"])
+    assert SECOND in tables(app)["savepoints"]
     measured.set()
     until(lambda: "measuring …" not in said(app.run()), 20)
     assert "On disk together" in said(app)

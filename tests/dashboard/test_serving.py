@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from dashboard import assembly, server, session
 from pipelines.domain.errors import Unavailable, Unsupported
+
+ROOT = Path(server.__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.1.2.3"])
@@ -58,3 +62,25 @@ def test_the_server_says_where_it_is_while_it_is_there(tmp_path: Path) -> None:
 def test_a_port_that_is_none_is_refused_in_words() -> None:
     with pytest.raises(Unavailable, match="up to 65535"):
         server.listening("127.0.0.1", 70_000)
+
+
+def test_a_server_that_was_told_to_end_does() -> None:
+    code = (
+        "from threading import Event, Thread; from dashboard.server import end_within; end_within(0.1); Thread(target=Event().wait).start()"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60).returncode == 1
+
+
+def test_control_characters_of_its_output_are_shown() -> None:
+    """Whoever writes it: a print, a log, a traceback."""
+    code = """
+from dashboard import shown_output
+shown_output.show()
+import logging
+print("a\\x1b[2Jb\\tc")
+logging.getLogger("tests").warning("d\\x1b]0;e")
+raise LookupError("f\\x9bg")
+"""
+    said = subprocess.run([sys.executable, "-c", code.replace("\\\\", "\\")], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert said.stdout == "a\\x1b[2Jb\tc\n"
+    assert "d\\x1b]0;e" in said.stderr and "f\\x9bg" in said.stderr and "\x1b" not in said.stderr

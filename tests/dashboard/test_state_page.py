@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
 from dashboard.drawing import states
-from pipelines.verbs.face import do
+from dashboard.views.job.state import row as state_row
+from dashboard.views.state.rows import _figures
+from pipelines.domain.states import MOST_ROWS
+from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.verbs.state import ReadState
+from pipelines.verbs.state import ListStates, ReadState
 from pipelines.verbs.take import Take
+from tests.afterwards import follow
 from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
 
@@ -18,16 +22,17 @@ SAVEPOINT = "sp-000000000002"
 
 
 def face(*, several: bool = False, read: bool = True, rows: int = 116) -> FakeFace:
-    made = FakeFace.sample()
+    """The sample, whose first table of state was read, if it was; a savepoint that is taken is there afterwards."""
+    made = follow(FakeFace.sample(), Take)
     made.memory.several, made.memory.rows = several, rows
     if read:
-        read_all(made, operator=0)
-    made.begun.clear()
+        read_first(made)
     return made
 
 
-def read_all(made: FakeFace, **named: Any) -> None:
-    do(made, ReadState(SAVEPOINT, **named))
+def read_first(made: FakeFace, limit: int = MOST_ROWS) -> None:
+    reading = made.memory.reading(made.savepoints_by_id[SAVEPOINT], made.ask(ListStates(SAVEPOINT))[0], limit)
+    made.readings[reading.id] = reading
 
 
 def shown(app: AppTest) -> int:
@@ -42,7 +47,8 @@ def test_a_table_that_was_not_read_is_read_by_one_click(opened: Opener) -> None:
     app = clicked(app, "read_state")
     assert [type(change) for change in made.begun] == [ReadState]
     assert "Reading the state of" in said(app) and app.button(key="read_state").disabled
-    while not made.readings:
+    read_first(made)
+    while made.ask(ListOperations(running=True)):
         app.run()
     app.run()
     assert "Rows by partition" not in said(app) and shown(app) == 116
@@ -78,8 +84,7 @@ def test_many_rows_come_in_pages(opened: Opener) -> None:
 
 def test_rows_beyond_the_bound_are_read_when_somebody_asks(opened: Opener) -> None:
     made = face(read=False)
-    read_all(made, limit=50)
-    made.begun.clear()
+    read_first(made, limit=50)
     app = opened(made, "state", savepoint=SAVEPOINT)
     assert "50 of 116 rows were read" in said(app) and shown(app) == 50
     clicked(app, "read_all")
@@ -135,3 +140,14 @@ def test_an_uneven_partition_stands_out() -> None:
     chart = states.by_partition({0: 9, 1: 1, 2: 2})
     assert list(chart.traces[0]["marker"]["color"]) == [states.ORANGE, states.BLUE, states.BLUE]
     assert not states.by_partition({0: 0}).traces
+
+
+def test_rows_that_differ_from_the_operators_own_count_are_a_warning() -> None:
+    face = FakeFace.busy()
+    (read,) = face.readings.values()
+    table = replace(next(one for one in face.ask(ListStates(read.savepoint)) if one.store == "default"), reading=read)
+    for counted, note, tone in ((read.total, "as the job counted them", None), (read.total - 2, "2 fewer than there are", "orange")):
+        figure = next(one for one in _figures(replace(table, operator_rows=counted), read) if one.label == "Operator's rows")
+        assert (figure.note, figure.tone) == (note, tone)
+    assert state_row(replace(table, operator_rows=read.total + 1), 0).cells[6].tone == "orange"
+    assert replace(table, operator_rows=1, variable="seen").rows_apart is None

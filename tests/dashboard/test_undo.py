@@ -9,20 +9,17 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import undo
 from dashboard.views.fork import drafts
-from pipelines.domain.decisions import Choice
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.runs import RunState
 from pipelines.verbs.annotate import Annotate
-from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.drop import Drop, Undrop
-from pipelines.verbs.experiments import ShowExperiment
 from pipelines.verbs.face import do
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
 from pipelines.verbs.stop import Stop
 from tests import samples
+from tests.afterwards import follow
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
 from tests.faces import NOW_MS, FakeFace
 
@@ -43,12 +40,24 @@ def labelled(app: AppTest, label: str) -> AppTest:
     return clicked(app, f"annotation_{FIRST}_save")
 
 
+def noted() -> FakeFace:
+    """The sample, where what is said of savepoints is there afterwards."""
+    return follow(FakeFace.sample(), Annotate)
+
+
+def working() -> FakeFace:
+    """The sample with a variant that runs; jobs stop, are dropped, and go on."""
+    face = follow(FakeFace.sample(), Stop, Resume, Drop, Undrop)
+    face.began(SPLIT, face.versions[face.runs[SPLIT][-1].version])
+    return face
+
+
 def words(face: FakeFace) -> dict[str, tuple[str, str, int | None]]:
     return {one.id: (one.label, one.note, one.best_before_ms) for one in face.ask(ListSavepoints())}
 
 
 def test_what_was_said_of_a_savepoint_comes_back(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), Annotate)
     do(face, Annotate(FIRST, note="why", best_before_ms=UNTIL_MS))
     before = words(face)
     app = clicked(opened(face, "savepoints", savepoint=FIRST), "annotate_catalog")
@@ -67,7 +76,7 @@ def test_what_was_said_of_a_savepoint_comes_back(opened: Opener) -> None:
 
 
 def test_each_of_several_gets_its_own_words_back(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = noted()
     before = words(face)
     assert before[FIRST] != before[SECOND]
     app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
@@ -79,7 +88,7 @@ def test_each_of_several_gets_its_own_words_back(opened: Opener) -> None:
 
 
 def test_what_somebody_wrote_meanwhile_stays(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = noted()
     app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
     app = answered(app, "bulk_label", "bulk_label_yes")
     do(face, Annotate(FIRST, note="of somebody else"))
@@ -89,9 +98,9 @@ def test_what_somebody_wrote_meanwhile_stays(opened: Opener) -> None:
 
 
 def test_one_that_is_gone_is_said_until_it_is_put_away(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    face = FakeFace.sample()
+    face = noted()
     app = labelled(opened(face, "savepoints", savepoint=FIRST), "renamed")
-    do(face, Dispose((FIRST,)))
+    del face.savepoints_by_id[FIRST]
     monkeypatch.setattr(undo, "SAID_MS", -1)
     app = clicked(app, "undo")
     assert "savepoint.not_found" in notice(app) and 'role="alert"' in notice(app)
@@ -105,7 +114,7 @@ def test_what_changes_nothing_has_nothing_to_undo(opened: Opener) -> None:
 
 
 def test_the_ones_that_were_changed_are_offered_where_another_failed(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = noted()
     face.refuses(Annotate(SECOND, "audit"), Unavailable("storage.full", "The disk is full.", "Make room."))
     app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
     app = answered(app, "bulk_label", "bulk_label_yes")
@@ -115,7 +124,7 @@ def test_the_ones_that_were_changed_are_offered_where_another_failed(opened: Ope
 
 
 def test_it_stays_over_reruns_until_another_one_or_its_time(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    face = FakeFace.sample()
+    face = noted()
     app = labelled(opened(face, "savepoints", savepoint=FIRST), "one")
     assert "changed" in notice(app.run())
     app = labelled(app, "two")
@@ -127,7 +136,7 @@ def test_it_stays_over_reruns_until_another_one_or_its_time(opened: Opener, monk
 
 
 def test_a_click_in_the_last_moment_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    face = FakeFace.sample()
+    face = noted()
     app = labelled(opened(face, "savepoints", savepoint=FIRST), "renamed")
     kept = app.session_state["undo_notice"]
     monkeypatch.setattr(undo.session, "now_ms", lambda: kept.until_ms + 1)
@@ -136,73 +145,70 @@ def test_a_click_in_the_last_moment_counts(opened: Opener, monkeypatch: pytest.M
 
 
 def test_a_stopped_job_goes_on_where_it_stopped(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = working()
     app = answered(asked(opened(face, "job", job=JOB), "stop"), "stop", "stop_yes")
     assert f"{JOB} stopped at batch 9" in notice(app) and app.button(key="undo").label == "Resume"
     assert "Stopped, with a savepoint" in said(app)
     app = clicked(app, "undo")
-    assert face.begun[-1] == Resume(JOB) and face.runs[JOB][-1].state is RunState.RUNNING
+    assert face.begun[-1] == Resume(JOB)
     assert "goes on where it stopped" in notice(app) and "Stopped, with a savepoint" not in said(app)
 
 
 def test_a_cancelled_job_goes_on_too(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = working()
     app = agreed(asked(opened(face, "job", job=JOB), "cancel"), "cancel")
     assert f"{JOB} was cancelled" in notice(app)
     clicked(app, "undo")
-    assert face.runs[JOB][-1].state is RunState.RUNNING
+    assert face.begun[-1] == Resume(JOB)
 
 
 def test_one_that_somebody_resumed_already_says_so(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = working()
     app = answered(asked(opened(face, "job", job=JOB), "stop"), "stop", "stop_yes")
     do(face, Resume(JOB))
     app = clicked(app, "undo")
-    assert f"{JOB} runs already" in notice(app) and len(face.runs[JOB]) == 2
+    assert f"{JOB} runs already" in notice(app) and face.begun.count(Resume(JOB)) == 1
 
 
 def test_a_stop_from_an_experiment_is_followed_and_offers_the_same(opened: Opener) -> None:
-    face = FakeFace.sample()
+    face = working()
     app = opened(face, "experiments", experiment="ex-1")
     app.menu_button(key="side_A").click("Stop…").run()
     app.menu_button(key="side_A").click("Stop…")
-    app = clicked(app, "confirm_yes")
+    app = clicked(app, "stop_yes")
     assert Stop(JOB) in face.begun
     assert f"{JOB} stopped at batch 9" in notice(app)
 
 
 def test_a_dropped_variant_is_taken_back(opened: Opener) -> None:
-    face = FakeFace.sample()
-    do(face, Resume(SPLIT))
+    face = working()
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
-    assert Drop(SPLIT) in face.begun and face.runs[SPLIT][-1].state is RunState.STOPPED
+    assert face.begun == [Drop(SPLIT)]
     assert f"{SPLIT} was dropped" in notice(app) and "ended-drop" not in said(app)
-    assert [one.choice for one in face.ask(ShowExperiment("ex-1")).decisions] == [Choice.DROPPED]
     app = clicked(app, "undo")
-    assert face.ask(ShowExperiment("ex-1")).decisions == () and face.runs[SPLIT][-1].state is RunState.RUNNING
+    assert face.begun == [Drop(SPLIT), Undrop(SPLIT)]
     assert "goes on where it was stopped" in notice(app) and "decide_drop" in [one.key for one in app.button]
 
 
 @pytest.mark.parametrize("way", ["the note", "the menu"])
 def test_one_that_was_dropped_long_ago_is_taken_back_where_it_is_shown(opened: Opener, way: str) -> None:
-    face = FakeFace.sample()
+    face = follow(FakeFace.sample(), Drop, Undrop)
     do(face, Drop(SPLIT))
     app = opened(face, "experiments", experiment="ex-1")
     assert notice(app) == "" and f"undrop {SPLIT}" in "".join(one.value for one in app.code)
     app = clicked(app, f"undrop_{SPLIT}") if way == "the note" else app.menu_button(key="side_B").click("Undrop").run()
-    assert face.begun[-1] == Undrop(SPLIT) and face.ask(ShowExperiment("ex-1")).decisions == ()
+    assert face.begun[-1] == Undrop(SPLIT)
     assert "it does not run" in notice(app) and "was dropped" not in said(app)
 
 
 def test_a_fork_outside_of_experiments_is_resumed_instead(opened: Opener) -> None:
-    face = FakeFace.sample()
-    do(face, Resume(SPLIT))
+    face = working()
     face.experiments_by_id.clear()
     app = opened(face, "experiments", a=JOB, b=SPLIT)
     app.menu_button(key="side_B").click("Drop").run()
     assert app.button(key="undo").label == "Resume" and f"{SPLIT} was dropped" in notice(app)
     clicked(app, "undo")
-    assert face.runs[SPLIT][-1].state is RunState.RUNNING
+    assert face.begun == [Drop(SPLIT), Resume(SPLIT)]
 
 
 def test_a_refused_drop_is_said(opened: Opener) -> None:
@@ -215,7 +221,7 @@ def test_a_drop_that_failed_stays_among_the_operations(opened: Opener) -> None:
     begun = Operation(OperationId("op-drop"), "drop", JobName(SPLIT), OperationState.RUNNING, NOW_MS, subject=SPLIT)
     failed = samples.failed(begun, Unavailable("storage.full", "The disk is full.", "Make room."))
     face = FakeFace.sample()
-    face.answers(Drop, lambda change: face._keep(failed))
+    face.answers(Drop, failed)
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
     assert "ended-drop" in said(app) and "storage.full" in said(app) and notice(app) == ""
 
@@ -223,11 +229,11 @@ def test_a_drop_that_failed_stays_among_the_operations(opened: Opener) -> None:
 def test_a_dropped_job_says_so_on_its_page_and_is_taken_back_there(opened: Opener) -> None:
     face = FakeFace.sample()
     assert "undrop" not in [one.key for one in opened(face, "job", job=SPLIT).button]
-    do(face, Drop(SPLIT))
+    do(follow(face, Drop, Undrop), Drop(SPLIT))
     app = opened(face, "job", job=SPLIT)
     assert "experiments?experiment=ex-1" in said(app) and "Dropped" in said(app)
     app = clicked(app, "undrop")
-    assert face.ask(ShowExperiment("ex-1")).decisions == () and "Dropped" not in said(app)
+    assert face.begun[-1] == Undrop(SPLIT) and "Dropped" not in said(app)
 
 
 def test_a_variant_that_was_removed_comes_back_as_it_was_typed(opened: Opener) -> None:

@@ -10,9 +10,7 @@ from dashboard import typed
 from dashboard.views import upgrade
 from dashboard.views.fork import drafts, form
 from pipelines.domain.versions import version
-from pipelines.verbs.face import do
 from pipelines.verbs.resume import Resume
-from pipelines.verbs.take import Take
 from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import FakeFace
 
@@ -27,9 +25,16 @@ def key(face: FakeFace) -> str:
 def test_only_what_has_changed_is_asked_for() -> None:
     same = drafts.of_version(ORIGINAL, "new", "a")
     assert upgrade.changed("a", ORIGINAL, "", same) == Resume("a")
-    other = drafts.Variant("new", "a", "a.py", "x = 2\n", "--n 2", "spark.x=1", "yarn", "/py", new_queries=("late",))
+    other = drafts.Variant("new", "a", "a.py", "x = 2\n", "--n 2", "spark.x=1", "yarn", "/py", new_queries=("late",), requirements="tiny\n")
     assert upgrade.changed("a", ORIGINAL, "sp-1", other) == Resume(
-        "a", from_savepoint="sp-1", code="x = 2\n", args=("--n", "2"), master="yarn", python="/py", new_queries=("late",)
+        "a",
+        from_savepoint="sp-1",
+        code="x = 2\n",
+        args=("--n", "2"),
+        master="yarn",
+        python="/py",
+        new_queries=("late",),
+        requirements="tiny\n",
     )
 
 
@@ -56,7 +61,15 @@ def test_changed_arguments_go_on_from_its_own_checkpoint(opened: Opener) -> None
     assert any("resume post_events --arg=--fast" in one.value for one in app.code)
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(JOB, args=("--fast",))]
-    assert face.runs[JOB][-1].state.live
+
+
+def test_typed_requirements_are_asked_for_and_shown_as_a_command(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_requirements_{key(face)}").set_value("tiny==1.0").run()
+    assert any("--requirements requirements.txt" in one.value for one in app.code)
+    clicked(app, "upgrade_start")
+    assert face.begun == [Resume(JOB, requirements="tiny==1.0")]
 
 
 def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,16 +85,16 @@ def test_changed_code_from_a_savepoint_shows_its_plan(opened: Opener, tmp_path: 
     script = tmp_path / "new.py"
     script.write_text('counts.writeStream.queryName("counts")\nother.writeStream.queryName("late ones")\n')
     face = FakeFace.sample()
-    taken = do(face, Take(JOB))
+    taken = face.saved(JOB)
     app = opened(face, "upgrade", job=JOB, savepoint=taken.id)
     app.text_input(key="fork_path").set_value(str(script)).run()
     app = clicked(app, "fork_load_now")
     words = said(app)
-    for part in ("+2", "12 files, 2.0 MB", "so nothing is lost", "The code names late_ones, which the savepoint does not hold"):
+    for part in ("+2", "12 files, 2.0 MB", "so nothing is lost", "The code names late ones, which the savepoint does not hold"):
         assert part in words
-    app.multiselect(key=f"fork_new_{key(face)}").set_value(["late_ones"]).run()
+    app.multiselect(key=f"fork_new_{key(face)}").set_value(["late ones"]).run()
     clicked(app, "upgrade_start")
-    assert face.begun[-1] == Resume(JOB, from_savepoint=taken.id, code=script.read_text(), new_queries=("late_ones",))
+    assert face.begun[-1] == Resume(JOB, from_savepoint=taken.id, code=script.read_text(), new_queries=("late ones",))
 
 
 def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:
@@ -114,5 +127,5 @@ def test_names_of_queries_are_a_hint(code: str, found: tuple[str, ...]) -> None:
 
 def test_what_is_unknown_is_as_the_driver_would_call_it() -> None:
     code = 'a.queryName("counts"); b.queryName("late ones")'
-    assert drafts.unknown_queries(code, {"counts"}) == ("late_ones",)
-    assert drafts.unknown_queries(code, {"counts", "late_ones"}) == ()
+    assert drafts.unknown_queries(code, {"counts"}) == ("late ones",)
+    assert drafts.unknown_queries(code, {"counts", "late ones"}) == ()

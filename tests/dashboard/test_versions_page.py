@@ -8,8 +8,8 @@ from datetime import UTC
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard.views.versions.descendants import descendants, picked, related
 from dashboard.views.versions.difference import entries_table
-from dashboard.views.versions.reading import descendants, picked, related
 from pipelines.domain.differences import Entry, Outcome, Unit
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.experiments import Lane, Mark, Tree
@@ -17,11 +17,8 @@ from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
+from pipelines.domain.versions import version
 from pipelines.verbs.experiments import ShowTree
-from pipelines.verbs.face import do
-from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.verbs.take import Take
 from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
 
@@ -92,6 +89,7 @@ def test_entries_are_marked_and_escaped() -> None:
         Entry("r", "at", Outcome.CHANGED, 0, 61_000, Unit.MOMENT, 61_000),
     )
     table = entries_table([("Confs", rows)], UTC)
+    assert "<th></th>" not in table, "no header is empty"
     assert table.count('class="differs"') == 3
     for part in ("−2", "&lt;2&gt;", "not known", "+1m 01s", 'Confs<span class="tm-caption">r</span>'):
         assert part in table
@@ -175,7 +173,7 @@ def drawn(app: AppTest) -> list[str]:
 def crowd(jobs: int) -> FakeFace:
     face = FakeFace.sample()
     for number in range(jobs):
-        do(face, RunScript(name=f"job_{number:03d}", script="job.py", code="print('a')\n"))
+        face.began(f"job_{number:03d}", version("job.py", "print('a')\n"))
     return face
 
 
@@ -199,8 +197,7 @@ def test_families_are_chosen_by_chips_and_words(opened: Opener) -> None:
 
 def test_a_selected_savepoint_is_on_the_page_that_opens(opened: Opener) -> None:
     face = crowd(100)
-    do(face, Take("job_099"))
-    taken = face.ask(ListSavepoints("job_099"))[0].id
+    taken = face.saved("job_099").id
     far = drawn(opened(face, "versions", page="9"))[-1]
     assert "job_099" in drawn(opened(face, "versions", savepoint=taken))
     assert far in drawn(opened(face, "versions", savepoint=far))

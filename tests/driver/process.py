@@ -52,7 +52,7 @@ class Driver:
         found: dict[str, Any] = json.loads((self.folder / EXIT_FILE).read_text())
         return found
 
-    def until(self, condition: Callable[[Driver], bool], seconds: float = 60) -> None:
+    def until(self, condition: Callable[[Driver], bool], seconds: float = 180) -> None:
         deadline = time.monotonic() + seconds
         while not condition(self):
             assert self.process.poll() is None, f"the driver ended: {self.log}"
@@ -62,7 +62,7 @@ class Driver:
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)
 
-    def wait(self, seconds: float = 90) -> int:
+    def wait(self, seconds: float = 180) -> int:
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:

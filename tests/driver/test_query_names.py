@@ -52,7 +52,7 @@ def test_where_nothing_is_expected_anything_may_start(tmp_path: Path) -> None:
     assert watched.left_behind() == []
 
 
-@pytest.mark.parametrize("query", ["a", "b_c", "new_one"])
+@pytest.mark.parametrize("query", ["a", "b c", "new one"])
 def test_what_may_start(tmp_path: Path, query: str) -> None:
     Watched(tmp_path, ("a", "b c"), ("new one",)).expected.refuse(query)
 

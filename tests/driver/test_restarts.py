@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import folder_of
 from pipelines.driver.query_names import GivenNames
 from tests.driver.process import Drivers, batches
 
@@ -84,7 +86,7 @@ def test_loops_give_the_rows_of_plain_spark(drivers: Drivers, tmp_path: Path) ->
     plain(script, *theirs)
     assert noted(tmp_path / "ours") == noted(tmp_path / "theirs")
     starts = Counter(query["query"] for query in driver.queries)
-    assert starts == {"query-0": 2, "query-1": 4, "query-2": 2, "turn_0": 2, "same": 2, "same-1": 2, "seen": 2}
+    assert starts == {"query-0": 2, "query-1": 4, "query-2": 2, "turn 0": 2, "same": 2, "same-1": 2, "seen": 2}
     assert {name: batches(drivers.checkpoints() / name, "commits") for name in ("query-0", "same-1")} == {
         "query-0": [0, 1],
         "same-1": [0, 1],
@@ -96,8 +98,8 @@ def test_loops_give_the_rows_of_plain_spark(drivers: Drivers, tmp_path: Path) ->
 class Names:
     """Names given one after the other, each query started."""
 
-    def __init__(self) -> None:
-        self.names = GivenNames()
+    def __init__(self, before: dict[str, str] | None = None, folders: tuple[str, ...] = ()) -> None:
+        self.names = GivenNames(before or {}, folders)
 
     def __call__(self, asked: str = "", location: str = "") -> str:
         name = self.names.of(asked, location)
@@ -122,3 +124,68 @@ class Names:
 def test_the_same_location_is_the_same_query(starts: list[tuple[str, str]], names: list[str]) -> None:
     given = Names()
     assert [given(*start) for start in starts] == names
+
+
+@pytest.mark.parametrize(
+    ("before", "starts", "names"),
+    [
+        ({"query-0": "/a", "query-1": "/b"}, [("", "/b"), ("", "/a")], ["query-1", "query-0"]),
+        ({"query-0": "/a", "query-1": ""}, [("", ""), ("", "/a")], ["query-1", "query-0"]),
+        ({"query-0": "", "query-1": "/b"}, [("", "/b"), ("", "")], ["query-1", "query-0"]),
+        ({"x": "/x", "query-1": ""}, [("x", "/x"), ("", "")], ["x", "query-1"]),
+        ({"x": "/a", "x-1": "/b"}, [("x", "/b"), ("x", "/a")], ["x-1", "x"]),
+        ({"query-0": "/tmp/1", "query-1": "/tmp/2"}, [("", "/tmp/3"), ("", "/tmp/4")], ["query-0", "query-1"]),
+        ({"query-0": "/a", "query-1": "/b"}, [("", "/a"), ("", "/c"), ("", "/b")], ["query-0", "query-2", "query-1"]),
+        ({"query-0": "/a"}, [("named", "/a")], ["named"]),
+    ],
+    ids=["swapped", "placed later", "placed first", "named", "a name at places", "temporary", "one more between", "named now"],
+)
+def test_a_location_is_the_same_query_in_a_later_run(before: dict[str, str], starts: list[tuple[str, str]], names: list[str]) -> None:
+    given = Names(before)
+    assert [given(*start) for start in starts] == names
+
+
+def test_a_query_never_gets_the_state_of_another() -> None:
+    """A new query came before one that is known by its location, in a script that shows no other location of before."""
+    given = Names({"query-0": "/a"})
+    given("", "/new")
+    with pytest.raises(Conflict, match="The query at /a was called query-0"):
+        given("", "/a")
+
+
+def test_names_of_every_script_are_kept_unless_their_checkpoint_has_the_older_name() -> None:
+    assert Names()("zähler 1") == "zähler 1"
+    assert Names(folders=("z_hler_1",))("zähler 1") == "z_hler_1"
+    both = Names(folders=("z_hler_1", folder_of("zähler 1")))
+    assert (both("zähler 1"), both("z_hler_1")) == ("zähler 1", "z_hler_1")
+    assert folder_of("zähler 1").isascii() and folder_of("zähler 1") != folder_of("zahler 1") and folder_of("a_b-1.c") == "a_b-1.c"
+
+
+ORDER = """
+import sys
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+rows = spark.readStream.schema("post STRING, kind STRING").json(sys.argv[1])
+for place in sys.argv[2:]:
+    query = rows.writeStream.format("noop").option("checkpointLocation", f"/elsewhere/{place}").trigger(availableNow=True)
+    (query.queryName("zähler 1") if place == "named" else query).start().awaitTermination()
+"""
+
+
+@pytest.mark.spark
+def test_real_drivers_keep_names_and_states(drivers: Drivers) -> None:
+    events = drivers.folder / "events"
+    events.mkdir()
+    (events / "0.json").write_text('{"post": "a", "kind": "view"}\n')
+    first = drivers.start("run-1", ORDER, str(events), "a", "named", "b")
+    assert first.wait() == 0, first.log
+    locations = {query["query"]: query["location"] for query in first.queries}
+    assert locations == {"query-0": "/elsewhere/a", "zähler 1": "/elsewhere/named", "query-2": "/elsewhere/b"}
+    assert {event["name"] for event in first.progress} == set(locations), "Spark has the name as the script gave it"
+    (events / "1.json").write_text('{"post": "b", "kind": "view"}\n')
+    second = drivers.start("run-2", ORDER, str(events), "b", "named", "a", told={"locations": locations, "expected": [*locations]})
+    assert second.wait() == 0, second.log
+    assert {query["query"]: query["location"] for query in second.queries} == locations
+    assert {query["query"]: query["query_id"] for query in second.queries} == {query["query"]: query["query_id"] for query in first.queries}
+    assert {name: batches(drivers.checkpoints() / folder_of(name), "commits") for name in locations} == {key: [0, 1] for key in locations}

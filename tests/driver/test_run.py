@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.ids import folder_of
 from tests.driver.process import Driver, Drivers, batches
 
 STEADY = """
@@ -20,7 +21,7 @@ rate = lambda: spark.readStream.format("rate").option("rowsPerSecond", 5).load()
 
 def slow(batch, number):
     batch.count()
-    time.sleep(1.5)
+    time.sleep(0.5)
 
 print("confs", spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.example"), spark.sparkContext.appName, sys.argv[1:])
 try:
@@ -55,26 +56,28 @@ def test_a_script_runs_unchanged_and_stops_between_two_batches(drivers: Drivers)
     conf = {"spark.example": "a b", "spark.sql.shuffle.partitions": "7"}
     driver = drivers.start("run-1", STEADY, output, job="clicks", conf=conf, taken_paths=(f"{output}/theirs",))
     checkpoints = drivers.checkpoints("clicks")
-    driver.until(lambda d: in_a_batch(d, checkpoints / "slow_one"))
+    driver.until(lambda d: in_a_batch(d, checkpoints / folder_of("slow one")))
     driver.terminate()
     assert driver.wait() == 0, driver.log
     assert driver.exit["reason"] == "stopped"
     assert "no state to set" not in driver.log
-    assert "its queries go on: slow_one, query-1" in driver.log
+    assert "its queries go on: slow one, query-1" in driver.log
 
     assert f"confs 3 a b clicks ['{output}']" in driver.log, "what the script sets in code wins over the run's conf"
     assert "refused sink.taken Give the output directory as {output}" in driver.log
     slow, files = driver.queries
+    assert slow["trigger"] == {"kind": "processing-time", "interval_ms": 0}
+    assert files["trigger"] == {"kind": "processing-time", "interval_ms": 3_600_000}
     assert slow["sources"] == files["sources"] == ["rate"]
-    assert (slow["query"], slow["sink"], slow["sink_path"]) == ("slow_one", "foreachBatch", "")
+    assert (slow["query"], slow["sink"], slow["sink_path"]) == ("slow one", "foreachBatch", "")
     assert (files["query"], files["sink"], files["sink_path"]) == ("query-1", "json", f"{output}/json")
-    assert slow["checkpoint"] == str(checkpoints / "slow_one")
-    replaced = [("checkpoint.replaced", "query-0"), ("checkpoint.replaced", "slow_one"), ("checkpoint.replaced", "query-1")]
+    assert slow["checkpoint"] == str(checkpoints / folder_of("slow one"))
+    replaced = [("checkpoint.replaced", "query-0"), ("checkpoint.replaced", "slow one"), ("checkpoint.replaced", "query-1")]
     assert [(event["kind"], event["query"]) for event in driver.events] == replaced
     assert not (drivers.output() / "mine").exists()
 
-    for name in ("slow_one", "query-1"):
-        checkpoint = checkpoints / name
+    for name in ("slow one", "query-1"):
+        checkpoint = checkpoints / folder_of(name)
         assert batches(checkpoint, "commits") == batches(checkpoint, "offsets"), "no batch was cut"
         told = [event["batchId"] for event in driver.progress if event["name"] == name]
         assert max(told) >= batches(checkpoint, "commits")[-1], "the last batch's progress was written"
@@ -83,10 +86,10 @@ def test_a_script_runs_unchanged_and_stops_between_two_batches(drivers: Drivers)
 
 @pytest.mark.spark
 def test_a_batch_that_takes_longer_than_the_grace_is_interrupted(drivers: Drivers) -> None:
-    script = STEADY.replace("time.sleep(1.5)", "time.sleep(600)")
+    script = STEADY.replace("time.sleep(0.5)", "time.sleep(600)")
     grace = {"TIDEMARK_STOP_GRACE_S": "0.2"}
     driver = drivers.start("run-1", script, str(drivers.output()), conf={"spark.example": "-"}, environment=grace)
-    planned = drivers.checkpoints() / "slow_one" / "offsets" / "0"
+    planned = drivers.checkpoints() / folder_of("slow one") / "offsets" / "0"
     driver.until(lambda d: planned.exists() and len(d.queries) == 2)
     driver.terminate()
     assert driver.wait() == 0, driver.log

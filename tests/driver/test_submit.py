@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.runs import SPEC_FORMAT, RunSpec
 from pipelines.driver import submit
+from pipelines.driver.catalog_conf import catalog_conf
 
 INSTALLED = Path(pyspark.__file__)
 ZIP = INSTALLED.parent / "python" / "lib" / "pyspark.zip"
@@ -60,3 +64,35 @@ def test_workers_of_spark_have_the_installed_pyspark(spark: SparkSession) -> Non
         return str(pyspark.__file__)
 
     assert spark.sparkContext.parallelize([0], 1).map(place).collect() == [str(INSTALLED)]
+
+
+OWN = {"spark.sql.warehouse.dir", "spark.hadoop.javax.jdo.option.ConnectionURL"}
+
+
+def spec(**conf: str) -> RunSpec:
+    here = RunSpec(SPEC_FORMAT, RunId("r"), JobName("j"), VersionId("v"), "s.py", (), conf, "", "/c", "/o")
+    return replace(here, warehouse="/w s")
+
+
+@pytest.mark.parametrize(
+    ("conf", "files", "own"),
+    [
+        ({}, {}, OWN),
+        ({"spark.sql.shuffle.partitions": "2"}, {"spark-defaults.conf": "# a remark\n\nspark.master local\n"}, OWN),
+        ({"spark.sql.warehouse.dir": "/mine"}, {}, set()),
+        ({"spark.hadoop.hive.metastore.uris": "thrift://m"}, {}, set()),
+        ({"spark.hive.metastore.uris": "thrift://m"}, {}, set()),
+        ({}, {"spark-defaults.conf": "spark.sql.warehouse.dir=/mine"}, set()),
+        ({}, {"hive-site.xml": "<configuration/>"}, set()),
+    ],
+    ids=["nobody says", "other confs", "a conf", "a metastore", "spelt shorter", "this machine's defaults", "this machine's Hive"],
+)
+def test_a_job_has_its_own_warehouse_unless_somebody_says_where_tables_are(
+    tmp_path: Path, conf: dict[str, str], files: dict[str, str], own: set[str]
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    chosen = catalog_conf(spec(**conf), {"SPARK_CONF_DIR": str(tmp_path)})
+    assert set(chosen) == own
+    arguments = submit.submit_arguments(spec(**conf), chosen)
+    assert ("'spark.sql.warehouse.dir=/w s/tables'" in arguments) == bool(own)

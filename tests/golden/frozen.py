@@ -3,12 +3,12 @@
 `workspace/<number>/` holds
 
 - `workspace/`: a workspace whose jobs have all ended, and `catalog.duckdb.gz`, which belongs into it;
-- `exported/`: a savepoint of it as an archive, and one as a directory;
+- `exported/`: savepoints of it, as an archive or a directory;
 - `input/`: all the input of its jobs, a file a batch;
 - `named.json`: the savepoints that tests name, job -> id and how many files of the input are in it;
 - `answers.json`: what the commands answered about the workspace;
 - `tables.json`: the tables of state of each savepoint; `state.json`: the rows of one;
-- `expected.json`: the rows of runs over all the input that were never interrupted, job -> query -> rows.
+- `expected.json`: the rows of runs over all the input that were never interrupted, job -> query or table -> rows.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ def named(number: str, job: str) -> str:
     return str(read(number, "named.json")[job]["savepoint"])
 
 
+def with_state(number: str) -> str:
+    """The savepoint whose rows of state were kept."""
+    return named(number, {"1": "counts", "2": "minutes"}[number])
+
+
 def read(number: str, name: str) -> Any:
     return json.loads((FOLDER / number / name).read_text())
 
@@ -120,6 +125,12 @@ def lay_rest(number: str, job: str, target: Path) -> Path:
     for index in range(read(number, "named.json")[job]["files"], len(files)):
         os.utime(shutil.copy(files[index], target), (EPOCH_S + index, EPOCH_S + index))
     return target
+
+
+def place(job: Path, name: str) -> Path:
+    """Where a job put what is called so: into its output, or into a table of its warehouse."""
+    output = job / "output" / name
+    return output if output.is_dir() else job / "warehouse" / "tables" / name
 
 
 def rows(output: Path) -> list[list[Any]]:

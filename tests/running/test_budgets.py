@@ -65,8 +65,9 @@ def run(folder: Path, minutes: float, *arguments: str) -> subprocess.CompletedPr
     (folder / "conftest.py").write_text(CONFTEST.replace("MINUTES", str(minutes)))
     (folder / "tests" / "slow" / "test_slow.py").write_text(SLOW)
     # the folder `tests` is here and there: ours is the one that is imported
-    command = [sys.executable, "-m", "pytest", "-n", "1", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *arguments]
-    environ = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(TESTS.parent)}
+    options = ["-p", "xdist", "-n", "1", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    environ = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(TESTS.parent), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", *options, *arguments]
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=120)
 
 

@@ -112,7 +112,7 @@ def start(submit_options: str, folder: Path) -> str:
     folder.mkdir(exist_ok=True)
     environ = {
         **os.environ,
-        classes.SUBMIT_OPTIONS: f"{submit_options} -Xlog:class+load:file={folder}/loaded",
+        classes.SUBMIT_OPTIONS: f"{submit_options} -XX:TieredStopAtLevel=1 -Xlog:class+load:file={folder}/loaded",
         "PYSPARK_SUBMIT_ARGS": CONFS,
     }
     started = subprocess.run([sys.executable, "-c", START], cwd=folder, env=environ, capture_output=True, text=True)

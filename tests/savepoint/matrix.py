@@ -43,12 +43,12 @@ BASE = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
     "spark.sql.streaming.stateStore.maintenanceInterval": "200ms",
-    "spark.sql.streaming.fileSource.log.compactInterval": "4",
+    "spark.sql.streaming.fileSource.log.compactInterval": "3",
     "spark.sql.streaming.fileSink.log.compactInterval": "3",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Logs are compacted and snapshots are made within eight batches; compiling code for ten rows takes longer than to interpret it."""
+"""Logs are compacted and snapshots are made within six batches; compiling code for ten rows takes longer than to interpret it."""
 CODE = version("job.py", "print('a job')\n", args=("--output", "{output}"))
 
 Query = Callable[[Any, Path], Any]
@@ -81,8 +81,15 @@ class Bench:
     folder: Path
     spark: Any
     gates: dict[str, matrix_sinks.Gate] = field(default_factory=dict)
-    sessions: dict[str, Any] = field(default_factory=dict)
-    """The session that each job's query started in: a table in memory is known to no other."""
+    _sessions: dict[frozenset[tuple[str, str]], Any] = field(default_factory=dict)
+
+    @property
+    def session(self) -> Any:
+        """The one with the line's confs, for all jobs: each query has a copy of its own."""
+        key = frozenset(self.line.conf.items())
+        if key not in self._sessions:
+            self._sessions[key] = configured(self.spark, self.line.conf)
+        return self._sessions[key]
 
     @property
     def library(self) -> LocalStorage:
@@ -101,8 +108,7 @@ class Bench:
 
     def start(self, job: str) -> Any:
         """The line's query on the job's own checkpoint and output, both as they are."""
-        session = self.sessions[job] = configured(self.spark, self.line.conf)
-        frame = self.line.query(session, self.folder)
+        frame = self.line.query(self.session, self.folder)
         writer = frame.writeStream.outputMode(self.line.mode).option("checkpointLocation", str(self.checkpoint(job)))
         writer = writer.options(**self.line.options)
         endless = self.line.trigger or {"processingTime": "0 seconds"}
@@ -167,7 +173,7 @@ class Bench:
 
     def rows(self, job: str, first: int = 0, last: int | None = None) -> Rows:
         """What the job has put out, of batches `first` to `last` where the sink tells them apart."""
-        return since(matrix_sinks.read(self.line.sink, self.sessions[job], self.output(job), job), first, last)
+        return since(matrix_sinks.read(self.line.sink, self.session, self.output(job), job), first, last)
 
 
 def configured(spark: Any, conf: Mapping[str, str]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -24,6 +25,20 @@ def leave(bench: Bench, job: str, batch: int, step: str) -> None:
     cut(checkpoint, output, batch + 1)
     for passed in STEPS[: STEPS.index(step)]:
         _UNDO[passed](checkpoint, output, batch)
+
+
+def beginning(bench: Bench, job: str) -> str:
+    """A digest of all that `job`, which has not started yet, begins with: its checkpoint but the query's id, and its output.
+
+    Spark computes the same from the same bytes: of two forks that begin with them, one run tells of both.
+    """
+    digest = hashlib.sha256()
+    for top in (bench.checkpoint(job), bench.output(job)):
+        for path in sorted(str(file.relative_to(top)) for file in top.rglob("*") if file.is_file()):
+            if path not in ("metadata", ".metadata.crc"):
+                data = (top / path).read_bytes()
+                digest.update(f"{path} {len(data)}\n".encode() + data)
+    return digest.hexdigest()
 
 
 def end_state_stores(bench: Bench) -> None:

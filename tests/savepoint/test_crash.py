@@ -53,6 +53,7 @@ def prepared(folder: Path, verb: Verb) -> Bench:
         made = golden.bench(first, SMALL)
         if verb is not take:
             made.take()
+            shutil.rmtree(made.checkpoint)
     shutil.copytree(first, folder, copy_function=os.link)
     return Bench(folder, SMALL)
 

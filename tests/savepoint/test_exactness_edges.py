@@ -20,6 +20,7 @@ from pipelines.savepoint.batch_choice import Newest, OfBatch
 from tests.driver.process import batches
 from tests.savepoint import matrix, queries
 from tests.savepoint.matrix import CODE, FORMAT_2, Bench, Line, difference, held, until, write_inputs
+from tests.savepoint.matrix_steps import beginning
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -33,7 +34,7 @@ def test_a_checkpoint_just_begun(spark: Any, tmp_path: Path, store: str) -> None
     original = bench.start("original")
     until(lambda: first.reached.is_set() or not original.isActive)
     with pytest.raises(Conflict) as refused:
-        bench.take("original", "too-early")
+        bench.take("original", "sp-too-early")
     assert (refused.value.code, next(iter(bench.library.list("")), None)) == ("savepoint.no_batch", None)
     first.released.set()
     bench.finish(original, "original")
@@ -53,20 +54,20 @@ def test_a_checkpoint_just_begun(spark: Any, tmp_path: Path, store: str) -> None
 def test_two_queries_of_one_job(spark: Any, tmp_path: Path) -> None:
     """One savepoint holds both, each at its own batch; both forks are exact."""
     bench = Bench(Line(queries.windowed, FORMAT_2), tmp_path, spark)
-    write_inputs(bench.line, tmp_path)
+    write_inputs(bench.line, tmp_path, files=5)
     bench.run("reference")
-    gates = {job: bench.gates.setdefault(job, held(batch)) for job, batch in {"one": 4, "two": 6}.items()}
+    gates = {job: bench.gates.setdefault(job, held(batch)) for job, batch in {"one": 2, "two": 4}.items()}
     running = {job: bench.start(job) for job in gates}
     until(lambda: all(gate.reached.is_set() for gate in gates.values()) or not all(query.isActive for query in running.values()))
     savepoint = take.take(bench.source("one", "two"), Newest(), bench.library, take.Naming(SavepointId("sp-1"), 1))
     for job, query in running.items():
         gates[job].released.set()
         bench.finish(query, job)
-    assert {image.query: image.batch for image in savepoint.queries} == {matrix.QUERY: 3, "two": 5}
+    assert {image.query: image.batch for image in savepoint.queries} == {matrix.QUERY: 1, "two": 3}
     assert len({image.query_id for image in savepoint.queries}) == 2
     target = restore.Fork(JobName("fork"), str(tmp_path / "forks"), CODE, str(tmp_path / "output"), lambda: str(uuid.uuid4()))
     restore.restore(bench.library, savepoint.id, target, 1)
-    for query, job, first in ((matrix.QUERY, "fork-one", 4), ("two", "fork-two", 6)):
+    for query, job, first in ((matrix.QUERY, "fork-one", 2), ("two", "fork-two", 4)):
         bench.checkpoint(job).parent.mkdir(parents=True)
         (tmp_path / "forks" / query).rename(bench.checkpoint(job))
         bench.run(job)
@@ -78,21 +79,21 @@ def test_two_queries_of_one_job(spark: Any, tmp_path: Path) -> None:
 def test_a_query_that_has_not_begun_does_not_hold_the_others_up(spark: Any, tmp_path: Path) -> None:
     """Saved in its first batch, with files that its source has noted for it: both forks are exact, the second from its first batch on."""
     bench = Bench(Line(queries.windowed, FORMAT_2), tmp_path, spark)
-    write_inputs(bench.line, tmp_path, files=6)
+    write_inputs(bench.line, tmp_path, files=4)
     bench.run("reference")
-    gates = {job: bench.gates.setdefault(job, held(batch)) for job, batch in {"one": 3, "two": 0}.items()}
+    gates = {job: bench.gates.setdefault(job, held(batch)) for job, batch in {"one": 2, "two": 0}.items()}
     running = {job: bench.start(job) for job in gates}
     until(lambda: all(gate.reached.is_set() for gate in gates.values()) or not all(query.isActive for query in running.values()))
     savepoint = take.take(bench.source("two", "one"), Newest(), bench.library, take.Naming(SavepointId("sp-1"), 1))
     for job, query in running.items():
         gates[job].released.set()
         bench.finish(query, job)
-    assert [(image.query, image.batch, image.begun) for image in savepoint.queries] == [("one", 2, True), (matrix.QUERY, NOT_BEGUN, False)]
+    assert [(image.query, image.batch, image.begun) for image in savepoint.queries] == [("one", 1, True), (matrix.QUERY, NOT_BEGUN, False)]
     assert batches(bench.checkpoint("two"), "commits"), "the job itself went on"
     target = restore.Fork(JobName("fork"), str(tmp_path / "forks"), CODE, str(tmp_path / "output"), lambda: str(uuid.uuid4()))
     restore.restore(bench.library, savepoint.id, target, 1)
     assert not list((tmp_path / "forks" / matrix.QUERY).rglob("[0-9]*")), "neither a planned batch nor a noted file"
-    for query, job, first in (("one", "fork-one", 3), (matrix.QUERY, "fork-two", 0)):
+    for query, job, first in (("one", "fork-one", 2), (matrix.QUERY, "fork-two", 0)):
         bench.checkpoint(job).parent.mkdir(parents=True)
         (tmp_path / "forks" / query).rename(bench.checkpoint(job))
         bench.run(job)
@@ -103,18 +104,20 @@ def test_a_query_that_has_not_begun_does_not_hold_the_others_up(spark: Any, tmp_
 def test_a_rescaled_checkpoint(spark: Any, tmp_path: Path, store: str) -> None:
     """Spark's repartition writes batch N+1 with more partitions: savepoints of N, of N+1 and of what follows are exact."""
     bench = Bench(Line(queries.windowed, matrix.STORES[store]), tmp_path, spark)
-    write_inputs(bench.line, tmp_path, files=4)
+    write_inputs(bench.line, tmp_path, files=3)
     bench.run("original", "reference")
     before = bench.committed("original")
     rescale(bench, "original", 3)
     assert bench.committed("original") == before + 1
-    taken = [bench.take("original", "rescaled"), bench.take("original", "before", OfBatch(before))]
+    taken = [bench.take("original", "sp-rescaled"), bench.take("original", "sp-before", OfBatch(before))]
     assert [[operator.partitions for operator in one.queries[0].operators] for one in taken] == [[3], [2]]
-    write_inputs(bench.line, tmp_path, 4, 4)
+    write_inputs(bench.line, tmp_path, 3, 3)
     bench.run("original", "reference")
-    taken += [bench.take("original", "after", OfBatch(before + 2)), bench.take("original", "before-later", OfBatch(before))]
+    taken += [bench.take("original", "sp-after", OfBatch(before + 2)), bench.take("original", "sp-before-later", OfBatch(before))]
     for savepoint in taken:
         bench.fork(savepoint, savepoint.id)
+    assert beginning(bench, "sp-before-later") == beginning(bench, "sp-before"), "one run of the two is enough"
+    for savepoint in taken[:3]:
         bench.run(savepoint.id)
         assert unnumbered(bench.rows(savepoint.id)) == unnumbered(bench.rows("original", savepoint.batch + 1)), savepoint.id
         assert bench.rows(savepoint.id), savepoint.id
@@ -124,8 +127,9 @@ def test_a_rescaled_checkpoint(spark: Any, tmp_path: Path, store: str) -> None:
 def rescale(bench: Bench, job: str, partitions: int) -> None:
     from pyspark.sql.streaming.query import StreamingCheckpointManager
 
-    session = matrix.configured(bench.spark, bench.line.conf)
-    StreamingCheckpointManager(session._jsparkSession.streamingCheckpointManager()).repartition(str(bench.checkpoint(job)), partitions)
+    StreamingCheckpointManager(bench.session._jsparkSession.streamingCheckpointManager()).repartition(
+        str(bench.checkpoint(job)), partitions
+    )
 
 
 def unnumbered(rows: matrix.Rows) -> list[str]:

@@ -14,11 +14,11 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from tests.savepoint import queries
-from tests.savepoint.matrix import FORMAT_2, HDFS, Bench, Line, await_commit, configured, difference, write_inputs
+from tests.savepoint.matrix import FORMAT_2, HDFS, Bench, Line, await_commit, difference, write_inputs
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
-TAKEN_FROM = 2
+TAKEN_FROM, FILES = 1, 6
 """The savepoint is of this batch or a later one: the job runs meanwhile."""
 LINES = {
     "parquet, hdfs": Line(queries.windowed, HDFS, sink="parquet"),
@@ -34,7 +34,7 @@ LINES = {
 @pytest.mark.parametrize("name", LINES)
 def test_a_fork_goes_on_exactly(spark: Any, tmp_path: Path, name: str) -> None:
     bench = Bench(LINES[name], tmp_path, spark)
-    write_inputs(bench.line, tmp_path)
+    write_inputs(bench.line, tmp_path, files=FILES)
     original = bench.start("original")
     await_commit(bench, original, "original", TAKEN_FROM)
     savepoint = bench.take("original", "sp-1")
@@ -55,14 +55,13 @@ def test_a_fork_goes_on_exactly(spark: Any, tmp_path: Path, name: str) -> None:
 
 def state(bench: Bench, job: str) -> Counter[str]:
     """Every row of the state after the last batch, with its partition."""
-    session = configured(bench.spark, bench.line.conf)
-    return Counter(map(str, session.read.format("statestore").load(str(bench.checkpoint(job))).collect()))
+    return Counter(map(str, bench.session.read.format("statestore").load(str(bench.checkpoint(job))).collect()))
 
 
 def test_a_table_in_memory_that_is_appended_to_cannot_go_on(spark: Any, tmp_path: Path) -> None:
     """Spark itself refuses, by name, before anything runs: the table's rows are gone with the driver that held them."""
     bench = Bench(Line(queries.stateless, sink="memory"), tmp_path, spark)
-    write_inputs(bench.line, tmp_path)
+    write_inputs(bench.line, tmp_path, files=2)
     bench.run("original")
     bench.fork(bench.take("original", "sp-1"), "fork")
     with pytest.raises(AnalysisException, match="does not support recovering from checkpoint location"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
@@ -14,8 +16,8 @@ from pipelines.domain.trust import Proof, Trust, Verification
 from pipelines.savepoint import checksums, dispose, exports, imports, layout, library, progress_file, restore, verify
 from pipelines.savepoint.addresses import address
 from pipelines.storage import documents, folders
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.opening import open_storage
 from tests.savepoint import golden
 from tests.savepoint.exported import FORMS, LATER_MS, SP, Seen, bring, export, members, shelf, target
 from tests.savepoint.golden import NOW_MS, Bench
@@ -317,6 +319,80 @@ def harmed(top: Path, harm: str) -> None:
                 raw["files"].pop("queries/counts/checkpoint/offsets/13")
             path.unlink()
             path.write_text(json.dumps(raw))
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def door(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+
+
+IRREGULAR: dict[str, Callable[[Path], object]] = {
+    "a pipe": pipe,
+    "a socket": door,
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a folder": Path.mkdir,
+}
+
+
+@pytest.mark.parametrize("kind", IRREGULAR)
+@pytest.mark.parametrize("place", ["copy", "copy/manifest.json", "copy/checksums.json", "copy/queries/counts/checkpoint/offsets/13"])
+def test_only_plain_files_are_opened(kind: str, place: str, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To open a pipe waits for who writes to it, and a device never ends."""
+    monkeypatch.chdir(bench.folder)  # a socket's address is short
+    bench.take()
+    export(bench, "copy")
+    victim = Path(place)
+    if victim.is_dir():
+        victim.rename("aside")
+    else:
+        victim.unlink()
+    IRREGULAR[kind](victim)
+    with pytest.raises(TidemarkError) as refused:
+        bring("copy", shelf(bench.folder))
+    assert refused.value.group in ("corrupt", "not_found") and refused.value.hint
+    assert library.shelf(shelf(bench.folder)).savepoints == ()
+
+
+@pytest.mark.parametrize("linked", ["queries", "queries/counts/checkpoint/offsets", "code"])
+def test_a_linked_folder_is_not_followed(linked: str, bench: Bench) -> None:
+    bench.take()
+    copy = bench.folder / "copy"
+    export(bench, str(copy))
+    (copy / linked).rename(bench.folder / "aside")
+    (copy / linked).symlink_to(bench.folder / "aside")
+    with pytest.raises(Corrupt) as refused:
+        bring(str(copy), shelf(bench.folder))
+    assert refused.value.code == "import.damaged" and linked in refused.value.message
+    (bench.folder / "latest").symlink_to(copy)
+    (copy / linked).unlink()
+    (bench.folder / "aside").rename(copy / linked)
+    assert bring(str(bench.folder / "latest"), shelf(bench.folder)).id == SP
+
+
+def test_what_the_manifest_does_not_name_is_neither_walked_nor_brought(bench: Bench) -> None:
+    """Two links to the folder that they are in make as many paths as there are atoms."""
+    bench.take()
+    copy = bench.folder / "copy"
+    export(bench, str(copy))
+    for name in ("around", "again"):
+        (copy / name).symlink_to(copy)
+    assert bring(str(copy), shelf(bench.folder)).id == SP
+    assert not (bench.folder / "elsewhere" / SP / "around").is_symlink()
+    (copy / layout.MANIFEST).unlink()
+    with pytest.raises(NotFound):
+        bring(str(copy), shelf(bench.folder))
+
+
+def test_a_document_of_any_size_is_not_read(bench: Bench) -> None:
+    bench.take()
+    export(bench, str(bench.folder / "copy"))
+    os.truncate(bench.folder / "copy" / layout.MANIFEST, 1 << 40)
+    with pytest.raises(Corrupt, match="larger than"):
+        bring(str(bench.folder / "copy"), shelf(bench.folder))
 
 
 @pytest.mark.parametrize("harm", ["missing", "shorter", "other", "link", "manifest", "checksums", "newer"])

@@ -61,6 +61,12 @@ def resealed(contents: Contents, change: Callable[[dict[str, object]], None]) ->
     return replaced(replaced(contents, layout.MANIFEST, data), layout.CHECKSUMS, json.dumps(seal).encode())
 
 
+def renamed(contents: Contents, savepoint: str) -> Contents:
+    """Under another id, in all that says it."""
+    seal = {**document(resealed(contents, lambda m: m.update(id=savepoint)), layout.CHECKSUMS), "savepoint": savepoint}
+    return replaced(resealed(contents, lambda m: m.update(id=savepoint)), layout.CHECKSUMS, json.dumps(seal).encode())
+
+
 def last(contents: Contents) -> tuple[tarfile.TarInfo, bytes]:
     return contents[-1]
 
@@ -101,6 +107,11 @@ HARMS: dict[str, Callable[[Contents], Contents]] = {
     "checksums that are none": lambda c: replaced(c, layout.CHECKSUMS, b"[]"),
     "checksums of less": lambda c: replaced(c, layout.CHECKSUMS, json.dumps({**document(c, layout.CHECKSUMS), "files": {}}).encode()),
     "a newer manifest": lambda c: resealed(c, lambda m: m.update(format=2)),
+    "an id that is a call of REST": lambda c: [info(one.name.replace(SP, "import"), data) for one, data in renamed(c, "import")],
+    "another id that is one": lambda c: [info(one.name.replace(SP, "dispose"), data) for one, data in renamed(c, "dispose")],
+    "a manifest with endless queries": lambda c: resealed(c, lambda m: m["queries"][0].update(sink_path="x" * 2_000_000)),
+    "a manifest with an endless script": lambda c: resealed(c, lambda m: m["version"].update(code="x" * 5_000_000)),
+    "a manifest that unpacks to 64 MB": lambda c: resealed(c, lambda m: m.update(more="x" * 64_000_000)),
     "a manifest of no format": lambda c: resealed(c, lambda m: m.update(format=0)),
     "a manifest of the year 33658": lambda c: resealed(c, lambda m: m.update(created_ms=10**15)),
     "a manifest with 71 bits": lambda c: resealed(c, lambda m: m.update(new_bytes=2**70)),
@@ -150,6 +161,18 @@ def test_changed_anywhere(archive: Path, tmp_path: Path) -> None:
 def test_more_behind_the_end(more: bytes, archive: Path, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(archive.read_bytes() + more)
     refused(tmp_path / "x", tmp_path)
+
+
+@pytest.mark.parametrize("behind", [0, 512, 1024, 8192], ids=["at once", "after a block", "after the end", "after more padding"])
+def test_garbage_in_the_last_block_behind_the_end(behind: int, archive: Path, tmp_path: Path) -> None:
+    """What a tar is filled up with to a whole record nobody reads, and nobody would miss."""
+    plain = zstandard.ZstdDecompressor().stream_reader(archive.read_bytes()).readall()
+    with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
+        end = max(one.offset_data + -(-one.size // 512) * 512 for one in tar)
+    for garbage in (b"x", b"x" * 512):
+        spoilt = plain[:end] + bytes(behind) + garbage + bytes(20_000)
+        (tmp_path / "x").write_bytes(zstandard.ZstdCompressor().compress(spoilt))
+        refused(tmp_path / "x", tmp_path)
 
 
 def test_many_frames_are_one_stream(archive: Path, tmp_path: Path) -> None:

@@ -18,10 +18,11 @@ import pytest
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import checksums, library, verify
+from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.savepoint.exports import clean as clean_exports
 from pipelines.storage import folders
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Storage
 from tests.savepoint import golden
 from tests.savepoint.exported import FORMS, SP, bring, export, shelf, target
@@ -30,12 +31,6 @@ from tests.savepoint.golden import NOW_MS, Bench
 
 Wrap = Callable[[Storage], Storage]
 Verb = Callable[[Bench, str, Wrap], None]
-
-
-@pytest.fixture(autouse=True)
-def _no_power_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that is killed loses nothing that it has written: waiting for the disk would only make the tests slow."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 def exports(bench: Bench, url: str, wrap: Wrap) -> None:
@@ -47,12 +42,17 @@ def imports(bench: Bench, url: str, wrap: Wrap) -> None:
 
 
 def prepared(folder: Path, verb: Verb, url: str) -> Bench:
-    """A sealed savepoint of a small job, made once beside `folder`; exported already for an import."""
+    """A sealed savepoint of a small job's first batches, made once beside `folder`; exported already for an import.
+
+    Of the fewest files that there are of each kind: every file is several steps, and each step is a try.
+    """
     first = folder.parent / "first"
     if not first.exists():
         made = golden.bench(first, "stateless")
-        made.take()
+        made.take(wanted=OfBatch(1))
         checksums.seal(made.library, SP, NOW_MS)
+        for live in (made.checkpoint, made.output):
+            shutil.rmtree(live)
     shutil.copytree(first, folder, copy_function=os.link)
     bench = Bench(folder, "stateless")
     if verb is imports:
@@ -214,12 +214,12 @@ class TruncatingStorage(FaultyStorage):
 
     def clone(self, source: Storage, files: Any, advance: Any = None) -> list[Any]:
         """Copied by hand: a link cannot lose bytes."""
-        from pipelines.storage import copying
+        from pipelines.storage import copies
         from pipelines.storage.protocol import How
 
         for file in files:
-            with copying.opened(source, file.source) as stream, self.writing(file.target) as written:
-                copying.pour(stream, written)
+            with copies.opened(source, file.source) as stream, self.writing(file.target) as written:
+                copies.pour(stream, written)
         return [How.COPY for _ in files]
 
 

@@ -11,7 +11,7 @@ from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailabl
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import checksums, exports, imports, library, verify
 from pipelines.storage import folders
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
 from tests.savepoint.exported import FORMS, LATER_MS, SP, Seen, bring, export, shelf, target
 from tests.savepoint.golden import NOW_MS, Bench
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import library, restore, take, verify
 from pipelines.savepoint.batch_choice import Newest
-from pipelines.storage.opening import open_storage
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from tests.savepoint import golden
 from tests.savepoint.faulty import Fault, FaultyStorage, break_folders
@@ -34,10 +35,12 @@ CODES = {"full": "storage.full", "read-only": "storage.read_only", "denied": "st
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that every user may enter, which pytest's own are not."""
+    """A folder that every user may enter, which pytest's own are not, and what is made in it, which a workspace's is not."""
+    before = os.umask(0o022)
     with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
+    os.umask(before)
 
 
 def refused(refusal: str, verb: str, folder: Path) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from pipelines.savepoint import dispose, library, restore, take, verify
 from pipelines.savepoint.batch_choice import Newest
 from pipelines.savepoint.restore import Restored
 from pipelines.savepoint.source import JobSource, QueryLocation
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, How, Storage
 from tests.savepoint import golden
 from tests.savepoint.faulty import Fault, FaultyStorage, Killed, Kills, break_folders

@@ -65,6 +65,16 @@ def test_a_fork_onto_the_same_table_is_refused(before: tuple[str, ...], now: tup
         assert "table in the job's arguments" in refusal.hint
 
 
+@pytest.mark.parametrize("now", [(), ("{output}",), ("counts",)], ids=["written into the code", "an output", "the table named"])
+@pytest.mark.parametrize("home", ["warehouse/tables/counts", "runs/r-1/spark-warehouse/counts"])
+def test_a_fork_has_a_table_of_its_own_where_its_parent_had_one(now: tuple[str, ...], home: str) -> None:
+    image = replace(IMAGE, sink_path=f"/before/jobs/a/{home}", sink_table="counts")
+    decided = sinks.for_fork(image, Arguments(now, now, PARENT))
+    assert (decided.plan.action, decided.refusal) == ("continue", None)
+    named = sinks.for_fork(image, Arguments(now, (*now, "--into=/before/jobs/a"), PARENT))
+    assert named.plan.action == "refuse", "the fork would write into the parent's folder"
+
+
 def test_a_delta_table_by_its_path_is_told_apart_by_its_path() -> None:
     image = replace(IMAGE, sink="delta", sink_path="", sink_table="/data/table")
     assert sinks.for_fork(image, Arguments(("/data/table",), ("/data/table",), PARENT)).plan.action == "refuse"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -21,16 +22,9 @@ from tests.savepoint.streaming import BRISK, ENGAGEMENT, STORES, Lab, difference
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
-BOUNDARY = 9
-"""The batch that the sink's log was compacted at; the next one is 19."""
-READ = """
-import sys
-from pyspark.sql import SparkSession
-
-spark = SparkSession.builder.getOrCreate()
-for source, target in zip(sys.argv[1::2], sys.argv[2::2]):
-    spark.read.parquet(source).coalesce(1).write.parquet(target)
-"""
+FILES, BOUNDARY, NEXT = 8, 2, 5
+"""Batches with data; the one that the sink's log was compacted in, and the next such."""
+COMPACTED = {"spark.sql.streaming.fileSource.log.compactInterval": "3", "spark.sql.streaming.fileSink.log.compactInterval": "3"}
 
 
 class Workspace(Drivers):
@@ -42,7 +36,7 @@ class Workspace(Drivers):
 
 def lab(drivers: Drivers, events: Path) -> Lab:
     args = ("--events", str(events), "--output", "{output}", "--available-now", "--window", "10 seconds", "--delay", "15 seconds")
-    return Lab(drivers, ENGAGEMENT, {**BRISK, **STORES["rocksdb_format2"]}, args)
+    return Lab(drivers, ENGAGEMENT, {**BRISK, **COMPACTED, **STORES["rocksdb_format2"]}, args)
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +44,10 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A job that ran to its end, with a savepoint of a batch on the way."""
     folder = tmp_path_factory.mktemp("both-ways")
     drivers = Workspace(folder / "ws")
-    here = lab(drivers, write_events(folder / "events"))
+    here = lab(drivers, write_events(folder / "events", FILES))
     try:
         here.finish(here.start("main"))
-        here.take("main", "sp-9", OfBatch(BOUNDARY))
+        here.take("main", "sp-2", OfBatch(BOUNDARY))
         yield here
     finally:
         drivers.end()
@@ -62,15 +56,14 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def saved(here: Lab) -> Savepoint:
     from pipelines.savepoint import library
 
-    return library.load(here.library, SavepointId("sp-9"))
+    return library.load(here.library, SavepointId("sp-2"))
 
 
-def as_spark_reads(here: Lab, *jobs: str) -> list[list[str]]:
-    """The files of a copy that `spark.read` made of each job's output."""
-    targets = [here.drivers.folder / "read" / job for job in jobs]
-    pairs = [str(path) for job, target in zip(jobs, targets, strict=True) for path in (here.drivers.output(job) / "engagement", target)]
-    here.finish(here.drivers.start(f"read-{'-'.join(jobs)}", READ, *pairs))
-    return [[str(path) for path in target.glob("*.parquet")] for target in targets]
+def as_spark_reads(spark: Any, here: Lab, job: str) -> list[str]:
+    """The files of a copy that `spark.read` made of the job's output."""
+    target = here.drivers.folder / "read" / job
+    spark.read.parquet(str(here.drivers.output(job) / "engagement")).coalesce(1).write.parquet(str(target))
+    return [str(path) for path in target.glob("*.parquet")]
 
 
 def history(here: Lab) -> list[str]:
@@ -86,20 +79,20 @@ def less(files: Sequence[str], without: Sequence[str], target: Path) -> list[str
     return [str(target)]
 
 
-def test_continued_and_fresh_forks_hold_what_they_say(parent: Lab, tmp_path: Path) -> None:
+def test_continued_and_fresh_forks_hold_what_they_say(spark: Any, parent: Lab, tmp_path: Path) -> None:
     parent.finish(parent.fork(saved(parent), "continued"))
     parent.finish(parent.fork(saved(parent), "fresh", {"engagement": "fresh"}))
     whole = parent.output("main")
     log = parent.drivers.output("fresh") / "engagement" / "_spark_metadata"
-    assert (log / "19.compact").is_file(), "past the next compaction, at the interval that the parent's log had"
-    continued, fresh = as_spark_reads(parent, "continued", "fresh")
+    assert (log / f"{NEXT}.compact").is_file(), "past the next compaction, at the interval that the parent's log had"
+    continued, fresh = (as_spark_reads(spark, parent, job) for job in ("continued", "fresh"))
     own = less(whole, history(parent), tmp_path / "own.parquet")
     assert 0 < rows(own) < rows(whole)
     assert differences(continued, whole) == []
     assert differences(fresh, own) == []
 
 
-def test_a_moved_workspace_still_has_its_history(parent: Lab) -> None:
+def test_a_moved_workspace_still_has_its_history(spark: Any, parent: Lab) -> None:
     old, new = parent.drivers.folder, parent.drivers.folder.with_name("moved")
     reference = old.with_name("reference")
     shutil.copytree(parent.drivers.output("main") / "engagement", reference)
@@ -109,7 +102,7 @@ def test_a_moved_workspace_still_has_its_history(parent: Lab) -> None:
     here = Lab(drivers, ENGAGEMENT, parent.conf, parent.args)
     try:
         here.finish(here.fork(saved(here), "after-the-move"))
-        assert differences(as_spark_reads(here, "after-the-move")[0], whole) == []
+        assert differences(as_spark_reads(spark, here, "after-the-move"), whole) == []
         _refused_without_its_history(here)
     finally:
         drivers.end()
@@ -119,10 +112,10 @@ def test_a_moved_workspace_still_has_its_history(parent: Lab) -> None:
 def _refused_without_its_history(here: Lab) -> None:
     target = here.forking(saved(here), "lost")
     Path(history_after_the_move(here)[0]).unlink()
-    manifest = manifests.load(here.library, SavepointId("sp-9"))
+    manifest = manifests.load(here.library, SavepointId("sp-2"))
     assert [sink.action for sink in restore.plan(here.library, manifest, target).sinks] == ["refuse"]
     with pytest.raises(Conflict, match=r"1 of the .* any more") as refused:
-        restore.restore(here.library, SavepointId("sp-9"), target, 1)
+        restore.restore(here.library, SavepointId("sp-2"), target, 1)
     assert refused.value.code == "restore.history_gone"
     assert "fresh" in refused.value.hint
 

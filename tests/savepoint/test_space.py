@@ -8,8 +8,8 @@ import pytest
 
 from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import dispose, space
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.opening import open_storage
 from tests.savepoint.golden import NOW_MS, Bench
 
 A, B, C = (SavepointId(name) for name in "abc")

@@ -13,7 +13,7 @@ from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import batch_choice, contents, library, take
-from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatch, point
+from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatch, OfBatches, point
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Advance, Clone, How, Storage, unwatched
@@ -86,6 +86,25 @@ def test_what_cannot_be_taken(bench: Bench) -> None:
         take.plan(replace(bench.source(), queries=()), Newest(), bench.library)
     assert early.value.code == "savepoint.no_batch"
     assert bench.files() == set()
+
+
+def test_a_batch_of_each_query_by_its_name(bench: Bench) -> None:
+    """Of a query that is not named it is the newest; a name in any script has folders that every path can carry."""
+    other = QueryName("zähler 1")
+    source = replace(bench.source(), queries=(*bench.source().queries, QueryLocation(other, str(bench.checkpoint), "noop", "")))
+    assert take.plan(source, OfBatches({"counts": 3, other: 5}), bench.library).batches == {"counts": 3, other: 5}
+    assert take.plan(source, OfBatches({other: 5}), bench.library).batches == {"counts": NEWEST, other: 5}
+    with pytest.raises(Invalid, match="no query 'nobody': it has counts, zähler 1") as unknown:
+        take.plan(source, OfBatches({"nobody": 1}), bench.library)
+    assert unknown.value.code == "savepoint.unknown_query"
+    with pytest.raises(NotFound) as gone:
+        take.plan(source, OfBatches({"counts": 99}), bench.library)
+    assert gone.value.code == "savepoint.not_retained"
+    taken = take.take(source, OfBatches({other: 5}), bench.library, take.Naming(SavepointId("sp-1"), 1))
+    assert [(image.query, image.batch) for image in taken.queries] == [("counts", NEWEST), (other, 5)]
+    folders = {path.split("/")[1] for path in bench.files() if path.startswith(("sp-1/queries/", "queries/"))}
+    assert all(folder.isascii() and " " not in folder for folder in folders)
+    assert library.manifest(bench.library, taken.id).queries[1].query == other
 
 
 def test_before_the_first_commit(bench: Bench) -> None:

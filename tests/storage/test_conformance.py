@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 
 from pipelines.domain.errors import Invalid, NotFound
-from pipelines.storage import copying, folders, paths
+from pipelines.storage import copies, folders, paths
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, Entry, How, Storage
 from pipelines.storage.remote import FsspecStorage
 
@@ -224,20 +224,20 @@ def swept(storage: Storage) -> int:
 
 def test_a_file_is_written_and_read_piece_by_piece(storage: Storage) -> None:
     pieces = [bytes([number]) * 1_000_000 for number in range(20)]
-    with copying.writing(storage, "a/b") as file:
+    with copies.writing(storage, "a/b") as file:
         for piece in pieces:
             assert file.write(piece) == len(piece)
         assert listed(storage) == {}
         file.close()
     assert listed(storage) == {"a/b": 20_000_000}
-    with copying.opened(storage, "a/b") as file:
+    with copies.opened(storage, "a/b") as file:
         assert list(iter(lambda: file.read(1_000_000), b"")) == pieces
 
 
 def test_a_file_whose_block_raises_is_not_there(storage: Storage) -> None:
     storage.write("a", b"old")
     for path in ("a", "b"):
-        with pytest.raises(Stop), copying.writing(storage, path) as file:
+        with pytest.raises(Stop), copies.writing(storage, path) as file:
             file.write(b"x" * 7_000_000)
             raise Stop
     assert storage.read("a") == b"old"

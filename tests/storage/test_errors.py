@@ -15,7 +15,7 @@ PROGRAM = """
 import json, os, subprocess, sys
 from pathlib import Path
 from pipelines.domain.errors import TidemarkError
-from pipelines.storage import copying, folders
+from pipelines.storage import copies, folders
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Clone
 
@@ -33,7 +33,7 @@ if refusal == "denied":
         os.setresuid(65534, 65534, 65534)
 
 def stream():
-    with copying.writing(storage, "b") as file:
+    with copies.writing(storage, "b") as file:
         for _ in range(8):
             file.write(large[:300_000])
 
@@ -63,9 +63,10 @@ def test_every_way_of_writing_is_refused_alike_and_leaves_nothing(refusal: str, 
         folder.mkdir(exist_ok=True)
         folder.chmod(0o755)
     (source / "large").write_bytes(bytes(2_000_000))
+    (source / "large").chmod(0o644)
     namespace = [] if refusal == "denied" else ["unshare", "-rm"]
     command = [*namespace, sys.executable, "-c", PROGRAM, refusal, str(place), str(source)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, umask=0o022)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["said"] == {way: [f"storage.{refusal}", True] for way in ("write", "replace", "stream", "clone", "put")}

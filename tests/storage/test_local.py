@@ -12,8 +12,8 @@ import pytest
 
 from pipelines.domain.errors import Invalid, TidemarkError, Unavailable, Unsupported
 from pipelines.storage import paths
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, How
 from pipelines.storage.remote import FsspecStorage
 

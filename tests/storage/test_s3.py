@@ -19,9 +19,9 @@ from botocore.exceptions import EndpointConnectionError
 from fsspec.config import conf
 
 from pipelines.domain.errors import Invalid, NotFound, Unavailable
-from pipelines.storage import copying, folders, s3
+from pipelines.storage import copies, folders, s3
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.opening import open_storage
 from pipelines.storage.protocol import Clone, How
 from pipelines.storage.s3 import S3Storage, listing, transfers
 from pipelines.storage.s3 import client as s3_client
@@ -83,7 +83,7 @@ def test_a_large_file_goes_in_parts(size: int, parts: int, storage: S3Storage, r
 
 def test_a_file_that_is_written_goes_in_parts(storage: S3Storage, requests: Counter[str]) -> None:
     pieces = [os.urandom(1_000_000) for _ in range(20)]
-    with copying.writing(storage, "a") as file:
+    with copies.writing(storage, "a") as file:
         for piece in pieces:
             file.write(piece)
         assert file.tell() == 20_000_000
@@ -124,7 +124,7 @@ def test_a_copy_that_is_too_large_for_one_request_goes_in_parts(storage: S3Stora
 def test_parts_of_a_file_that_is_written_grow(storage: S3Storage, requests: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfers, "PARTS_A_SIZE", 2)
     piece = os.urandom(PART)
-    with copying.writing(storage, "a") as file:
+    with copies.writing(storage, "a") as file:
         for _ in range(11):
             file.write(piece)
     assert requests["upload_part"] == 5
@@ -152,7 +152,7 @@ def test_a_part_that_has_to_be_sent_again_counts_once(storage: S3Storage, tmp_pa
 
 
 def test_an_empty_file_that_is_written(storage: S3Storage, requests: Counter[str]) -> None:
-    with copying.writing(storage, "a"):
+    with copies.writing(storage, "a"):
         pass
     assert requests == {"put_object": 1}
     assert storage.read("a") == b""
@@ -161,7 +161,7 @@ def test_an_empty_file_that_is_written(storage: S3Storage, requests: Counter[str
 def test_who_writes_is_told_soon_that_nothing_arrives(storage: S3Storage) -> None:
     piece = bytes(PART)
     written = []
-    with pytest.raises(Unavailable) as caught, copying.writing(open_storage("s3://no-such-bucket/a"), "b") as file:
+    with pytest.raises(Unavailable) as caught, copies.writing(open_storage("s3://no-such-bucket/a"), "b") as file:
         while len(written) < 10_000:
             written.append(file.write(piece))
     assert caught.value.code == "storage.no_bucket"
@@ -185,7 +185,7 @@ def test_options_of_the_client_go_with_every_request(
     storage.write("put", b"x")
     list(storage.clone(local(tmp_path, {"a": bytes(2 * PART), "b": b"x"}), [Clone("a", "large"), Clone("b", "small")]))
     list(storage.clone(storage, [Clone("large", "copied in parts"), Clone("small", "copied")]))
-    with copying.writing(storage, "written") as file:
+    with copies.writing(storage, "written") as file:
         file.write(bytes(2 * PART))
     for path in ("put", "large", "small", "copied in parts", "copied", "written"):
         assert storage._client.api.head_object(**storage._object(path))["ServerSideEncryption"] == "AES256", path
@@ -225,9 +225,9 @@ def test_a_cancelled_copy_leaves_neither_object_nor_parts(storage: S3Storage, sm
 
 KILLED = """
 import os, signal, sys
-from pipelines.storage import copying
-from pipelines.storage.opening import open_storage
-with copying.writing(open_storage(sys.argv[1]), "a/b") as file:
+from pipelines.storage import copies
+from pipelines.storage.addresses import open_storage
+with copies.writing(open_storage(sys.argv[1]), "a/b") as file:
     for _ in range(10):
         file.write(bytes(4 * 1024 * 1024))
     os.kill(os.getpid(), signal.SIGKILL)
@@ -289,7 +289,7 @@ def test_s3a_is_another_name_of_s3(storage: S3Storage) -> None:
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "FSSPEC_S3_ENDPOINT_URL"])
 def test_the_endpoint_comes_from_the_environment(name: str, s3_server: S3Server, s3_url: str) -> None:
     others = {key: value for key, value in os.environ.items() if key != "AWS_ENDPOINT_URL"}
-    program = "import sys; from pipelines.storage.opening import open_storage; open_storage(sys.argv[1]).write('a', sys.argv[2].encode())"
+    program = "import sys; from pipelines.storage.addresses import open_storage; open_storage(sys.argv[1]).write('a', sys.argv[2].encode())"
     subprocess.run([sys.executable, "-c", program, s3_url, name], cwd=ROOT, env=others | {name: s3_server.endpoint}, check=True, timeout=60)
     assert open_storage(s3_url).read("a") == name.encode()
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.domain.decisions import StateFrom
+from pipelines.domain.logs import LogLevel
 from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.attach import Attach
+from pipelines.verbs.check import Check
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.drop import Drop, Undrop
@@ -24,6 +26,7 @@ from pipelines.verbs.jobs import (
     ListPlans,
     ListRetained,
     ReadLog,
+    SearchLog,
     ShowEventSeries,
     ShowJob,
     ShowSeries,
@@ -34,7 +37,8 @@ from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
-from pipelines.verbs.state import ListStates, QueryState, ReadState
+from pipelines.verbs.set_limits import SetLimits
+from pipelines.verbs.state import ListStates, QueryState, ReadState, ShowStateSizes
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowAbout, ShowHealth, ShowSpace, StartExample
 from pipelines.verbs.take import Take
@@ -51,6 +55,7 @@ TABLE: dict[str, Any] = {"query": "counts", "operator": 0, "store": "default"}
 CHANGED: dict[str, Any] = {
     "code": "x = 1\n",
     "script": "a.py",
+    "files": {"b.py": "x = 2\n", "c.csv": None},
     "args": ("--n", "2"),
     "conf": {"spark.x": "2"},
     "master": "yarn",
@@ -77,6 +82,7 @@ RAN = RunScript(name="a", script="a.py", code="x = 1\n", args=("--x", "1"), conf
 
 TYPED: dict[str, tuple[Asked[Any], str]] = {
     "savepoint": (Take(JOB, batch=7, label="it's"), f"savepoint {JOB} --batch 7 --label {QUOTED}"),
+    "check": (Check(savepoint=FIRST, code="x = 1\n", script="a.py"), f"check {FIRST} --code a.py"),
     "event": (Take(JOB, event_ms=AT_MS), f"savepoint {JOB} --event-time 2027-01-15T08:00:00+00:00"),
     "moment": (Take(JOB, at_ms=AT_MS + 7, to="/mnt/a"), f"savepoint {JOB} --at 2027-01-15T08:00:00.007+00:00 --to /mnt/a"),
     "stop": (Stop(JOB, savepoint=False), f"stop {JOB} --no-savepoint"),
@@ -87,7 +93,8 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "rewind": (Resume(STOPPED, batch=8), f"resume {STOPPED} --batch 8"),
     "upgrade": (
         Resume(STOPPED, from_savepoint=FIRST, **CHANGED),
-        f"resume {STOPPED} --code a.py --arg=--n --arg 2 --conf spark.x=2 --master yarn --runtime /py --from {FIRST} --new-query late",
+        f"resume {STOPPED} --code a.py --file b.py=b.py --file c.csv= --arg=--n --arg 2 --conf spark.x=2 --master yarn --runtime /py "
+        f"--from {FIRST} --new-query late",
     ),
     "fork": (FORKED, f"fork {FIRST} --name b --code a.py --sink fresh --sink counts=continue"),
     "experiment": (COMPARED, f"experiment {FIRST} --name ads --with-parent --variant b=a.py --variant c="),
@@ -132,6 +139,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "drop": (Drop(SPLIT, savepoint=False), f"drop {SPLIT} --no-savepoint"),
     "drop at once": (Drop(SPLIT, at_once=True), f"drop {SPLIT} --at-once"),
     "undrop": (Undrop(SPLIT), f"undrop {SPLIT}"),
+    "limits": (SetLimits(JOB, quiet_ms=5_400_000, lag_ms=0, restarts=5), f"limits {JOB} --no-batch 1h30m --lag usual --restarts 5"),
     "rename-query": (RenameQuery(JOB, "query-0", "counts"), f"rename-query {JOB} query-0 counts"),
     "differences": (Diff(FIRST, JOB), f"diff {FIRST} {JOB}"),
     "space": (ShowSpace(), "savepoints --sizes"),
@@ -139,9 +147,14 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "list": (ListJobs(), "list"),
     "job": (ShowJob(JOB), f"show {JOB}"),
     "log": (ReadLog(JOB, run="r-1"), f"logs {JOB} --run r-1"),
+    "search": (
+        SearchLog(JOB, text="line t", level=LogLevel.WARNING, from_ms=AT_MS, limit=5),
+        f"search-log {JOB} --text 'line t' --level warning --since 2027-01-15T08:00:00+00:00 --limit 5",
+    ),
     "retained": (ListRetained(JOB), f"batches {JOB} --retained"),
     "batches": (ListBatches(JOB, limit=7), f"batches {JOB} --limit 7"),
     "series": (ShowSeries(JOB, from_ms=1, to_ms=2), ""),
+    "state sizes": (ShowStateSizes(JOB, savepoints=3), ""),
     "event series": (ShowEventSeries(JOB, points=9), ""),
     "events": (
         ListEvents(JOB, kind="run.failed", actor="page", from_ms=AT_MS, before="7-0123abcd"),

@@ -44,7 +44,7 @@ def with_text(kind: type[Asked[Any]], name: str, text: str) -> Iterator[Any]:
             yield text
         if str(inner).startswith("tuple[str"):
             yield ("x", text)
-        if "Mapping[str, str]" in str(inner):
+        if "Mapping[str, str" in str(inner):
             yield {"x": text}
             yield {text: "x"}
 

@@ -104,7 +104,8 @@ def without_code(asked: Any) -> Any:
     if not is_dataclass(asked) or isinstance(asked, type):
         return asked
     same = {part.name: without_code(getattr(asked, part.name)) for part in fields(asked)}
-    return replace(asked, **{**same, **({"code": TO_FILL_IN} if same.get("code") else {})})
+    files = {path: text and TO_FILL_IN for path, text in (same.get("files") or {}).items()}
+    return replace(asked, **{**same, **({"code": TO_FILL_IN} if same.get("code") else {}), **({"files": files} if files else {})})
 
 
 def request_of(call: str) -> tuple[str, str, str | None]:

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from pipelines.domain.findings import Problem, Urgency
+from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.jobs import ListJobs
-from pipelines.words.findings import lag_limit_ms, of_job, quiet_limit_ms
+from pipelines.words import backlog, limits
+from pipelines.words.findings import of_job
 from tests.faces import NOW_MS, FakeFace
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
@@ -59,6 +62,9 @@ def attached(**changes: Any) -> JobSummary:
         (attached(last_progress_ms=NOW_MS - 5 * MINUTE_MS), []),
         (attached(last_progress_ms=NOW_MS - HOUR_MS), ["no progress"]),
         (attached(last_progress_ms=NOW_MS - HOUR_MS, gap_ms=10 * MINUTE_MS), []),
+        (attached(lag_ms=None, watermark_ms=NOW_MS - 50 * MINUTE_MS), []),
+        (attached(lag_ms=None, watermark_ms=NOW_MS - 2 * HOUR_MS), ["lagging"]),
+        (attached(lag_ms=None, watermark_ms=NOW_MS - 2 * HOUR_MS, gap_ms=2.0 * HOUR_MS), []),
     ],
 )
 def test_what_needs_attention(job: JobSummary, titles: list[str]) -> None:
@@ -67,12 +73,12 @@ def test_what_needs_attention(job: JobSummary, titles: list[str]) -> None:
 
 def test_lag_is_said_with_the_rate() -> None:
     (finding,) = of_job(summary(lag_ms=252_000.0, input_rate=100.0, processed_rate=79.0), NOW_MS)
-    assert finding.words == "event-time lag 4m 12s · processed rate 21 % below input"
+    assert finding.words == "event-time lag 4m 12s · processed rate 21 % below input; limit 1m 01s"
 
 
 def test_silence_is_said_with_what_is_usual() -> None:
     (finding,) = of_job(summary(last_progress_ms=NOW_MS - HOUR_MS, gap_ms=10_000.0), NOW_MS)
-    assert (finding.words, finding.since_ms) == ("no batch has ended since; usually one every 10.0 s", NOW_MS - HOUR_MS)
+    assert (finding.words, finding.since_ms) == ("no batch has ended since; usually one every 10.0 s; limit 2m 04s", NOW_MS - HOUR_MS)
 
 
 def test_a_failure_is_the_most_urgent_and_names_its_class() -> None:
@@ -85,6 +91,49 @@ def test_a_failure_is_the_most_urgent_and_names_its_class() -> None:
 
 
 def test_limits_are_learnt_from_the_job() -> None:
-    assert quiet_limit_ms(summary(gap_ms=None, batch_ms_p99=None)) == 2 * MINUTE_MS
-    assert quiet_limit_ms(summary(gap_ms=3_600_000.0, batch_ms_p99=1_000.0)) == 5 * HOUR_MS + 5_000
-    assert lag_limit_ms(summary(gap_ms=None)) == MINUTE_MS
+    assert limits.quiet_ms(summary(gap_ms=None, batch_ms_p99=None)) == 2 * MINUTE_MS
+    assert limits.quiet_ms(summary(gap_ms=3_600_000.0, batch_ms_p99=1_000.0)) == 5 * HOUR_MS + 5_000
+    assert limits.lag_ms(summary(gap_ms=None)) == MINUTE_MS
+
+
+def every(minutes: int) -> Trigger:
+    return Trigger(TriggerKind.PROCESSING_TIME, minutes * MINUTE_MS)
+
+
+def test_a_trigger_that_is_known_is_not_learnt() -> None:
+    hourly = {"gap_ms": 10_000.0, "trigger": every(60), "batch_ms_p99": None}
+    assert of_job(summary(last_progress_ms=NOW_MS - 4 * HOUR_MS, **hourly), NOW_MS) == []
+    (finding,) = of_job(summary(last_progress_ms=NOW_MS - 6 * HOUR_MS, **hourly), NOW_MS)
+    assert finding.words == "no batch has ended since; its trigger is every 1h 00m; limit 5h 00m"
+    as_fast = summary(gap_ms=3_600_000.0, trigger=every(0), batch_ms_p99=None)
+    assert limits.quiet_ms(as_fast) == 5 * HOUR_MS, "without an interval the usual gap is learnt"
+
+
+OWN = JobLimits(quiet_ms=20 * MINUTE_MS, lag_ms=10 * MINUTE_MS, starting_ms=HOUR_MS, unsaved_ms=9 * DAY_MS, restarts=5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"last_progress_ms": NOW_MS - 600_000}, ""),
+        ({"last_progress_ms": NOW_MS - HOUR_MS}, "limit 20m 00s, set for this job"),
+        ({"lag_ms": 500_000.0}, ""),
+        ({"lag_ms": 700_000.0}, "limit 10m 00s, set for this job"),
+        ({"recent_restarts": 4}, ""),
+        ({"recent_restarts": 5}, "limit 5, set for this job"),
+        ({"last_savepoint_ms": None}, ""),
+        ({"state": RunState.STARTING}, ""),
+    ],
+)
+def test_a_job_has_limits_of_its_own(changes: dict[str, Any], words: str) -> None:
+    known = old(**changes)
+    findings = of_job(replace(known, job=replace(known.job, limits=OWN)), NOW_MS)
+    assert [finding.words.partition("; ")[2].rpartition("; ")[2] or finding.words for finding in findings] == ([words] if words else [])
+
+
+def test_a_batch_by_its_trigger() -> None:
+    assert backlog.share(summary(batch_ms_p50=80_000.0, gap_ms=90_000.0, trigger=every(1))) == "133 % of the trigger's 1m 00s"
+    assert backlog.share(summary(batch_ms_p50=30_000.0, gap_ms=40_000.0, trigger=None)) == "75 % of their time"
+    assert backlog.share(summary(batch_ms_p50=80_000.0, gap_ms=60_000.0, trigger=every(0))) == "all of their time"
+    real_time = Trigger(TriggerKind.REAL_TIME, 300_000)
+    assert summary(batch_ms_p50=300_000.0, trigger=real_time).busy is None, "its batches always fill their time"

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pipelines.domain.bounds import LATEST_MS
-from pipelines.words import formats
+from pipelines.domain.triggers import Trigger, TriggerKind
+from pipelines.words import formats, triggers
 
 DAY = 86_400_000
 
@@ -52,7 +53,7 @@ def test_ago(away: int, says: str) -> None:
 def test_exact_names_its_zone() -> None:
     assert formats.exact(0, UTC) == "1970-01-01 00:00:00 UTC"
     assert formats.exact(0, ZoneInfo("Europe/Berlin")) == "1970-01-01 01:00:00 CET"
-    assert formats.exact(None) == "–"
+    assert formats.exact(None, UTC) == "–"
 
 
 def test_words() -> None:
@@ -92,4 +93,18 @@ def test_paces_and_files() -> None:
 def test_a_moment_in_any_year_has_a_text(at_ms: int, zone: tzinfo | None) -> None:
     """A job's event times may be in any year; our own end where every zone still has a day."""
     assert formats.exact(at_ms, zone).startswith("9999-12-3") == (at_ms == LATEST_MS)
-    assert formats.when(at_ms, 0, zone) and formats.clock(at_ms)
+    assert formats.when(at_ms, 0, zone) and formats.clock(at_ms, zone or UTC)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "words"),
+    [
+        (None, "–"),
+        (Trigger(TriggerKind.PROCESSING_TIME, 10_000), "every 10.0 s"),
+        (Trigger(TriggerKind.PROCESSING_TIME), "as soon as there is data"),
+        (Trigger(TriggerKind.ONCE), "one batch, then it ends"),
+        (Trigger(TriggerKind.REAL_TIME, 300_000), "real time, batches of 5m 00s"),
+    ],
+)
+def test_triggers(trigger: Trigger | None, words: str) -> None:
+    assert triggers.spelt(trigger) == words

@@ -101,8 +101,8 @@ class House:
         with (self.folder(run) / name).open("a") as file:
             file.write(line)
 
-    def progress(self, run: Run, batch: int, watermark: str = "2026-11-20T09:00:00.000Z") -> str:
-        line = progress_line(batch, watermark)
+    def progress(self, run: Run, batch: int, watermark: str = "2026-11-20T09:00:00.000Z", late: int = 0) -> str:
+        line = progress_line(batch, watermark, late)
         self.append(run, PROGRESS_FILE, line)
         return line
 
@@ -112,11 +112,12 @@ def query_line(checkpoint: str, sink_path: str) -> str:
     return json.dumps({**said, "ui_url": "", "spark_version": "4.3.0", "at_ms": 1}) + "\n"
 
 
-def progress_line(batch: int, watermark: str) -> str:
+def progress_line(batch: int, watermark: str, late: int = 0) -> str:
     at = f"2026-11-20T10:00:{batch:02d}.000Z"
     said = {"id": "q-1", "runId": "s-1", "name": "counts", "timestamp": at, "batchId": batch, "batchDuration": 100, "numInputRows": 5}
     source = {"description": "files", "startOffset": None, "endOffset": {"logOffset": batch}, "numInputRows": 5}
-    return json.dumps({**said, "eventTime": {"watermark": watermark}, "sources": [source]}) + "\n"
+    dropped = {"stateOperators": [{"operatorName": "stateStoreSave", "numRowsDroppedByWatermark": late}]} if late else {}
+    return json.dumps({**said, "eventTime": {"watermark": watermark}, "sources": [source], **dropped}) + "\n"
 
 
 def job(name: str) -> JobName:

@@ -1,4 +1,4 @@
-"""Runs commands on a workspace whose disk is full, in a mount namespace: `unshare -rm python -m tests.workspace.full_disk FOLDER`.
+"""Runs commands on a workspace whose disk is read-only, and then full: `unshare -rm python -m tests.workspace.full_disk FOLDER`.
 
 Prints as JSON what each of them ended with.
 """
@@ -35,13 +35,20 @@ def main(disk: Path) -> None:
     for path in Path(run.checkpoints).rglob("*.zip"):  # only the savepoint holds them now: disposing of it makes room
         path.unlink()
     house.face.close()
+    annotated = ["annotate", saved.id, "--label", "x"]
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    read_only = [ended(house, words) for words in (["savepoints"], annotated, ["catalog", "rebuild"])]
+    subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     fill(disk / "filler")
-    ended = []
-    for words in (["list"], ["savepoints"], ["annotate", saved.id, "--label", "x"], ["dispose", saved.id], ["savepoints", "--json"]):
-        done = CliRunner().invoke(app, [*words, "--workspace", str(house.root)])
-        failed = repr(done.exception) if done.exception and not isinstance(done.exception, SystemExit) else ""
-        ended.append({"code": done.exit_code, "out": done.stdout, "err": done.stderr, "failed": failed})
-    print(json.dumps(ended))
+    full = (["list"], ["savepoints"], annotated, ["catalog", "rebuild"], ["dispose", saved.id], ["savepoints", "--json"])
+    print(json.dumps([*read_only, *(ended(house, words) for words in full)]))
+
+
+def ended(house: House, words: list[str]) -> dict[str, object]:
+    """What the command ended with."""
+    done = CliRunner().invoke(app, [*words, "--workspace", str(house.root)])
+    failed = repr(done.exception) if done.exception and not isinstance(done.exception, SystemExit) else ""
+    return {"code": done.exit_code, "out": done.stdout, "err": done.stderr, "failed": failed}
 
 
 if __name__ == "__main__":

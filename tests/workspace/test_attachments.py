@@ -9,32 +9,40 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import fsspec
 import pytest
 
 from pipelines.checkpoint import metadata, sink_log
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
+from pipelines.domain.ids import query_of
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Trust
 from pipelines.storage.local import LocalStorage
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.attach import Attach
+from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ReadLog, ShowJob
 from pipelines.verbs.operations import ListOperations
+from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ShowSavepoint
+from pipelines.verbs.state import ListStates
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowHealth
 from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
+from tests import far
 from tests.driver.process import CONF, batches
+from tests.places import ODD
 from tests.savepoint.golden import lay_checkpoint
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, FILES, STORES, differences, rows, write_events
+from tests.savepoint.test_remote import upload
 from tests.waiting import until
 from tests.workspace.conftest import CODE, GOLDEN, NEWEST, House
 from tests.workspace.serving import end_jobs
@@ -188,7 +196,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Attach], type[TidemarkError], str]] = 
     "a scheme nobody knows": (lambda at: Attach(name="x", checkpoints={"q": "nosuch://a/b"}), Invalid, "storage.scheme"),
     "no job name": (lambda at: request(at, "a b"), Invalid, "job.name"),
     "names that are one": (
-        lambda at: Attach(name="x", checkpoints={"a b": str(at / "checkpoint"), "a_b": str(at / "sink")}),
+        lambda at: Attach(name="x", checkpoints={"": str(at / "checkpoint"), "query": str(at / "sink")}),
         Invalid,
         "attach.names",
     ),
@@ -234,16 +242,27 @@ def test_a_job_of_this_workspace_is_not_attached_to_it(house: House) -> None:
 
 
 def test_a_checkpoint_on_another_storage(house: House, outside: Path) -> None:
-    memory = fsspec.filesystem("memory")
-    memory.put(str(outside / "checkpoint"), "/bucket/checkpoint", recursive=True)
+    filesystem = far.filesystem()
+    filesystem.put(str(outside / "checkpoint"), "/bucket/checkpoint", recursive=True)
     try:
-        do(house.face, Attach(name="theirs", checkpoints={"counts": "memory://bucket/checkpoint/"}))
-        assert house.face.ask(ShowJob("theirs")).queries[0].checkpoint == "memory://bucket/checkpoint"
+        do(house.face, Attach(name="theirs", checkpoints={"counts": "far://bucket/checkpoint/"}))
+        assert house.face.ask(ShowJob("theirs")).queries[0].checkpoint == "far://bucket/checkpoint"
         assert taken(house).batch == NEWEST
         with pytest.raises(AlreadyExists):
-            do(house.face, Attach(name="again", checkpoints={"counts": "memory://bucket/checkpoint"}))
+            do(house.face, Attach(name="again", checkpoints={"counts": "far://bucket/checkpoint"}))
     finally:
-        memory.rm("/bucket", recursive=True)
+        filesystem.rm("/bucket", recursive=True)
+
+
+@pytest.mark.parametrize("place", ["s3", "file"])
+def test_a_checkpoint_at_an_address_of_any_letters(place: str, house: House, outside: Path, tmp_path: Path, s3_url: str) -> None:
+    home = {"s3": s3_url, "file": f"file://{tmp_path}"}[place]
+    url = upload(outside / "checkpoint", f"{home}/{ODD}/checkpoint")
+    do(house.face, Attach(name="theirs", checkpoints={"counts": url}, sink="console"))
+    saved = taken(house)
+    assert do(house.face, Verify(saved.id, Trust.INTACT)).reached is Trust.INTACT
+    assert [diagnosis.sound for subject in ("theirs", url) for diagnosis in do(house.face, Diagnose(subject))] == [True, True]
+    assert len(house.face.ask(ListStates(saved.id))) == 1
 
 
 def test_a_resume_with_changed_code_expects_what_has_state_and_the_same_code_what_it_was_told(house: House) -> None:
@@ -291,11 +310,15 @@ def plain_spark(folder: Path, conf: dict[str, str], *args: str) -> subprocess.Po
 @pytest.mark.spark
 @pytest.mark.timeout(1200)
 def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Workspace, tmp_path: Path) -> None:
-    """The job outside goes on undisturbed to its end, so its own output is what an uninterrupted run gives."""
+    """The job outside goes on undisturbed to its end, so its own output is what an uninterrupted run gives.
+
+    It was attached without its query's name, and by a link: the name is guessed from that, and mended.
+    """
     events = write_events(tmp_path / "events")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    checkpoint = elsewhere / "checkpoints" / "engagement"
+    checkpoint, link = elsewhere / "checkpoints" / "engagement", elsewhere / "checkpoint-7"
+    link.symlink_to(checkpoint)
     args = ("--events", str(events), "--available-now", "--window", "10 seconds", "--delay", "15 seconds", "--output")
     conf = {**CONF, **BRISK, **STORES["rocksdb_format2"]}
     theirs = plain_spark(
@@ -304,7 +327,9 @@ def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Works
     try:
         until(lambda: theirs.poll() is not None or ((checkpoint / "commits" / "3").exists()))
         sink = str(elsewhere / "out" / "engagement")
-        do(supervised, Attach(name="theirs", checkpoints={"engagement": str(checkpoint)}, sink="parquet", sink_path=sink))
+        do(supervised, Attach(name="theirs", checkpoints={query_of(str(link)): str(link)}, sink="parquet", sink_path=sink))
+        guessed = do(supervised, Take("theirs"))
+        do(supervised, RenameQuery("theirs", "checkpoint-7", "engagement"))
         until(lambda: theirs.poll() is not None or (checkpoint / "commits" / "9").exists())
         savepoint = do(supervised, Take("theirs"))
         assert theirs.poll() is None, (elsewhere / "spark.log").read_text()
@@ -314,8 +339,12 @@ def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Works
         theirs.kill()
         theirs.wait()
     code = ENGAGEMENT.read_text()
-    do(supervised, Fork(savepoint.id, name="ours", code=code, script="job.py", args=(*args, "{output}"), conf=conf))
-    until(lambda: supervised.ask(ShowJob("ours")).summary.state in (RunState.FINISHED, RunState.FAILED))
+    for taken, name in ((guessed, "mistaken"), (savepoint, "ours")):
+        do(supervised, Fork(taken.id, name=name, code=code, script="job.py", args=(*args, "{output}"), conf=conf))
+    until(lambda: all(supervised.ask(ShowJob(job)).summary.state in (RunState.FINISHED, RunState.FAILED) for job in ("mistaken", "ours")))
+    mistaken = supervised.ask(ShowJob("mistaken")).runs[0].exit
+    assert mistaken is not None and "Query engagement has no state here; the state is of checkpoint-7" in mistaken.message
+    assert "rename-query" in supervised.ask(ReadLog("mistaken")).text
     summary = supervised.ask(ShowJob("ours")).summary
     assert summary.state is RunState.FINISHED, supervised.ask(ReadLog("ours")).text
     ours, reference = (listed(folder) for folder in (supervised.layout.output(summary.job.name) / "engagement", Path(sink)))
@@ -328,3 +357,4 @@ def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Works
     assert sorted(batch.batch for batch in watched) == list(range(committed[-1] + 1)), "each batch once, from the first"
     assert all(batch.batch_ms > 0 for batch in watched)
     assert supervised.ask(ShowJob("theirs")).summary.state is RunState.WATCHED
+    do(supervised, Forget("theirs"))

@@ -30,6 +30,7 @@ from pipelines.verbs.verify import Verify
 from pipelines.workspace import stops
 from pipelines.workspace.tickets import Cancelled
 from pipelines.workspace.workspace import Workspace
+from tests import far
 from tests.savepoint.apart import apart
 from tests.savepoint.test_remote import upload
 from tests.waiting import until
@@ -64,7 +65,7 @@ def files(folder: Path) -> set[str]:
 
 
 def test_a_savepoint_of_a_job_at_a_url_is_cancelled_and_taken_again(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = upload(GOLDEN / "stateless" / "checkpoint", f"memory://{uuid4().hex}/checkpoint")
+    url = upload(GOLDEN / "stateless" / "checkpoint", f"{far.SCHEME}://{uuid4().hex}/checkpoint")
     do(house.face, Attach(name="a", checkpoints={"counts": url}, sink="console"))
     gate = Gate(monkeypatch, house.face, "take")
     cancelled(gate, house.face, lambda: do(house.face, Take("a")))

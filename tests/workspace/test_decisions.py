@@ -240,6 +240,12 @@ def test_a_variant_that_never_started_is_not_promoted(house: House) -> None:
     refused(house, "split", "promote.never_started")
 
 
+def test_a_variant_that_failed_is_not_promoted(house: House) -> None:
+    experiment(house)
+    house.see(newest(house, "split"), RunState.FAILED)
+    refused(house, "split", "promote.failed")
+
+
 def test_one_variant_is_promoted(house: House) -> None:
     experiment(house)
     do(house.face, Promote("split"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.checkpoint import doctor
 from pipelines.domain.diagnosis import Diagnosis
-from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.errors import Conflict, Corrupt, NotFound
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import DAMAGED, SOUND, OperationState
+from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.trust import Damage, Trust
+from pipelines.domain.trust import Trust
 from pipelines.savepoint import verify
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
@@ -26,7 +27,7 @@ from pipelines.verbs.take import Take
 from pipelines.workspace import operations
 from pipelines.workspace.tickets import Ticket
 from tests.waiting import until
-from tests.workspace.conftest import NEWEST, House
+from tests.workspace.conftest import NEWEST, House, progress_line
 
 PATIENCE_S = 30
 
@@ -153,6 +154,15 @@ def test_nothing_of_that_name(house: House, subject: str) -> None:
     assert "offsets/" in refused.value.hint
 
 
+def test_a_folder_that_is_no_checkpoint_is_not_walked(house: House, tmp_path: Path) -> None:
+    """Two links to the folder that they are in make as many paths as there are atoms."""
+    for name in ("around", "again"):
+        (tmp_path / name).symlink_to(tmp_path)
+    with pytest.raises(NotFound) as refused:
+        do(house.face, Diagnose(str(tmp_path)))
+    assert refused.value.code == "diagnose.nothing"
+
+
 def test_a_diagnosis_is_json(house: House) -> None:
     from pipelines.storage import documents
 
@@ -176,20 +186,20 @@ def listed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_look_is_an_operation_that_can_be_ended(house: House, listed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     house.ran("a")
     reading, go_on = threading.Event(), threading.Event()
-    damage_in = doctor.damage_in
+    step = Ticket.step
 
-    def slow(*args: Any) -> Damage | None:
+    def slow(*args: Any) -> None:
+        step(*args)
         reading.set()
         go_on.wait(PATIENCE_S)
-        return damage_in(*args)
 
-    monkeypatch.setattr(doctor, "damage_in", slow)
+    monkeypatch.setattr(Ticket, "step", slow)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(do, house.face, Diagnose("a"))
         assert reading.wait(PATIENCE_S)
         [running] = house.face.ask(ListOperations(running=True))
         assert (running.kind, running.job, running.subject, running.can_cancel) == ("diagnose", "a", "", True)
-        assert running.amount is not None and running.amount.step == "reading" and 0 < running.amount.done <= running.amount.total
+        assert running.amount is not None and running.amount.step == "reading" and running.amount.total > 0
         do(house.face, CancelOperation(running.id))
         go_on.set()
         with pytest.raises(Conflict) as caught:
@@ -208,3 +218,19 @@ def test_what_was_found_is_the_operations_result(house: House, listed: None) -> 
     with pytest.raises(NotFound):
         do(house.face, Diagnose("nothing"))
     assert len(house.face.ask(ListOperations())) == 2
+
+
+@pytest.mark.parametrize("golden", ["hdfs", "rocksdb"])
+def test_state_that_is_gone_is_neither_sound_nor_saved(house: House, golden: str) -> None:
+    """In format 1 nothing in the checkpoint says that there was any; the job's own progress does."""
+    run = house.ran("a", golden)
+    operators = {"stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 3}]}
+    house.append(run, PROGRESS_FILE, json.dumps({**json.loads(progress_line(NEWEST, "2026-11-20T09:00:00.000Z")), **operators}) + "\n")
+    house.reopen()
+    assert take(house).id
+    shutil.rmtree(Path(run.checkpoints) / "counts" / "state")
+    for batch in (None, NEWEST):
+        with pytest.raises((Corrupt, NotFound, Conflict)) as refused:
+            take(house, batch)
+        assert batch is not None or refused.value.code == "checkpoint.missing_file"
+    assert one(house, "a").restorable == () and not one(house, "a").sound

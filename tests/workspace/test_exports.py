@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -21,6 +21,8 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import version
 from pipelines.savepoint import exports, progress_file
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.experiments import ShowTree, ShowVersion
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import do
@@ -266,10 +268,44 @@ def test_a_cancelled_take_to_is_raised_and_leaves_nothing(house: House, tmp_path
     assert files(tmp_path / "far") == set() and files(house.face.layout.exports) == set() and house.face.ask(ListSavepoints()) == []
 
 
-@pytest.mark.parametrize("home", ["local", "memory"])
-def test_taken_to_another_place(home: str, house: House, other: House, tmp_path: Path) -> None:
+ADDRESSED: dict[str, Callable[[str], object]] = {
+    "take": lambda url: Take("a", to=url),
+    "export": lambda url: Export("sp-1", url),
+    "import": Import,
+    "attach": lambda url: Attach(name="b", checkpoints={"counts": url}),
+    "attach to a sink": lambda url: Attach(name="b", checkpoints={"counts": "/tmp"}, sink="parquet", sink_path=url),
+    "diagnose": Diagnose,
+    "show": ShowSavepoint,
+}
+
+
+@pytest.mark.parametrize("way", ADDRESSED)
+@pytest.mark.parametrize("url", ["memory://x/y", "simplecache::memory://x/y"])
+def test_nothing_goes_into_the_memory_of_the_server_or_comes_from_there(way: str, url: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        ADDRESSED[way](url)
+    assert refused.value.code == "storage.memory" and refused.value.hint
+
+
+def test_an_import_that_is_killed_in_the_middle_leaves_nothing(
+    house: House, other: House, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = taken(house)
+    done(house.face, Export(saved.id, url))
+    workers = other.face.context.savepoint_workers
+    monkeypatch.setattr(Ticket, "step", lambda ticket, step, *_: step.startswith("reading") or workers.close())
+    assert failed(other.face, Import(url)) == ("unavailable", "savepoint.ended")
+    assert files(other.face.layout.savepoints) == set() and other.face.ask(ListSavepoints("a")) == []
+
+
+def test_a_pipe_is_no_savepoint(house: House, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert failed(house.face, Import(str(tmp_path / "pipe"))) == ("not_found", "import.nothing")
+
+
+def test_taken_to_another_place(house: House, other: House, tmp_path: Path) -> None:
     house.ran("a")
-    far = str(tmp_path / "far") if home == "local" else f"memory://{uuid4().hex}/far"
+    far = str(tmp_path / "far")
     planned = house.face.plan(Take("a", to=far))
     assert planned.new_bytes == planned.bytes and files(tmp_path / "far") == set()
     saved = do(house.face, Take("a", to=far, label="far"))

@@ -33,6 +33,7 @@ from pipelines.verbs.system import ListEvents, RebuildCatalog, StartExample
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from pipelines.workspace import operations
+from tests.waiting import until
 from tests.workspace.conftest import CODE, GOLDEN, NEWEST, House, job
 
 
@@ -149,6 +150,7 @@ def test_sealed_in_the_background(house: House) -> None:
     early = take(house)
     house.face.background = True
     late = take(house)
+    until(lambda: all(house.face.ask(ShowSavepoint(one.id)).trust is Trust.INTACT for one in (early, late)))
     house.face.background = False
     assert [house.face.ask(ShowSavepoint(one.id)).trust for one in (early, late)] == [Trust.INTACT, Trust.INTACT]
 
@@ -451,12 +453,12 @@ def write_output(house: House, name: str, rows: list[tuple[int, str]]) -> None:
     (sink / "_spark_metadata" / "0").write_text("v1\n" + json.dumps({**entry, "blockSize": 1, "action": "add"}))
 
 
-def counting(house: House, name: str, watermark: str, rows: list[tuple[int, str]]) -> None:
+def counting(house: House, name: str, watermark: str, rows: list[tuple[int, str]], late: int = 0) -> None:
     run = house.begin(name)
     said = {"query": "counts", "query_id": name, "run_id": "s", "checkpoint": "", "sink": "json", "ui_url": "", "spark_version": "4.3.0"}
     sink = str(house.face.layout.output(run.job) / "counts")
     house.append(run, "queries.jsonl", json.dumps({**said, "sink_path": sink, "at_ms": 1}) + "\n")
-    house.progress(run, 1, watermark)
+    house.progress(run, 1, watermark, late)
     write_output(house, name, rows)
 
 
@@ -467,6 +469,16 @@ def test_outputs_are_compared_up_to_what_both_have_reached(house: House) -> None
     found = house.face.ask(Compare("a", "b"))
     assert (found.query, found.equal, found.only_a, found.only_b) == ("counts", 1, 1, 1)
     assert found.until_ms == 1_795_165_220_000
+    assert "Late rows" not in found.note, "neither dropped any"
+
+
+def test_late_rows_that_one_side_dropped_are_named_as_a_cause(house: House) -> None:
+    counting(house, "a", "2026-11-20T09:00:30.000Z", [(10, "x"), (20, "x")])
+    counting(house, "b", "2026-11-20T09:00:30.000Z", [(10, "x"), (20, "y")], late=7)
+    counting(house, "c", "2026-11-20T09:00:30.000Z", [(10, "x"), (20, "x")], late=7)
+    house.reopen()
+    assert "A dropped 0, B dropped 7" in house.face.ask(Compare("a", "b")).note
+    assert "Late rows" not in house.face.ask(Compare("a", "c")).note, "the outputs are the same"
 
 
 def test_jobs_without_a_common_query_are_not_compared(house: House) -> None:

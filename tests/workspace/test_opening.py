@@ -185,13 +185,17 @@ def test_a_catalog_that_was_cut_short_is_rebuilt(house: House, left: int) -> Non
     assert [listed.id for listed in house.face.ask(ListSavepoints())] == [saved.id]
 
 
-def test_on_a_full_disk_without_a_server_savepoints_are_listed_and_disposed_of(tmp_path: Path) -> None:
-    """Really full, to the last byte: the catalog cannot even be opened."""
+def test_on_a_disk_that_takes_nothing_savepoints_are_listed_and_on_a_full_one_disposed_of(tmp_path: Path) -> None:
+    """Without a server. Really full, to the last byte: the catalog cannot even be opened."""
     command = ["unshare", "-rm", sys.executable, "-m", "tests.workspace.full_disk", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    jobs, savepoints, annotated, disposed, left = json.loads(done.stdout)
-    assert [ended["failed"] for ended in (jobs, savepoints, annotated, disposed, left)] == [""] * 5
+    answered = json.loads(done.stdout)
+    assert [ended["failed"] for ended in answered] == [""] * 9
+    *read_only, jobs, savepoints, annotated, rebuilt, disposed, left = answered
+    assert [ended["code"] for ended in read_only] == [0, 9, 9] and "large" in read_only[0]["out"]
+    assert all("read-only" in ended["err"] for ended in read_only)
+    assert rebuilt["code"] == 9 and "full" in rebuilt["err"]
     assert (jobs["code"], savepoints["code"]) == (0, 0) and "large" in savepoints["out"] and "the disk is full" in savepoints["err"]
     assert annotated["code"] == 9 and "dispose of savepoints" in annotated["err"]
     assert (disposed["code"], left["code"], left["out"].strip()) == (0, 0, "[]")

@@ -120,7 +120,7 @@ CHANGES: dict[str, Callable[[str], Change[Any, Any]]] = {
     "diagnose": lambda savepoint: Diagnose("a"),
     "dispose": lambda savepoint: Dispose((savepoint,)),
     "experiment": lambda savepoint: StartExperiment("try", savepoint, (Variant(name="b"), Variant(name="c"))),
-    "export": lambda savepoint: Export(savepoint, "memory://nowhere/out"),
+    "export": lambda savepoint: Export(savepoint, "/nowhere/out"),
     "fork": lambda savepoint: Fork(savepoint, name="b"),
     "rebuild": lambda savepoint: RebuildCatalog(),
     "resume": lambda savepoint: Resume("a"),
@@ -130,7 +130,7 @@ CHANGES: dict[str, Callable[[str], Change[Any, Any]]] = {
     "run from a savepoint": lambda savepoint: RunScript(name="b", script="job.py", code=CODE, from_savepoint=savepoint),
     "start the example": lambda savepoint: StartExample(),
     "take": lambda savepoint: Take("a"),
-    "take to a url": lambda savepoint: Take("a", to="memory://nowhere/out"),
+    "take to a url": lambda savepoint: Take("a", to="/nowhere/out"),
     "upgrade": lambda savepoint: Resume("a", code="x = 1\n"),
     "verify": lambda savepoint: Verify(savepoint),
 }

@@ -112,7 +112,7 @@ def test_state_that_spark_cannot_load_is_damage_of_that_query(left: Left) -> Non
 
 def test_without_code_there_is_no_batch(left: Left) -> None:
     unknown = replace(left.manifest, version=replace(left.manifest.version, code="", script=""))
-    found = rehearsals.rehearse(unknown, left.folder / "none", left.folder / "checkpoints", Ticket())
+    found = rehearsals.rehearse(unknown, "", left.folder / "none", left.folder / "checkpoints", Ticket())
     assert (found.batches, found.damages, found.note) == ((), (), rehearsals.NO_CODE)
 
 

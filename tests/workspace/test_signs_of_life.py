@@ -9,9 +9,12 @@ import pytest
 from pipelines.domain.errors import AlreadyExists
 from pipelines.domain.runs import LOG_FILE, PROCESS_FILE, RunState
 from pipelines.domain.trust import Trust
+from pipelines.verbs.attach import Attach
 from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
+from pipelines.verbs.fork import Variant
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
@@ -19,7 +22,8 @@ from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from pipelines.workspace.trash import KEPT_MS
-from tests.workspace.conftest import House, Ticking, job
+from tests.savepoint.golden import lay_checkpoint
+from tests.workspace.conftest import CODE, House, Ticking, job
 
 
 def files(folder: Path) -> set[str]:
@@ -123,3 +127,47 @@ def test_a_savepoint_with_a_damaged_manifest_can_be_disposed_of(house: House) ->
     (folder / "manifest.json").write_text("{")
     house.reopen()
     assert do(house.face, Dispose((saved.id,))).outcomes[0].refusal is None and not folder.exists()
+
+
+@pytest.mark.parametrize("index", ["kept", "lost"])
+def test_a_job_that_lost_its_job_file_is_repaired(house: House, index: str) -> None:
+    """Of what the catalog says, or, where that is lost too, of its runs, its savepoint and its experiment."""
+    house.ran("a")
+    saved = do(house.face, Take("a"))
+    do(house.face, StartExperiment("e", saved.id, (Variant(name="b", code=CODE + "#\n"),), with_parent=True))
+    documents = {name: house.face.context.files.job(job(name)) for name in ("a", "b")}
+    for name in documents:
+        house.face.layout.job_file(job(name)).unlink()
+    house.face.close()
+    if index == "lost":
+        house.face.layout.catalog_file.unlink()
+    house.open()
+    repaired = {name: house.face.context.files.job(job(name)) for name in documents}
+    assert {name: made and made.origin for name, made in repaired.items()} == {name: was and was.origin for name, was in documents.items()}
+    assert {summary.job.name for summary in house.face.ask(ListJobs())} == documents.keys() and "job.repaired" in kinds(house)
+
+
+def test_a_rebuild_loses_no_job(house: House) -> None:
+    house.ran("a")
+    house.face.layout.job_file(job("a")).unlink()
+    assert do(house.face, RebuildCatalog())["jobs"] == 1
+    assert house.face.layout.job_file(job("a")).is_file() and "job.repaired" in kinds(house)
+
+
+def test_an_attached_job_that_lost_its_job_file_stays_attached(house: House, tmp_path: Path) -> None:
+    lay_checkpoint("rocksdb_format2", tmp_path / "elsewhere")
+    do(house.face, Attach(name="a", checkpoints={"counts": str(tmp_path / "elsewhere")}))
+    house.face.close()
+    house.face.layout.job_file(job("a")).unlink()
+    house.face.layout.catalog_file.unlink()
+    (summary,) = house.open().ask(ListJobs())
+    assert summary.job.attached and summary.state is RunState.WATCHED
+
+
+def test_a_run_that_lost_its_specification_is_told_of(house: House) -> None:
+    run = house.ran("a")
+    (house.folder(run) / "run.json").unlink()
+    house.reopen()
+    assert "run.lost" in kinds(house) and house.folder(run).is_dir()
+    do(house.face, Forget("a"))
+    assert not house.face.layout.job(run.job).exists()

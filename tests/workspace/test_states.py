@@ -16,7 +16,7 @@ from pipelines.sandbox.readings import ROWS_FOLDER
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.savepoints import ReadManifest
-from pipelines.verbs.state import ListStates, QueryState, ReadState
+from pipelines.verbs.state import ListStates, QueryState, ReadState, ShowStateSizes
 from pipelines.verbs.system import RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.workspace import readings
@@ -52,6 +52,19 @@ def row_files(house: House, savepoint: Savepoint, table: StateTable, rows: int, 
     write_rows(made / ROWS_FOLDER / "part-0.parquet", rows)
     readings.publish(house.face.context, reading, made)
     return reading
+
+
+def test_the_sizes_of_every_partition_are_told_of_savepoints_and_of_kept_batches(house: House) -> None:
+    savepoint = taken(house, "rocksdb_format2")
+    (table,) = house.face.ask(ListStates(savepoint.id))
+    row_files(house, savepoint, table, rows=7)
+    (sizes,) = house.face.ask(ShowStateSizes("a"))
+    assert (sizes.query, sizes.operator, sizes.name, sizes.partitions) == ("counts", 0, "stateStoreSave", 2)
+    (saved,) = sizes.saved
+    assert (saved.savepoint, saved.batch, saved.rows) == (savepoint.id, NEWEST, (7, 0))
+    assert sum(saved.bytes) == table.bytes and all(saved.bytes)
+    assert sizes.written[-1].batch == NEWEST and all(sizes.written[-1].bytes)
+    assert house.face.ask(ShowStateSizes("a", savepoints=0))[0].saved == ()
 
 
 def test_the_tables_of_every_kind_of_state_are_listed_without_spark(house: House) -> None:

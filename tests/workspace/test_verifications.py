@@ -11,6 +11,7 @@ import pytest
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust, Verification
+from pipelines.savepoint import verify
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.operations import CancelOperation, ShowOperation
@@ -19,13 +20,14 @@ from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from pipelines.workspace.workspace import Workspace
+from tests.places import odd
 from tests.workspace.conftest import House
 from tests.workspace.proving import QUERIES, Stage, until
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    made = Stage(tmp_path_factory.mktemp("proving"))
+    made = Stage(odd(tmp_path_factory.mktemp("proving")))
     yield made
     made.face.close()
 
@@ -162,6 +164,18 @@ def test_a_verification_is_an_operation_with_its_level_as_the_result(house: Hous
     assert done.amount is not None and done.amount.done >= done.amount.total == taken.bytes
     found = house.face.ask(ReadVerification(taken.id))
     assert found is not None and found.levels.keys() == {Trust.COMPLETE, Trust.INTACT}
+
+
+def refused(*_: object) -> Verification:
+    raise AssertionError("files are read in the server's process")
+
+
+def test_a_new_savepoint_is_sealed_beside_the_servers_process(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "check", refused)
+    house.ran()
+    house.face.background = True
+    taken = do(house.face, Take("a"))
+    until(lambda: house.face.ask(ShowSavepoint(taken.id)).trust is Trust.INTACT)
 
 
 def test_a_proof_waits_for_the_one_that_runs_and_can_be_cancelled_meanwhile(house: House) -> None:

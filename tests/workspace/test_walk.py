@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
+from pipelines.storage import rights
 from pipelines.supervisor import processes
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiment import StartExperiment
@@ -29,7 +30,9 @@ from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.system import RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.workspace import example
+from tests.places import odd
 from tests.waiting import until
+from tests.workspace.exposure import exposed
 from tests.workspace.serving import Server, serving
 
 CONF = {
@@ -42,7 +45,7 @@ CONF = {
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with serving(tmp_path / "ws") as running:
+    with serving(odd(tmp_path)) as running:
         yield running
 
 
@@ -134,3 +137,12 @@ def test_walk(server: Server) -> None:
     counts = do(server.face, RebuildCatalog())
     assert counts["savepoints"] == 4 and counts["runs"] == 8
     assert {summary.job.name for summary in server.face.ask(ListJobs())} == before.keys()
+    assert_nothing_but_outputs_is_open(server.root, before)
+
+
+def assert_nothing_but_outputs_is_open(root: Path, jobs: Iterable[str]) -> None:
+    """Spark writes with the umask that the server was started with."""
+    open_paths = exposed(root).keys()
+    way = {".", "jobs"} | {f"jobs/{job}" for job in jobs}
+    assert {path for path in open_paths if not {"output", "warehouse"} & set(path.split("/"))} == (way if open_paths else set())
+    assert bool(open_paths) == (rights.users_umask() & 0o077 != 0o077)

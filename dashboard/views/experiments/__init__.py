@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import navigation, session
+from dashboard import address, navigation, session
 from dashboard.views import decisions, operations
 from dashboard.views.commands import Shown, commands
-from dashboard.views.experiments import intervals, metrics, outputs, sides, table
-from dashboard.views.experiments.reading import Pair, pair
+from dashboard.views.experiments import intervals, metrics, outputs, sides, table, variants
+from dashboard.views.experiments.comparisons import compared
+from dashboard.views.experiments.sentence import drawn, sentence
+from dashboard.views.experiments.shares import Pair, pair
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import chip, errors_shown, message_box, page_header, when
 from pipelines.domain.decisions import Choice
@@ -24,6 +27,7 @@ from pipelines.words import formats
 
 DECIDES, STOPS = ("promote", "drop"), ("stop", "cancel")
 """Kinds of operations that decide about a variant, and that stop a job."""
+ADDRESS = {"only": address.YES}
 
 
 def page() -> None:
@@ -52,6 +56,8 @@ def _experiment(experiment: Experiment, a: str, b: str) -> None:
         f" · began {when(experiment.created_ms, session.now_ms())}"
     )
     chosen = pair(experiment.jobs, a, b)
+    for side in ("a", "b"):
+        address.check_among(side, experiment.jobs, "variant")
     with page_header(experiment.name, chips=[chip(experiment.id, mono=True)], caption=caption):
         _back()
         if len(experiment.jobs) > 2:
@@ -68,7 +74,7 @@ def _decide(experiment: Experiment, chosen: Pair) -> None:
     """Promote and drop B, where it is a variant that nothing was decided about."""
     detail = sides.detail_of(chosen.b)
     if detail and detail.summary.job.origin and not experiment.decided(chosen.b):
-        decisions.buttons(chosen.b)
+        decisions.buttons(detail.summary)
 
 
 def _concerns(experiment: Experiment, about: Operation) -> bool:
@@ -113,22 +119,35 @@ def _choice(jobs: Sequence[str], chosen: Pair) -> Pair:
 
 
 def _side_by_side(chosen: Pair, on: bool, experiment: Experiment | None = None) -> None:
+    with st.container(key="sentence"):
+        slot = st.empty()
+    if experiment and len(experiment.jobs) > 2:
+        variants.draw(experiment, chosen.b)
     for (side, job), cell in zip((("A", chosen.a), ("B", chosen.b)), st.columns(2, gap="small"), strict=True):
         with cell:
             sides.card(side, job, experiment)
-    live(partial(_compared, chosen), on)
+    live(partial(_compared, chosen, slot), on)
     sides.state(chosen)
     sides.code(chosen)
 
 
-def _compared(chosen: Pair) -> None:
-    """The live part."""
+def _compared(chosen: Pair, slot: DeltaGenerator) -> None:
+    """The live part; its sentence stands in `slot`, above all."""
     with errors_shown():
         if _ended_or_begun(chosen):
             st.rerun()
+        _say(chosen, slot)
         outputs.draw(chosen)
         intervals.draw(chosen)
         metrics.draw(chosen)
+
+
+def _say(chosen: Pair, slot: DeltaGenerator) -> None:
+    first, second = sides.detail_of(chosen.a), sides.detail_of(chosen.b)
+    told = intervals.of(chosen) if first and second else ()
+    outcome = compared(outputs.asked(chosen)).outcome
+    said = sentence("B", second.summary if second else None, outcome, told, session.zone())
+    slot.html(drawn(said))
 
 
 def _ended_or_begun(chosen: Pair) -> bool:

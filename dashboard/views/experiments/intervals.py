@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.components.frames import save_buttons
-from dashboard.views.experiments.reading import Pair
+from dashboard.views.experiments.shares import Pair
 from dashboard.widgets import section
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.verbs.experiments import ShowIntervals
@@ -30,13 +30,14 @@ WORSE_UP = frozenset({Measure.BATCH_MS})
 
 def draw(pair: Pair) -> None:
     """The table; what it says is as of the last seconds."""
-    intervals = _intervals(pair)
+    intervals = of(pair)
     section("Metric differences (95 %)", "medians over the same events, the difference with its 95 % interval")
     st.html(intervals_table(intervals))
     save_buttons(intervals_frame(intervals), name="intervals", key="intervals")
 
 
-def _intervals(pair: Pair) -> Sequence[Interval]:
+def of(pair: Pair) -> Sequence[Interval]:
+    """How B's metrics differ from A's, as of the last seconds."""
     now, kept = session.now_ms(), st.session_state.get("intervals")
     if kept and kept[0] == pair and now - kept[1] < OFTEN_MS:
         return list(kept[2])
@@ -49,7 +50,7 @@ def intervals_table(intervals: Sequence[Interval]) -> str:
     """A row a measure, as HTML; all bars on one scale, with zero in the middle."""
     reach = max([abs(end) for interval in intervals for end in (interval.low, interval.high) if end is not None], default=0.0) or 1.0
     rows = "".join(_row(interval, min(reach, 2.0)) for interval in intervals)
-    heads = "<th></th><th>A</th><th>B</th><th>B against A</th><th></th>"
+    heads = "<th>Measure</th><th>A</th><th>B</th><th>B against A</th><th>In words</th>"
     drawn = f'<table class="tm-intervals"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
     return f'<div class="tm-wide" tabindex="0" role="region" aria-label="Metrics with intervals">{drawn}</div>'
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
@@ -12,44 +9,38 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.components.frames import save_buttons
-from dashboard.components.panel import panel
+from dashboard.components.panel import folded_charts
 from dashboard.drawing.comparisons import outputs_over_time
 from dashboard.key_figures import KeyFigure, key_figures
-from dashboard.views.experiments.reading import PARTS, Pair, bar, examples_frame, parting_frame, parting_table, share, tinted, whole
-from dashboard.widgets import chip, error_box, section, when
+from dashboard.views.experiments.comparisons import Compared, compared
+from dashboard.views.experiments.sentence import waits
+from dashboard.views.experiments.shares import PARTS, Pair, bar, examples_frame, parting_frame, parting_table, share, tinted, whole
+from dashboard.widgets import chip, close, error_box, message_box, popover, section, when
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
 from pipelines.verbs.experiments import Compare
 from pipelines.words import formats
 
-OFTEN_MS = 4_000
-SHARE_OF_TIME = 10
-"""A comparison reads both outputs: it may take at most a tenth of the time."""
 MEASURES = 4
 MOST_ROWS = 8
 AS_WRITTEN = "times in the rows are as they were written, in UTC"
 """An output does not say whether a time of it is a moment or one on a wall, so the rows' are left as they are."""
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A comparison, or its refusal, as of `at_ms`."""
-
-    asked: Compare
-    outcome: Comparison | TidemarkError
-    at_ms: float
-    took_ms: float
+def asked(pair: Pair) -> Compare:
+    """The comparison of A and B, by the key columns that the address names."""
+    return Compare(pair.a, pair.b, keys=tuple(filter(None, session.selected("keys").split(","))))
 
 
-def draw(pair: Pair) -> Comparison | None:
-    """Draws figures, bar, charts and examples; returns the comparison, None where it was refused."""
-    compared = _compared(Compare(pair.a, pair.b, keys=_keys()))
-    outcome = compared.outcome
+def draw(pair: Pair) -> None:
+    """Draws figures, bar, charts and examples; or why there are none."""
+    last = compared(asked(pair))
+    outcome = last.outcome
     if isinstance(outcome, TidemarkError):
         section("Outputs")
-        error_box(outcome)
-        return None
-    _head(outcome, compared)
+        _refused(outcome)
+        return
+    _head(outcome, last)
     key_figures(_figures(outcome), min_width=150)
     st.html(bar(outcome))
     if outcome.note:
@@ -57,27 +48,13 @@ def draw(pair: Pair) -> Comparison | None:
     _parting(outcome)
     _over_time(outcome)
     _examples(outcome)
-    return outcome
 
 
-def _keys() -> tuple[str, ...]:
-    return tuple(filter(None, session.selected("keys").split(",")))
-
-
-def _compared(asked: Compare) -> Compared:
-    """The last comparison while it is young, else a new one."""
-    now = session.now_ms()
-    kept: Compared | None = st.session_state.get("compared")
-    if kept and kept.asked == asked and now - kept.at_ms < max(OFTEN_MS, SHARE_OF_TIME * kept.took_ms):
-        return kept
-    began = time.perf_counter()
-    try:
-        outcome: Comparison | TidemarkError = session.workspace().ask(asked)
-    except TidemarkError as error:
-        outcome = error
-    made = Compared(asked, outcome, session.now_ms(), (time.perf_counter() - began) * 1_000)
-    st.session_state["compared"] = made
-    return made
+def _refused(error: TidemarkError) -> None:
+    if waits(error):
+        message_box("Waiting for the first batch", f"{error.message}. The outputs are compared as soon as both have rows.", tone="blue")
+    else:
+        error_box(error)
 
 
 def _head(comparison: Comparison, compared: Compared) -> None:
@@ -86,12 +63,13 @@ def _head(comparison: Comparison, compared: Compared) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", key="outputs_head"):
         section("Outputs", f"query {comparison.query} · {until}compared {when(compared.at_ms, session.now_ms())}")
-        with st.popover("Keys", icon=":material/key:", type="tertiary", key="compare_keys_button", help="Which columns name a row"):
+        with popover("Key columns", icon=":material/key:", type="tertiary", key="compare_keys_button", help="Columns that identify a row"):
             by = [name for name in comparison.keys if name in comparison.columns]
             chosen = st.multiselect("Key columns", comparison.columns, default=by, key="compare_keys")
-            st.caption("Rows with one key and other values are changed. Without a key rows are compared whole.")
+            st.caption("A row whose key both have, with other values, counts as changed. Without a key, whole rows are compared.")
             if st.button("Compare by these", key="compare_by", disabled=tuple(chosen) == tuple(comparison.keys)):
                 session.select(keys=",".join(chosen))
+                close("compare_keys_button")
                 st.rerun()
 
 
@@ -127,16 +105,11 @@ def _over_time(comparison: Comparison) -> None:
     over = comparison.over_time
     if over is None:
         return
-    measures = list(over.a)[:MEASURES]
-    for name, cell in zip(measures, _cells(len(measures)), strict=False):
-        with cell:
-            title = f"{name} by {over.time_column}"
-            chart = outputs_over_time(title, over.t, over.a[name], over.b.get(name, ()), ("A", "B"))
-            panel(chart, key=f"output_{name}", group="event_time")
-
-
-def _cells(count: int) -> Sequence[st.delta_generator.DeltaGenerator]:
-    return st.columns(max(min(count, 3), 1), gap="small") if count < 4 else [*st.columns(2, gap="small"), *st.columns(2, gap="small")]
+    charts = {
+        f"output_{name}": outputs_over_time(f"{name} by {over.time_column}", over.t, over.a[name], over.b.get(name, ()), ("A", "B"))
+        for name in list(over.a)[:MEASURES]
+    }
+    folded_charts(charts, group="event_time")
 
 
 def _examples(comparison: Comparison) -> None:

@@ -10,19 +10,18 @@ from dashboard import navigation, session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.frames import save_buttons
 from dashboard.health import health_chip
-from dashboard.views import decisions, operations
-from dashboard.views.experiments.reading import Pair
+from dashboard.views import decisions
+from dashboard.views.experiments.shares import Pair
 from dashboard.views.fork.drafts import difference
 from dashboard.views.job import actions
 from dashboard.views.versions import difference as versions_difference
-from dashboard.widgets import chip, confirm, errors_shown, facts, message_box, when
+from dashboard.widgets import chip, errors_shown, facts, message_box, when
 from pipelines.domain.decisions import Choice, Decision
 from pipelines.domain.errors import NotFound
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobDetail
 from pipelines.verbs.experiments import Diff, ShowVersion
 from pipelines.verbs.jobs import ShowJob
-from pipelines.verbs.stop import Stop
 from pipelines.words import formats
 
 STOP, CANCEL, AGAIN, FORGET, OPEN = "Stop…", "Cancel at once…", "Fork again", "Forget…", "Open the job"
@@ -60,20 +59,23 @@ def _title(side: str, job: str, detail: JobDetail | None, made: Decision | None)
 
 def _facts(detail: JobDetail) -> list[tuple[str, str]]:
     summary, run = detail.summary, detail.summary.run
+    batch = f"{formats.count(summary.batch)} · {when(summary.last_progress_ms, session.now_ms())}"
+    times = f"{formats.duration(summary.batch_ms_p50)} / {formats.duration(summary.batch_ms_p99)}"
     return [
         ("Version", f'<span class="tm-mono">{run.version if run else formats.MISSING}</span>'),
-        ("Batch", f"{formats.count(summary.batch)} · {when(summary.last_progress_ms, session.now_ms())}"),
-        ("Batch p50 / p99", f"{formats.duration(summary.batch_ms_p50)} / {formats.duration(summary.batch_ms_p99)}"),
+        ("Batch", formats.MISSING if summary.batch is None else batch),
+        ("Batch p50 / p99", formats.MISSING if summary.batch_ms_p50 is None else times),
         ("Input", formats.rate(summary.input_rate)),
         ("Watermark", formats.exact(summary.watermark_ms, session.zone())),
-        ("State", f"{formats.compact(summary.state_rows)} rows"),
+        ("State", formats.MISSING if summary.state_rows is None else f"{formats.compact(summary.state_rows)} rows"),
     ]
 
 
 def _actions(detail: JobDetail, made: Decision | None) -> list[str]:
     live = detail.summary.state is not None and detail.summary.state.live
     again = [AGAIN] if detail.summary.job.origin else []
-    decides = [PROMOTE, DROP] if detail.summary.job.origin and made is None else []
+    promotes = [] if decisions.unpromoted(detail.summary) else [PROMOTE]
+    decides = [*promotes, DROP] if detail.summary.job.origin and made is None else []
     decides = [UNDROP] if made and made.choice is Choice.DROPPED else decides
     return [OPEN, *decides, *([STOP, CANCEL] if live else []), *again, *([] if live else [FORGET])]
 
@@ -91,8 +93,7 @@ def _act(detail: JobDetail, action: str | None) -> None:
     elif action == UNDROP:
         decisions.undrop(job.name)
     elif action == STOP:
-        says = f"**{job.name}** ends at its next batch boundary, with a savepoint to go on from."
-        confirm("Stop this job?", says, "Stop", lambda: operations.begin(Stop(job.name)))
+        actions.ask_stop(job.name, streaming=True)
     elif action == CANCEL:
         actions.ask_cancel(job.name)
     elif action == FORGET:
@@ -110,7 +111,7 @@ def state(pair: Pair) -> None:
             if state_section.compared:
                 sections = [("State", state_section.entries)]
                 st.html(versions_difference.entries_table([("", state_section.entries)], session.zone()))
-                save_buttons(versions_difference.entries_frame(sections), name="state_of_both", key="state_of_both")
+                save_buttons(versions_difference.entries_frame(sections, session.zone()), name="state_of_both", key="state_of_both")
             else:
                 st.caption("One of them has no checkpoint yet.")
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard import session, undo
-from dashboard.views.fork import drafts, form, plans, starting
+from dashboard import address, session, undo
+from dashboard.views.fork import drafts, form, plans, start
 from dashboard.views.fork.drafts import Draft, Variant
 from dashboard.widgets import chip, command, draw_again, empty_state, errors_shown, message_box, page_header, when
 from pipelines.domain.savepoints import Manifest, Savepoint
@@ -55,7 +55,7 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
     draft = _draft(manifest)
     with page_header(f"Fork {savepoint.job}", chips=_chips(savepoint), caption=_caption(savepoint), key="fork_head"):
         slot = st.container(horizontal=True, vertical_alignment="center", width="content", key="fork_actions")
-    starting.see(manifest)
+    start.see(manifest)
     with st.container(key="fork_variants"):  # always there, so that what stands below stays what it is
         draft, variant = _variants(manifest, draft)
     left, right = st.columns([2.35, 1], gap="medium")
@@ -72,13 +72,13 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
         plans.shown(manifest, next(outlook for outlook in every if outlook.variant.letter == variant.letter))
     why_not = plans.refused(every, draft)
     with slot:
-        starting.shell(manifest, draft)
-        if st.button("Add variant", icon=":material/add:", key=starting.ADD, disabled=len(draft.variants) == len(drafts.LETTERS)):
+        start.shell(manifest, draft)
+        if st.button("Add variant", icon=":material/add:", key=start.ADD, disabled=len(draft.variants) == len(drafts.LETTERS)):
             _add(manifest, draft)
-        pressed = starting.button(manifest, draft, why_not)
+        pressed = start.button(manifest, draft, why_not)
     if pressed and not why_not:
         with left:
-            starting.start(manifest, draft)
+            start.start(manifest, draft)
     elif draft != drawn:
         st.rerun()
 
@@ -87,7 +87,7 @@ def _settled(manifest: Manifest, draft: Draft, typed: tuple[Variant, bool]) -> D
     """The draft with the values of the form; a change draws what is above the form again."""
     variant, with_parent = typed
     now = _keep(manifest, replace(draft.changed(variant), with_parent=with_parent))
-    draw_again(now != draft, starting.START, starting.ADD)
+    draw_again(now != draft, start.START, start.ADD)
     return now
 
 
@@ -135,7 +135,7 @@ def _remove(manifest: Manifest, draft: Draft, variant: Variant) -> None:
         return f"{variant.name} is back as it was typed"
 
     _keep(manifest, draft.without(variant.letter))
-    undo.offer(f"{variant.name} removed", put_back)
+    undo.offer(f"{variant.name} removed", put_back, here=True)
 
 
 def _variants(manifest: Manifest, draft: Draft) -> tuple[Draft, Variant]:
@@ -145,6 +145,7 @@ def _variants(manifest: Manifest, draft: Draft) -> tuple[Draft, Variant]:
     letters = [variant.letter for variant in draft.variants]
     with st.container(border=True, key="card_variants"), st.container(horizontal=True, vertical_alignment="center"):
         selected = session.selected("variant")
+        address.check_among("variant", letters, "variant")
         letter = st.segmented_control(
             "Variant",
             letters,

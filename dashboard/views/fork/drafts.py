@@ -33,6 +33,10 @@ class Variant:
     sinks: Mapping[str, str] = field(default_factory=dict)
     """Query -> `fresh` where its output shall not continue the parent's."""
     new_queries: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Path -> content of the files beside the script, as a version has them."""
+    requirements: str = ""
+    """A requirements file, as typed."""
 
     def asked(self) -> fork.Variant:
         """The workspace's variant; Invalid (`form.arguments`, `fork.confs`) where the text cannot be read."""
@@ -46,11 +50,21 @@ class Variant:
             python=self.python.strip(),
             sinks=self.sinks,
             new_queries=self.new_queries,
+            files=dict(self.files) or None,
+            requirements=self.requirements,
         )
 
-    def loaded(self, script: str, code: str) -> Variant:
-        """The same with another script in the editor."""
-        return replace(self, script=script, code=code, revision=self.revision + 1)
+    def loaded(self, script: str, code: str, files: Mapping[str, str]) -> Variant:
+        """The same with another script in the editor, and the files that came with it."""
+        return replace(self, script=script, code=code, files={**self.files, **files}, revision=self.revision + 1)
+
+    def text(self, path: str) -> str:
+        """What stands in the editor of a file; an empty path is the script's."""
+        return self.files.get(path, "") if path else self.code
+
+    def typed(self, path: str, text: str) -> Variant:
+        """With `text` in a file; an empty path is the script's."""
+        return replace(self, files={**self.files, path: text}) if path else replace(self, code=text)
 
 
 @dataclass(frozen=True)
@@ -104,8 +118,22 @@ def begin(manifest: Manifest, taken: Collection[str]) -> Draft:
 def of_version(version: Version, letter: str, name: str) -> Variant:
     """A variant that changes nothing."""
     return Variant(
-        letter, name, version.script, version.code, shlex.join(version.args), confs_text(version.conf), version.master, version.python
+        letter,
+        name,
+        version.script,
+        version.code,
+        shlex.join(version.args),
+        confs_text(version.conf),
+        version.master,
+        version.python,
+        files=version.files,
+        requirements=version.requirements,
     )
+
+
+def changed_files(variant: Variant, original: Version) -> dict[str, str] | None:
+    """The files that the variant has otherwise than `original`; None where there are none."""
+    return {path: text for path, text in variant.files.items() if original.files.get(path) != text} or None
 
 
 def settings(text: str) -> dict[str, str]:
@@ -150,6 +178,13 @@ def difference(before: str, after: str) -> tuple[int, int]:
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
     signs = [line[:1] for line in lines]
     return signs.count("+"), signs.count("-")
+
+
+def whole_difference(original: Version, variant: Variant) -> tuple[int, int]:
+    """Lines added and removed in the script and in all files."""
+    before, after = {"": original.code, **original.files}, {"": variant.code, **variant.files}
+    counts = [difference(before.get(path, ""), after.get(path, "")) for path in {**before, **after}]
+    return sum(added for added, _ in counts), sum(removed for _, removed in counts)
 
 
 def doubled(variants: Sequence[Variant]) -> set[str]:

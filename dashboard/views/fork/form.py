@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from html import escape
 
@@ -10,8 +10,9 @@ import streamlit as st
 
 from dashboard import gallery, session, undo
 from dashboard.components.code_editor import code_editor, syntax_diagnostics
-from dashboard.views.fork.drafts import Variant, confs_text, difference, unknown_queries
-from dashboard.widgets import chip, errors_shown
+from dashboard.views import code_files
+from dashboard.views.fork.drafts import Variant, changed_files, confs_text, difference, unknown_queries
+from dashboard.widgets import chip, close, errors_shown, popover
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 
@@ -27,25 +28,32 @@ def code(original: Version, whose: str, key: str, variant: Variant, keep: Keep) 
     """The editor below its bar, and the variant with what was typed; `whose` says what the original is (`the savepoint`).
 
     Who draws it keeps that, and draws it again with what Python says about it (`draw_again`)."""
-    mode = _bar(original, whose, variant, keep)
+    mode, path = _bar(original, whose, key, variant, keep)
+    text = variant.text(path)
     typed = code_editor(
-        variant.code,
-        key=f"fork_{key}",
-        original=original.code,
+        text,
+        key=f"fork_{key}" + f"_{path}" * bool(path),
+        original=_original(original, path),
         mode=mode,  # type: ignore[arg-type]
-        diagnostics=syntax_diagnostics(variant.code, variant.script),
+        diagnostics=syntax_diagnostics(text, path or variant.script) if not path or path.endswith(".py") else [],
         height=EDITOR_PX,
         revision=variant.revision,
         label=f"Code of variant {variant.letter}",
     )
-    return replace(variant, code=typed)
+    return variant.typed(path, typed)
 
 
-def _bar(original: Version, whose: str, variant: Variant, keep: Keep) -> str:
+def _original(original: Version, path: str) -> str:
+    return original.files.get(path, "") if path else original.code
+
+
+def _bar(original: Version, whose: str, key: str, variant: Variant, keep: Keep) -> tuple[str, str]:
+    """The view, and the file beside the script that is edited (empty: the script)."""
     with st.container(horizontal=True, vertical_alignment="center", key="fork_bar"):
-        st.html(
-            f'<div class="tm-head"><strong>{escape(variant.script)}</strong>{_changed(original, whose, variant)}</div>', width="stretch"
-        )
+        head = st.container(width="stretch")
+        path = code_files.choose(variant.script, code_files.texts(variant.files), f"fork_file_{key}")
+        title = escape(path or variant.script)
+        head.html(f'<div class="tm-head"><strong>{title}</strong>{_changed(original, whose, variant, path)}</div>')
         _load(original, whose, variant, keep)
         selected = session.selected("mode", "edit")
         mode = st.segmented_control(
@@ -58,41 +66,47 @@ def _bar(original: Version, whose: str, variant: Variant, keep: Keep) -> str:
             label_visibility="collapsed",
         )
         session.select(mode="" if mode == "edit" else str(mode))
-    return str(mode or "edit")
+    return str(mode or "edit"), path
 
 
-def _changed(original: Version, whose: str, variant: Variant) -> str:
-    added, removed = difference(original.code, variant.code)
+def _changed(original: Version, whose: str, variant: Variant, path: str) -> str:
+    """How the shown file differs, and where it does not, whether another one does."""
+    added, removed = difference(_original(original, path), variant.text(path))
     if added or removed:
         return chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True)
-    return chip(f"same code as {whose}", "gray") if original.code else chip("no code yet", "orange")
+    if not original.code:
+        return chip("no code yet", "orange")
+    others = variant.code != original.code or bool(changed_files(variant, original))
+    return chip("another file is changed", "blue") if others else chip(f"same code as {whose}", "gray")
 
 
 def _load(original: Version, whose: str, variant: Variant, keep: Keep) -> None:
     """Another script into the editor: of the gallery, a file, or the original again."""
-    with st.popover("Load script…", icon=":material/file_open:", key="fork_load"), errors_shown():
+    with popover("Load script…", icon=":material/file_open:", key="fork_load"), errors_shown():
         chosen = st.selectbox("From the gallery", gallery.names(), index=None, placeholder="Choose a script", key="fork_gallery")
         path = st.text_input("or a file on the server's machine", placeholder="/home/me/job.py", key="fork_path")
         with st.container(horizontal=True):
             if st.button("Load", type="primary", key="fork_load_now", disabled=not (path or chosen)):
                 script = gallery.from_path(path) if path else gallery.from_gallery(str(chosen))
-                _replace(variant, script.name, script.code, keep)
+                _replace(variant, script.name, script.code, script.files, keep)
+                close("fork_load")
                 st.rerun()
             if original.code and st.button(f"Back to that of {whose}", key="fork_load_original"):
-                _replace(variant, original.script, original.code, keep)
+                _replace(variant, original.script, original.code, original.files, keep)
+                close("fork_load")
                 st.rerun()
 
 
-def _replace(variant: Variant, script: str, code: str, keep: Keep) -> None:
+def _replace(variant: Variant, script: str, code: str, files: Mapping[str, str], keep: Keep) -> None:
     """Another script in the editor, in place of what was typed; that can come back."""
 
     def put_back() -> str:
         keep(replace(variant, revision=variant.revision + 2))
         return f"{variant.script} is back as it was typed"
 
-    keep(variant.loaded(script, code))
+    keep(variant.loaded(script, code, files))
     if variant.code.strip() and variant.code != code:
-        undo.offer(f"{script} loaded in place of the code", put_back)
+        undo.offer(f"{script} loaded in place of the code", put_back, here=True)
 
 
 def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[Variant, bool]:
@@ -134,8 +148,16 @@ def fields(key: str, variant: Variant, known: Collection[str], holder: str) -> V
         placeholder="Tidemark's own",
         help="The Python whose PySpark runs it, as a path: another one is an upgrade of Spark.",
     )
-    new = _new_queries(key, variant, known, holder)
-    return replace(variant, arguments=arguments or "", confs=confs or "", master=master or "", python=python or "", new_queries=new)
+    requirements = st.text_area(
+        "Requirements",
+        variant.requirements,
+        key=f"fork_requirements_{key}",
+        height=80,
+        placeholder="scikit-learn==1.5.2",
+        help="Python packages, as pip's requirements files have them: an environment with them is made before the job begins.",
+    )
+    variant = replace(variant, arguments=arguments or "", confs=confs or "", master=master or "", python=python or "")
+    return replace(variant, requirements=requirements or "", new_queries=_new_queries(key, variant, known, holder))
 
 
 def _new_queries(key: str, variant: Variant, known: Collection[str], holder: str) -> tuple[str, ...]:
@@ -150,8 +172,8 @@ def _new_queries(key: str, variant: Variant, known: Collection[str], holder: str
         [query for query in variant.new_queries if query in options],
         key=f"fork_new_{key}",
         accept_new_options=True,
-        placeholder="Which of them begin anew",
-        help="A query that is not named here and has no state is refused when it starts: a renamed one would silently begin anew.",
+        placeholder="Queries that start without state",
+        help="A query without state is refused unless it is named here: a renamed one would silently start without its state.",
     )
     left = [query for query in unknown if query not in chosen]
     if left:

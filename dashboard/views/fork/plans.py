@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.components.code_editor import syntax_diagnostics
-from dashboard.views import restore_plans
+from dashboard.views import restore_plans, verdicts
 from dashboard.views.fork.drafts import Draft, Variant, doubled, fork_from, pinned
 from dashboard.widgets import chip, error_box, message_box, plain_facts
 from pipelines.domain.errors import AlreadyExists, Invalid, TidemarkError
@@ -73,6 +73,7 @@ def shown(manifest: Manifest, outlook: Outlook) -> None:
             error_box(outlook.refusal)
         if outlook.plan:
             _plan(outlook.plan)
+            _state(manifest, outlook.variant, outlook.plan)
             _notes(manifest, outlook)
 
 
@@ -86,6 +87,14 @@ def _plan(plan: RestorePlan) -> None:
         st.html(restore_plans.sink_words(sink))
         if sink.action == "refuse":
             message_box(f"The output of {sink.query} would not be right", REFUSED, tone="red")
+
+
+def _state(manifest: Manifest, variant: Variant, plan: RestorePlan) -> None:
+    """What becomes of the state, or the button that asks."""
+    if plan.verdict is None:
+        verdicts.ask(manifest, variant.asked())
+    else:
+        verdicts.draw(plan.verdict)
 
 
 def _notes(manifest: Manifest, outlook: Outlook) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from dashboard import navigation, notices, session
+from dashboard import address, navigation, notices, session
 from dashboard.dialogs import redraw
 from dashboard.health import health
 from dashboard.views import operations
@@ -15,18 +17,20 @@ from dashboard.views.job import (
     failure,
     findings,
     header,
+    heat,
     logs,
     metrics,
     occurrences,
     operators,
+    points,
     savepoints,
     script,
     state,
     versions,
     watched,
 )
-from dashboard.views.live import live
-from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
+from dashboard.views.live import RANGES, live
+from dashboard.widgets import command, empty_state, error_box, errors_shown, message_box, page_header
 from pipelines.domain.errors import NotFound
 from pipelines.domain.jobs import JobDetail
 from pipelines.verbs.jobs import ShowJob
@@ -35,6 +39,20 @@ STREAMING = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions
 SCRIPT = ("Run", "Versions", "Logs", "Configuration", "Events")
 WATCHED = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Configuration", "Events")
 """Of a job that runs elsewhere there is no log, and no run of ours."""
+ADDRESS = {
+    "range": address.one_of(*RANGES),
+    "from": address.MOMENT,
+    "to": address.MOMENT,
+    "at": address.NUMBER,
+    "yesterday": address.SWITCH,
+    "measure": address.one_of(*heat.MEASURES),
+    "axis": address.one_of(*points.AXES),
+    "level": address.one_of(*logs.LEVELS),
+    "wrap": address.SWITCH,
+    "line": address.NUMBER,
+    "view": address.one_of(*versions.VIEWS),
+    "batches": address.NUMBER,
+}
 
 
 def page() -> None:
@@ -54,13 +72,13 @@ def page() -> None:
 
 def _draw(name: str, detail: JobDetail) -> None:
     actions.see(name)
-    on, span_ms = header.draw(name, detail)
+    on = header.draw(name, detail)
     notices.draw(name)
     operations.under_way(lambda operation: operation.job == name, key="job")
-    live(lambda: _live(name, span_ms, _shape(detail)), on)
+    live(lambda: _live(name, _shape(detail)), on)
 
 
-def _live(name: str, span_ms: int, shape: object) -> None:
+def _live(name: str, shape: object) -> None:
     """The part that refreshes itself; where the job has become another (ended, started, new version) the whole page is drawn anew."""
     with errors_shown():
         detail = session.shared(ShowJob(name))
@@ -71,18 +89,19 @@ def _live(name: str, span_ms: int, shape: object) -> None:
         watched.draw(detail)
         failure.draw(name, detail)
         findings.draw(detail, now)
-        _tabs(name, detail, span_ms, now)
+        _tabs(name, detail, now)
 
 
-def _tabs(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
+def _tabs(name: str, detail: JobDetail, now: float) -> None:
     titles = _titles(detail)
+    _unknown_tab(titles)
     tabs = st.tabs(titles, key="tab", on_change="rerun", bind="query-params")
     drawn = {
-        "Metrics": lambda: metrics.draw(name, detail, span_ms, now),
+        "Metrics": lambda: metrics.draw(name, detail, now),
         "Operators": lambda: operators.draw(name, detail, now),
-        "State": lambda: state.draw(name, now),
+        "State": lambda: state.draw(name, detail, now),
         "Run": lambda: script.draw(name, detail, now),
-        "Batches": lambda: batches.draw(name, now),
+        "Batches": lambda: batches.draw(name, detail, now),
         "Savepoints": lambda: savepoints.draw(name, detail, now),
         "Versions": lambda: versions.draw(name, detail, now),
         "Logs": lambda: logs.draw(name, detail),
@@ -93,6 +112,17 @@ def _tabs(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
         if tab.open:
             with tab, errors_shown():
                 drawn[title]()
+
+
+def _unknown_tab(titles: Sequence[str]) -> None:
+    """Says so where the address names a tab that this page does not have; Streamlit then takes it out of the address."""
+    named = session.selected("tab")
+    if named and named not in titles:
+        st.session_state["unknown_tab"] = named
+    if not session.refreshing() and not named:
+        st.session_state.pop("unknown_tab", None)
+    if unknown := st.session_state.get("unknown_tab"):
+        message_box(f"This page has no tab {unknown}", f"It has {', '.join(titles)}.", tone="orange")
 
 
 def _titles(detail: JobDetail) -> tuple[str, ...]:

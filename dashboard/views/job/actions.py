@@ -7,9 +7,9 @@ import time
 import streamlit as st
 
 from dashboard import navigation, notices, session
-from dashboard.dialogs import dialog
+from dashboard.dialogs import answer, dialog
 from dashboard.notices import Notice
-from dashboard.views import operations, waiting
+from dashboard.views import changes, operations
 from dashboard.views.commands import folded
 from dashboard.widgets import confirm, errors_shown
 from pipelines.domain.errors import TidemarkError
@@ -27,7 +27,7 @@ def take(job: str, batch: int | None = None, at_ms: int | None = None, event_ms:
     """Takes a savepoint and shows it, or the error, on the job's page. None where it is still being taken, and where it failed."""
     began = time.perf_counter()
     try:
-        taken = waiting.take(Take(job, batch=batch, at_ms=at_ms, event_ms=event_ms))
+        taken = changes.take(Take(job, batch=batch, at_ms=at_ms, event_ms=event_ms))
     except TidemarkError as error:
         notices.say(Notice(job, error=error))
         return None
@@ -39,8 +39,8 @@ def take(job: str, batch: int | None = None, at_ms: int | None = None, event_ms:
 def see(job: str) -> None:
     """Shows the outcome of a savepoint or resume that took longer."""
     try:
-        taken = waiting.taken(job)
-        waiting.resumed(job)
+        taken = changes.taken(job)
+        changes.resumed(job)
     except TidemarkError as error:
         notices.say(Notice(job, error=error))
     else:
@@ -51,7 +51,7 @@ def see(job: str) -> None:
 def ask_fork(job: str) -> None:
     """Forks from a savepoint taken now, or from an existing one."""
 
-    @dialog("Fork this job")
+    @dialog(f"Fork {job}")
     def ask() -> None:
         with errors_shown():
             known = session.workspace().ask(ListSavepoints(job))
@@ -61,7 +61,7 @@ def ask_fork(job: str) -> None:
             if st.button(
                 "From now: take a savepoint and fork it", type="primary", icon=":material/bookmark_add:", key="fork_now", width="stretch"
             ):
-                taken = waiting.take(Take(job, label="to fork"))
+                taken = changes.take(Take(job, label="to fork"))
                 if taken is not None:
                     navigation.go("fork", savepoint=taken.id)
                 st.rerun()
@@ -80,18 +80,18 @@ def ask_fork(job: str) -> None:
 def ask_stop(job: str, streaming: bool) -> None:
     """Stops at a batch boundary, with a savepoint unless told not to."""
 
-    @dialog("Stop this job")
+    @dialog(f"Stop {job}")
     def ask() -> None:
         boundary = "It ends when the batch that runs now is committed; it can be resumed from there."
         st.markdown(boundary if streaming else "Its script is asked to end; it can be resumed, and begins anew.")
         keep = streaming and st.checkbox("Take a savepoint after it stopped", value=True, key="stop_keep")
         label = st.text_input("Label", placeholder="before the change", key="stop_label", disabled=not keep) if streaming else ""
         stop = Stop(job, savepoint=keep, label=(label or "").strip())
-        if st.button("Stop", type="primary", icon=":material/stop_circle:", key="stop_yes"):
+        folded([stop])
+        if answer("Stop", "stop", icon=":material/stop_circle:"):
             with errors_shown():
                 operations.begin(stop)
                 st.rerun()
-        folded([stop])
 
     ask()
 
@@ -103,7 +103,7 @@ def ask_cancel(job: str) -> None:
         operations.begin(Stop(job, savepoint=False, at_once=True))
 
     says = f"**{job}** ends in the middle of its batch, without a savepoint. The batch is done again when it is resumed: nothing is lost."
-    confirm("Cancel at once?", says, "Cancel the run", cancel)
+    confirm(f"Cancel the run of {job}", says, "Cancel the run", cancel, danger=True)
 
 
 def ask_forget(detail: JobDetail) -> None:
@@ -118,7 +118,7 @@ def ask_forget(detail: JobDetail) -> None:
         if session.selected("job"):
             navigation.go("overview")
 
-    confirm("Forget this job?", says, "Forget it", forget, details=stay if kept or not attached else "")
+    confirm(f"Forget {name}", says, "Forget", forget, details=stay if kept or not attached else "", danger=True)
 
 
 def _watched_no_more(name: str) -> str:

@@ -1,88 +1,175 @@
-"""The list of batches, and one of them in detail: where its time went, what it read from where to where."""
+"""Batches as a timeline and as a table, and one of them in detail: where its time went, what it read, what can begin there."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 import streamlit as st
 
-from dashboard import session
-from dashboard.components.table import Cell, Column, Row, clock, moment, number, table
-from dashboard.widgets import empty_state, facts, section, when
+from dashboard import address, navigation, session
+from dashboard.components.panel import panel
+from dashboard.components.table import Cell, Column, Row, clock, number, table
+from dashboard.drawing.batches import batch_id, failed_runs, timeline
+from dashboard.drawing.figures import TimeMark
+from dashboard.drawing.marks import marks_of, savepoint_words
+from dashboard.drawing.phases import timed
+from dashboard.drawing.retention import point_id
+from dashboard.views import ranges
+from dashboard.views.job import points
+from dashboard.widgets import empty_state, errors_shown, facts, section, when
 from pipelines.domain.experiments import BatchRow
+from pipelines.domain.jobs import JobDetail
 from pipelines.domain.json_text import read_json
-from pipelines.verbs.jobs import ListBatches
+from pipelines.domain.savepoints import RetainedBatch, Savepoint
+from pipelines.verbs.jobs import ListBatches, ListRetained
+from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.words import formats
 
 LIMITS = (100, 500, 2_000)
 COLUMNS = (
+    Column("At"),
     Column("Batch", "right"),
     Column("Query"),
-    Column("Triggered"),
     Column("Duration", "right"),
-    Column("Add batch", "right", "Reading, computing, writing: the batch's real work"),
+    Column("Process", "right", "Reading, computing, writing: what Spark calls addBatch"),
     Column("Commit", "right", "Writing the commit log and the state's commit"),
     Column("Rows read", "right"),
     Column("Late rows", "right", "Dropped because the watermark had passed them"),
     Column("State rows", "right"),
     Column("Watermark"),
 )
-PHASES = {
-    "latestOffset": ("latest offset", "green"), "getBatch": ("get batch", "cyan"), "queryPlanning": ("query planning", "orange"),
-    "walCommit": ("write-ahead log", "violet"), "addBatch": ("add batch", "blue"), "commitBatch": ("commit batch", "pink"),
-    "commitOffsets": ("commit offsets", "pink"),
-}  # fmt: skip
+KEPT_AGE_MS = 10_000
+"""What Spark still keeps is read from the checkpoint's logs, so it may be so old."""
 
 
-def draw(name: str, now: float) -> None:
-    """The newest batches; the chosen one beside them."""
-    rows = session.workspace().ask(ListBatches(name, limit=_limit()))
-    if not rows:
+def draw(name: str, detail: JobDetail, now: float) -> None:
+    """The newest batches as a timeline and as a table; the chosen one beside the table."""
+    span = ranges.chosen()
+    rows = _rows(name, span)
+    if not rows and span is None:
         with empty_state(
-            "No batches yet", "A batch is listed here as soon as Spark has committed it, with its phases and offsets.", key="batches"
+            "No batch yet", "A batch is shown here as soon as Spark has committed it, with its phases and offsets.", key="batches"
         ):
             pass
         return
-    chosen = session.selected("batch")
-    known = {_id(row): row for row in rows}
-    if chosen not in known:
-        _list(rows, "", now)
+    kept = _kept(name)
+    _timelines(name, detail, rows, kept, span)
+    _shown(span, rows)
+    chosen = next((row for row in rows if batch_id(row) == session.selected("batch")), None)
+    if chosen is None:
+        address.check_among("batch", [*map(batch_id, rows), *map(point_id, kept)], "batch")
+        _list(rows, "")
         return
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _list(rows, chosen, now)
+        _list(rows, batch_id(chosen))
     with right:
-        _detail(known[chosen], now)
+        _detail(chosen, now)
+        points.act(name, detail, of_row(kept, chosen), kept)
+
+
+def _rows(name: str, span: ranges.Span | None) -> Sequence[BatchRow]:
+    """The newest batches, or those of the stretch that somebody brushed."""
+    if span is None:
+        return session.shared(ListBatches(name, limit=_limit()))
+    until = session.shared(ListBatches(name, limit=LIMITS[-1], to_ms=int(span.to_ms)), age_ms=KEPT_AGE_MS)
+    return [row for row in until if row.at_ms >= span.from_ms]
+
+
+def _shown(span: ranges.Span | None, rows: Sequence[BatchRow]) -> None:
+    """Which batches stand in the table, and the way back to the newest ones."""
+    with st.container(horizontal=True, vertical_alignment="center", key="batches_span"):
+        ranges.field()
+        if span is None:
+            st.html('<span class="tm-hint">Drag across the timeline to choose a range; click a bar for its batch</span>', width="content")
+        else:
+            _those(span, rows)
+    ranges.refused()
+
+
+def _those(span: ranges.Span, rows: Sequence[BatchRow]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="batches_those"):
+        many = formats.plural(len(rows), "batch", "batches")
+        st.html(f'<span class="tm-span" data-testid="span">{ranges.words(span, session.zone())} · {many}</span>', width="content")
+        st.button("Back to now", key="batches_now", icon=":material/update:", type="tertiary", on_click=ranges.choose, args=(None,))
+
+
+def of_row(kept: Sequence[RetainedBatch], row: BatchRow) -> RetainedBatch | None:
+    """The batch as Spark still keeps it, None where it has purged it."""
+    return next((retained for retained in kept if (retained.query, retained.batch) == (row.query, row.batch)), None)
+
+
+def _kept(name: str) -> Sequence[RetainedBatch]:
+    """The batches that Spark still keeps; where the checkpoint does not tell, none, and why."""
+    with errors_shown():
+        return session.shared(ListRetained(name), age_ms=KEPT_AGE_MS)
+    return ()
+
+
+def _timelines(name: str, detail: JobDetail, rows: Sequence[BatchRow], kept: Sequence[RetainedBatch], span: ranges.Span | None) -> None:
+    """A timeline for each query; a click chooses a batch, or opens a savepoint."""
+    taken, queries = session.shared(ListSavepoints(name)), sorted({row.query for row in rows})
+    for query in queries:
+        own = [row for row in rows if row.query == query]
+        batches = frozenset(retained.batch for retained in kept if retained.query == query)
+        marks = [*saved_marks(taken, query), *marks_of(detail.runs, (), own[-1].at_ms)]
+        failed = [run for run in failed_runs(detail.runs) if span is None or (run.ended_ms or 0) <= span.to_ms]
+        chart = timeline(own, batches, failed, marks, session.selected("batch"))
+        title = f"Batches of {query}" if len(queries) > 1 else chart.title
+        clicked = panel(
+            replace(chart, title=title),
+            key=f"timeline_{query}_{name}",
+            group=f"batches_{name}",
+            clickable=True,
+            ranged=span.ranged if span else "",
+            on_range=ranges.brushed,
+        )
+        if clicked and clicked.startswith("sp-"):
+            navigation.go("savepoints", savepoint=clicked)
+        elif clicked:
+            _choose(clicked)
+
+
+def saved_marks(taken: Sequence[Savepoint], query: str) -> list[TimeMark]:
+    """A mark where each savepoint's batch began."""
+    return [
+        TimeMark(image.batch_timestamp_ms, "savepoint", savepoint_words(savepoint), savepoint.id)
+        for savepoint in taken
+        for image in savepoint.queries
+        if image.query == query and image.begun
+    ]
+
+
+def _choose(batch: str) -> None:
+    """Chooses a batch, or none where it was chosen before."""
+    session.select(batch="" if batch == session.selected("batch") else batch)
+    st.rerun(scope="fragment")
 
 
 def _limit() -> int:
     return int(session.selected("batches", str(LIMITS[0]))) if session.selected("batches", "100").isdigit() else LIMITS[0]
 
 
-def _list(rows: Sequence[BatchRow], chosen: str, now: float) -> None:
-    shown = [_row(row, now) for row in rows]
+def _list(rows: Sequence[BatchRow], chosen: str) -> None:
+    shown = [_row(row) for row in rows]
     clicked = table(COLUMNS, shown, key="batches", label="Batches", selected=chosen, max_height=640)
     if clicked:
-        session.select(batch="" if clicked == chosen else clicked)
-        st.rerun(scope="fragment")
+        _choose(clicked)
     step = next((limit for limit in LIMITS if limit > len(rows)), 0)
-    if len(rows) >= _limit() and step:
+    if len(rows) >= _limit() and step and ranges.chosen() is None:
         st.button(f"Show {step:,}", type="tertiary", key="more_batches", on_click=session.select, kwargs={"batches": str(step)})
 
 
-def _id(row: BatchRow) -> str:
-    return f"{row.query}:{row.batch}"
-
-
-def _row(row: BatchRow, now: float) -> Row:
+def _row(row: BatchRow) -> Row:
     commit = sum(row.phases.get(phase, 0.0) for phase in ("walCommit", "commitBatch", "commitOffsets"))
     cells = (
+        clock(row.at_ms, session.zone()),
         Cell(f"{row.batch:,}", sort=row.batch, strong=True),
         Cell(row.query, muted=True),
-        moment(row.at_ms, now),
         number(row.batch_ms, formats.duration),
         number(row.phases.get("addBatch"), formats.duration),
         number(commit, formats.duration),
@@ -91,7 +178,7 @@ def _row(row: BatchRow, now: float) -> Row:
         number(row.state_rows, formats.count),
         clock(row.watermark_ms, session.zone()),
     )
-    return Row(_id(row), cells)
+    return Row(batch_id(row), cells)
 
 
 def _detail(row: BatchRow, now: float) -> None:
@@ -106,28 +193,33 @@ def _detail(row: BatchRow, now: float) -> None:
             )
         facts(
             [
-                ("Triggered", when(row.at_ms, now)),
+                ("Began", f"{formats.clock(row.at_ms, session.zone())}, {when(row.at_ms, now)}"),
                 ("Duration", formats.duration(row.batch_ms)),
                 ("Rows read", formats.count(row.input_rows)),
                 ("Late rows dropped", formats.count(row.late_rows)),
                 ("State rows", formats.count(row.state_rows)),
-                ("Watermark", formats.exact(row.watermark_ms)),
+                ("Watermark", formats.exact(row.watermark_ms, session.zone())),
             ]
         )
         section("Where its time went")
         st.html(phase_bars(row.phases, row.batch_ms))
         section("What it read")
-        for source in _sources(row.sources):
-            _source(source)
+        offsets(row)
+
+
+def offsets(row: BatchRow) -> None:
+    """The sources of a batch, each from which offset to which."""
+    for source in _sources(row.sources):
+        _source(source)
 
 
 def phase_bars(phases: Mapping[str, float], batch_ms: float) -> str:
     """A bar for each phase, as long as its share of the batch."""
     whole = max(batch_ms, sum(phases.values()), 1e-9)
-    rest = max(0.0, batch_ms - sum(phases.values()))
-    listed = [(*PHASES.get(phase, (phase, "gray")), ms) for phase, ms in phases.items()] + [("everything else", "gray", rest)]
     bar = '<div><dt>{}</dt><dd><i class="{}" style="width:{:.2f}%"></i></dd><dd>{}</dd></div>'
-    bars = "".join(bar.format(escape(title), tone, 100 * ms / whole, formats.duration(ms)) for title, tone, ms in listed)
+    bars = "".join(
+        bar.format(escape(phase.title), phase.tone, 100 * ms / whole, formats.duration(ms)) for phase, ms in timed(phases, batch_ms)
+    )
     return f'<dl class="tm-phases">{bars}</dl>'
 
 

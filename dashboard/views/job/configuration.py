@@ -13,7 +13,7 @@ from dashboard.widgets import chip, section
 from pipelines.domain.jobs import Job, JobDetail, QuerySeen, Run
 from pipelines.domain.versions import Version, options
 from pipelines.verbs.experiments import ShowVersion
-from pipelines.words import formats
+from pipelines.words import formats, limits, triggers
 
 
 def draw(detail: JobDetail) -> None:
@@ -44,6 +44,7 @@ def _query(query: QuerySeen) -> None:
             pairs(
                 [
                     ("Query id", _mono(query.query_id)),
+                    ("Trigger", triggers.spelt(query.trigger)),
                     ("Sink", chip(query.sink, "blue", mono=True) if query.sink else formats.MISSING),
                     ("Output", _mono(query.sink_path)),
                     ("Checkpoint", _mono(query.checkpoint)),
@@ -66,10 +67,12 @@ def _run(run: Run, job: Job, version: Version) -> list[tuple[str, str]]:
         ("Version", _mono(version.id)),
         ("Master", _mono(version.master)),
         ("Python", _mono(version.python) if version.python else "Tidemark's own"),
+        *([("Packages", _mono(", ".join(version.pins.split())))] if version.pins else []),
         ("Spark", escape(run.spark_version) or formats.MISSING),
         ("Process", str(run.pid) if run.pid else formats.MISSING),
         ("Checkpoints", _mono(run.checkpoints)),
         ("Began from", origin),
+        ("Limits", limits.spelt(job.limits) or "the usual ones"),
         ("Job made", formats.exact(job.created_ms, session.zone())),
     ]
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.views import diagnosis
-from dashboard.views.job import resuming
+from dashboard.views.job import resume
 from dashboard.widgets import message_box
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.jobs import JobDetail
@@ -52,7 +52,7 @@ def way_back(detail: JobDetail) -> str:
     """The version to go on with where the newest run failed because its code does not fit its state; empty otherwise."""
     run = detail.summary.run
     misfit = run is not None and run.state is RunState.FAILED and run.exit is not None and re.search(MISFIT, run.exit.error_class)
-    return resuming.previous_version(detail) if misfit else ""
+    return resume.previous_version(detail) if misfit else ""
 
 
 def draw(name: str, detail: JobDetail) -> None:
@@ -100,9 +100,9 @@ def _way_on(name: str, detail: JobDetail, every: Sequence[Diagnosis]) -> None:
         return
     common = set.intersection(*(set(query.restorable) for query in every))
     if common and st.button(f"Go back to batch {max(common):,}…", type="primary", icon=":material/history:", key="doctor_rewind"):
-        resuming.ask_rewind(name, max(common))
+        resume.ask_rewind(name, max(common))
     if not common and st.button("Resume from a savepoint…", type="primary", icon=":material/bookmark:", key="doctor_savepoint"):
-        resuming.ask_resume(name, detail, resuming.SAVEPOINT)
+        resume.ask_resume(name, detail, resume.SAVEPOINT)
 
 
 def _title(reason: str, code: int | None) -> str:

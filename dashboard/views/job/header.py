@@ -10,10 +10,10 @@ import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.health import health_chip
-from dashboard.views import decisions, waiting
-from dashboard.views.commands import Shown, listed
-from dashboard.views.job import actions, failure, resuming
-from dashboard.views.live import DEFAULT_RANGE, RANGES, live_switch, range_switch
+from dashboard.views import changes, decisions
+from dashboard.views.commands import Shown, commands
+from dashboard.views.job import actions, failure, limits, resume
+from dashboard.views.live import live_switch
 from dashboard.widgets import chip, entry, menu, page_header, when
 from pipelines.domain.decisions import Choice
 from pipelines.domain.experiments import decision_of
@@ -27,10 +27,11 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
 from pipelines.words import formats
+from pipelines.words import savepoints as words
 
 
-def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
-    """Draws the head with its actions; whether the page is live, and the range in ms."""
+def draw(name: str, detail: JobDetail) -> bool:
+    """Draws the head with its actions; whether the page is live."""
     run = detail.summary.run
     chips = [health_chip(detail.summary)]
     if run and not detail.summary.job.attached:
@@ -47,10 +48,9 @@ def draw(name: str, detail: JobDetail) -> tuple[bool, int]:
         link = navigation.href("experiments", experiment=experiment.id)
         chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self">{decisions.badge(made)}</a>')
     with page_header(name, chips=chips):
-        span_ms = range_switch() if streams(detail) else RANGES[DEFAULT_RANGE]
         on = live_switch()
         _buttons(name, detail, decided is not None and decided[1].choice is Choice.DROPPED)
-    return on, span_ms
+    return on
 
 
 def streams(detail: JobDetail) -> bool:
@@ -63,7 +63,7 @@ def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
     state, attached = detail.summary.state, detail.summary.job.attached
     running = state is not None and state.live
     streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
-    busy = waiting.BUSY if waiting.busy(name) else ""
+    busy = changes.BUSY if changes.busy(name) else ""
     if streaming:
         type_: Literal["primary", "secondary"] = "primary" if running or attached else "secondary"
         st.button(
@@ -83,7 +83,7 @@ def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
         back = failure.way_back(detail)
         label = f"Resume with {formats.short_id(back)}" if back else "Resume"
         if st.button(label, type="primary", icon=":material/play_arrow:", key="resume", disabled=bool(busy), help=busy or None):
-            resuming.ask_resume(name, detail, resuming.PREVIOUS if back else resuming.STOPPED)
+            resume.ask_resume(name, detail, resume.PREVIOUS if back else resume.STOPPED)
     if running and state is not RunState.STOPPING and st.button("Stop", icon=":material/stop_circle:", key="stop"):
         actions.ask_stop(name, streaming)
     _more(name, detail, running, dropped)
@@ -91,11 +91,14 @@ def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
 
 def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
     job = detail.summary.job
+    commands([*_commands(name, running, job.attached), *([Undrop(name)] if dropped else [])], key="commands_job")
     with menu("more"):
         if not running and not job.attached and entry("Upgrade…", icon=":material/upgrade:", key="upgrade", of="more"):
             navigation.go("upgrade", job=name)
         if streams(detail) and entry("Look into the state", icon=":material/database:", key="look_into_state", of="more"):
             navigation.go("state", job=name)
+        if streams(detail) and entry("Limits…", icon=":material/notifications:", key="limits", of="more"):
+            limits.ask_limits(name)
         if dropped and entry("Undrop", icon=":material/undo:", key="undrop", of="more", help=decisions.UNDROPS):
             decisions.undrop(name)
         if running:
@@ -103,7 +106,6 @@ def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
                 actions.ask_cancel(name)
         elif entry("Forget this job…", icon=":material/delete:", key="forget", of="more"):
             actions.ask_forget(detail)
-        listed([*_commands(name, running, job.attached), *([Undrop(name)] if dropped else [])])
 
 
 def _commands(name: str, running: bool, attached: bool) -> Sequence[Shown]:
@@ -129,7 +131,8 @@ def line(detail: JobDetail, now: float) -> None:
     if run.ui_url and run.state.live:
         parts.append(f'<a href="{escape(run.ui_url)}" target="_blank" rel="noopener">Spark UI ↗</a>')
     if detail.summary.batch is not None:
-        parts.append(f"batch {detail.summary.batch:,} {when(detail.summary.last_progress_ms, now)}")
+        batches = words.batches(detail.batches) or f"{detail.summary.batch:,}"
+        parts.append(f"batch {escape(batches)} {when(detail.summary.last_progress_ms, now)}")
     if detail.summary.last_savepoint_ms is not None:
         parts.append(f"{formats.plural(detail.summary.savepoints, 'savepoint')}, the last {when(detail.summary.last_savepoint_ms, now)}")
     if detail.summary.restarts:

@@ -8,18 +8,21 @@ import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.components.panel import panel
-from dashboard.drawing import jobs
-from dashboard.drawing.figures import TimeMark
-from dashboard.drawing.operators import operator_charts
+from dashboard.drawing import days, jobs
+from dashboard.drawing.figures import Chart, TimeMark
+from dashboard.drawing.marks import marks_of
+from dashboard.drawing.operators import backlog_charts, operator_charts
 from dashboard.key_figures import KeyFigure, key_figures
-from dashboard.views.job import logs
+from dashboard.views import ranges
+from dashboard.views.job import logs, moments
+from dashboard.views.live import range_ms
 from dashboard.widgets import Tone, empty_state, section
-from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
+from pipelines.domain.experiments import Series
+from pipelines.domain.jobs import Job, JobDetail, JobSummary
 from pipelines.domain.runs import RunState
-from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.jobs import ReadLog, ShowSeries
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import formats
+from pipelines.words import backlog, formats
 
 POINTS = 600
 OLDEST_MS = 15_000
@@ -27,12 +30,13 @@ OLDEST_MS = 15_000
 TAIL_BYTES = 12_000
 LEAD_MS = 5_000
 SHORTEST_MS = 120_000
+BUSY = "Batch durations of the last ten minutes; the median by the trigger's interval, or by the usual time between two begins"
 FROM_OUTSIDE = ("latency", "lag", "checkpoint")
 """Charts of what a checkpoint alone says."""
 
 
-def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
-    """Key figures and charts over the last `span_ms`."""
+def draw(name: str, detail: JobDetail, now: float) -> None:
+    """Key figures and charts over the chosen range."""
     if detail.summary.last_progress_ms is None:
         _waiting(name, detail)
         return
@@ -41,23 +45,52 @@ def draw(name: str, detail: JobDetail, span_ms: int, now: float) -> None:
         key_figures(_from_outside(detail.summary, now), min_width=158)
     else:
         _figures(detail.summary)
-    since = since_ms(detail.summary.job, span_ms, now)
-    series = session.shared(
-        ShowSeries(name, from_ms=int(since), to_ms=int(now), points=POINTS),
-        by=(ShowSeries, name, span_ms),
-        age_ms=min(span_ms / POINTS, OLDEST_MS),
-    )
-    marks = marks_of(detail.runs, session.shared(ListSavepoints(name)), since)
-    grid = st.grid(3, gap=12, min_column_width=360)
-    span = (since, now)
-    drawn = jobs.job_charts(series.columns, marks, span) | operator_charts(series, marks, span)
-    for key, chart in drawn.items():
+    span_ms = range_ms()
+    span = ranges.chosen() or ranges.Span(since_ms(detail.summary.job, span_ms, now), now)
+    yesterday = ranges.bar(span)
+    moments.draw(name, detail, now)
+    series = _series(name, span, span_ms, yesterday=yesterday)
+    taken = session.shared(ListSavepoints(name))
+    marks = [mark for mark in [*marks_of(detail.runs, taken, span.from_ms), *moments.marks()] if mark.at_ms <= span.to_ms]
+    grid = st.grid(5, gap=12, min_column_width=380)
+    for key, chart in _charts(series, marks, span).items():
         if attached and (key not in FROM_OUTSIDE or not chart.traces):
             continue
         with grid.cell():
-            clicked = panel(chart, key=f"{key}_{name}", group=f"job_{name}", clickable=True)
+            clicked = panel(
+                chart,
+                key=f"{key}_{name}",
+                group=f"job_{name}",
+                clickable=True,
+                ranged=span.ranged,
+                on_range=ranges.brushed,
+                on_moment=moments.choose,
+            )
         if clicked:
             navigation.go("savepoints", savepoint=clicked)
+
+
+def _series(name: str, span: ranges.Span, span_ms: int, *, yesterday: bool) -> Series:
+    """The job's numbers of that stretch, with those of the day before beside them where they are wanted."""
+    shown = _asked(name, span, span_ms)
+    if not yesterday:
+        return shown
+    past = _asked(name, ranges.Span(span.from_ms - ranges.DAY_MS, span.to_ms - ranges.DAY_MS, span.chosen), span_ms)
+    return days.beside(shown, past, ranges.DAY_MS)
+
+
+def _asked(name: str, span: ranges.Span, span_ms: int) -> Series:
+    question = ShowSeries(name, from_ms=int(span.from_ms), to_ms=int(span.to_ms), points=POINTS)
+    back = 0 if span.chosen else round(session.now_ms() - span.to_ms, -4)
+    by = question if span.chosen else (ShowSeries, name, span_ms, back)
+    return session.shared(question, by=by, age_ms=min((span.to_ms - span.from_ms) / POINTS, OLDEST_MS))
+
+
+def _charts(series: Series, marks: Sequence[TimeMark], span: ranges.Span) -> dict[str, Chart]:
+    """By key, in the order of the page: the backlog comes first."""
+    ends = (span.from_ms, span.to_ms)
+    waiting = backlog_charts(series, marks, ends)
+    return waiting | jobs.job_charts(series.columns, marks, ends) | operator_charts(series, marks, ends)
 
 
 def since_ms(job: Job, span_ms: int, now: float) -> float:
@@ -93,10 +126,15 @@ def _lag(job: JobSummary) -> tuple[str, Tone | None]:
 def _figures(job: JobSummary) -> None:
     lag_note, lag_tone = _lag(job)
     p50, p99 = formats.duration(job.batch_ms_p50), formats.duration(job.batch_ms_p99)
+    filled = f"{BUSY}: {backlog.share(job)}" if job.busy is not None else BUSY
+    too_long: Tone | None = "orange" if job.busy is not None and job.busy > 1 else None
+    rates = f"{formats.compact(job.input_rate)} / {formats.compact(job.processed_rate)}"
     figures = [
-        KeyFigure("Input", formats.compact(job.input_rate), "rows/s", note="of the last batch"),
-        KeyFigure("Processed", formats.compact(job.processed_rate), "rows/s", note="of the last batch"),
-        KeyFigure("Batch p50 / p99", f"{p50} / {p99}", note="last ten minutes"),
+        *_backlog(job),
+        KeyFigure(
+            "Input / processed", rates, "rows/s", note="of the last batch", hint="Rows read a second, and what Spark could have processed"
+        ),
+        KeyFigure("Batch p50 / p99", f"{p50} / {p99}", note=_busy(job) or _of_when(job), tone=too_long, hint=filled),
         KeyFigure(
             "Event-time lag",
             formats.duration(job.lag_ms),
@@ -113,6 +151,25 @@ def _figures(job: JobSummary) -> None:
     key_figures(figures, min_width=158)
 
 
+def _backlog(job: JobSummary) -> list[KeyFigure]:
+    waiting = backlog.main(job.backlog)
+    if waiting is None:
+        return []
+    tone: Tone | None = "orange" if backlog.grows(waiting) else None
+    outlook, hint = backlog.outlook(waiting) or "as its last batch left it", "What the sources have not read yet"
+    return [KeyFigure("Backlog", backlog.amount(waiting), note=outlook.replace(" about ", " "), tone=tone, hint=f"{hint}; {outlook}")]
+
+
+def _of_when(job: JobSummary) -> str:
+    return "its last ten minutes" if job.state is RunState.FAILED else "last ten minutes"
+
+
+def _busy(job: JobSummary) -> str:
+    if job.busy is None:
+        return ""
+    return f"{100 * job.busy:.0f} % of its trigger" if job.interval_ms else f"fill {backlog.share(job)}"
+
+
 def _from_outside(job: JobSummary, now: float) -> list[KeyFigure]:
     """Key figures of a job that runs elsewhere, from its checkpoint alone."""
     p50, p99 = formats.duration(job.batch_ms_p50), formats.duration(job.batch_ms_p99)
@@ -127,26 +184,3 @@ def _from_outside(job: JobSummary, now: float) -> list[KeyFigure]:
 
 def _rows(rows: int | None) -> str:
     return "keeps no state" if rows is None else f"{formats.compact(rows)} rows"
-
-
-def marks_of(runs: Sequence[Run], savepoints: Sequence[Savepoint], since: float) -> list[TimeMark]:
-    """Marks since then: savepoints, new versions, restarts of the same version."""
-    taken = [
-        TimeMark(
-            savepoint.created_ms,
-            "savepoint",
-            f"{formats.short_id(savepoint.id)} · batch {savepoint.batch:,}{f' · {savepoint.label}' if savepoint.label else ''}",
-            savepoint.id,
-        )
-        for savepoint in savepoints
-    ]
-    oldest_first = sorted(runs, key=lambda run: run.created_ms)
-    begun = [_begun(run, earlier) for earlier, run in zip([None, *oldest_first], oldest_first, strict=False)]
-    return [mark for mark in [*taken, *begun] if mark.at_ms >= since]
-
-
-def _begun(run: Run, earlier: Run | None) -> TimeMark:
-    at = run.started_ms or run.created_ms
-    if earlier is not None and earlier.version == run.version:
-        return TimeMark(at, "restart", "restart")
-    return TimeMark(at, "version", formats.short_id(run.version))

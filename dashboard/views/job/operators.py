@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import offsets, session
+from dashboard import session
 from dashboard.components.plan import plan_graph
 from dashboard.components.table import Cell, Column, Row, number, table
 from dashboard.views.commands import commands
@@ -13,7 +13,7 @@ from pipelines.domain.jobs import JobDetail
 from pipelines.domain.operators import OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import QueryPlan
 from pipelines.verbs.jobs import ListOperators, ListPlans
-from pipelines.words import formats
+from pipelines.words import formats, offsets
 
 SOURCES = (
     Column("Source", wide=True),
@@ -88,9 +88,7 @@ def _no_plan(query: str, detail: JobDetail) -> None:
 
 
 def _source(at: int, source: SourceSeen) -> Row:
-    backlog = ", ".join(
-        f"{formats.size(some.amount)}" if some.unit == "bytes" else f"{some.amount:,} {some.unit}" for some in source.backlog
-    )
+    backlog = ", ".join(formats.quantity(some.amount, some.unit) for some in source.backlog)
     plain = ", ".join(f"{some.amount} {some.unit}" for some in source.backlog)
     cells = (
         Cell(formats.source_name(source.description), strong=True, hint=source.description, raw=source.description),

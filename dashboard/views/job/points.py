@@ -1,4 +1,4 @@
-"""The batches that Spark still keeps, on an axis of clock or event time: click one, or type its number or a moment, and begin there."""
+"""Savepoints and the batches that Spark still keeps, as a film strip: click one, or type its number or a moment, and begin there."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from html import escape
 import streamlit as st
 
 from dashboard import navigation, session
-from dashboard.components.panel import panel
-from dashboard.drawing.retention import Axis, batches_chart, has_event_time, newest_until, of_batch, point_id
-from dashboard.views.job import actions, resuming
+from dashboard.components.film import film_strip
+from dashboard.drawing.film import film
+from dashboard.drawing.retention import Axis, has_event_time, newest_until, of_batch, point_id
+from dashboard.views.job import actions, resume
 from dashboard.widgets import errors_shown
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError
 from pipelines.domain.jobs import JobDetail
@@ -24,29 +25,32 @@ HINTS = {
     Axis.CLOCK: "A batch's number, or a time: 14:05:30, 2026-11-20 14:05, -10m. The newest batch at or before it is chosen.",
     Axis.EVENT: "A batch's number, or an event time: the newest batch is chosen whose watermark was at or before it.",
 }
+HOW = "Click a thin frame, or type a batch's number or a moment: to take a savepoint of it, fork from it, or go back to it."
+GONE = "Spark has purged this batch: nothing can begin there. Choose one that it still keeps, or a savepoint."
 PLACEHOLDERS = {Axis.CLOCK: "Batch or time", Axis.EVENT: "Batch or event time"}
 
 
 def draw(name: str, detail: JobDetail, kept: Sequence[RetainedBatch], taken: Sequence[Savepoint]) -> None:
-    """The axis with its bar, the batch that is chosen on it, what can be begun there."""
-    if not kept:
+    """The strip with its bar, the batch that is chosen on it, what can begin there."""
+    if not kept and not taken:
         return
     axis = _bar(kept)
-    chosen = session.selected("point")
-    clicked = panel(batches_chart(kept, taken, chosen, axis), key=f"retained_{name}", clickable=True)
+    chosen = session.selected("batch")
+    clicked = film_strip(film(taken, kept, axis), session.spaces(), session.zone(), key=f"film_{name}", selected=chosen)
     if clicked:
         if clicked.startswith("sp-"):
             navigation.go("savepoints", savepoint=clicked)
-        session.select(point="" if clicked == chosen else clicked)
+        session.select(batch="" if clicked == chosen else clicked)
         st.rerun(scope="fragment")
     point = next((retained for retained in kept if point_id(retained) == chosen), None)
-    _point(name, detail, point, kept, axis)
+    if kept:
+        act(name, detail, point, kept, axis)
 
 
 def _bar(kept: Sequence[RetainedBatch]) -> Axis:
     """The choice of the axis, and the field that finds a batch."""
     with st.container(horizontal=True, vertical_alignment="center", key="point_bar"):
-        st.html('<div class="tm-section"><h2>Go to a batch</h2></div>', width="stretch")
+        st.html('<div class="tm-section"><h2>In time</h2></div>', width="stretch")
         none = None if has_event_time(kept) else "No batch has a watermark: this job has no event time"
         selected = session.selected("axis", Axis.CLOCK)
         axis = st.segmented_control(
@@ -76,7 +80,7 @@ def _find(typed: str, kept: Sequence[RetainedBatch], axis: Axis) -> None:
     if not typed:
         return
     try:
-        session.select(point=point_id(find(typed, kept, axis)))
+        session.select(batch=point_id(find(typed, kept, axis)))
     except TidemarkError as error:
         st.session_state["point_error"] = f"{error.message}. {error.hint}"
 
@@ -100,21 +104,20 @@ def _moment(typed: str) -> int:
         raise Invalid(error.code, f"{typed!r} is neither a batch nor a time", error.hint) from error
 
 
-def _point(name: str, detail: JobDetail, point: RetainedBatch | None, kept: Sequence[RetainedBatch], axis: Axis) -> None:
+def act(name: str, detail: JobDetail, point: RetainedBatch | None, kept: Sequence[RetainedBatch], axis: Axis = Axis.CLOCK) -> None:
+    """What can begin at the chosen batch: a savepoint, a fork, a rewind; nothing where Spark has purged it."""
     with st.container(horizontal=True, vertical_alignment="center", key="point"):
         if point is None:
-            words = "Click a batch, or type its number or a moment: to take a savepoint of it, fork from it, or go back to it."
-            if session.selected("point"):
-                words = "The batch chosen is no longer kept by Spark. Choose another one."
+            words = GONE if session.selected("batch") else HOW
             st.html(f'<p class="tm-hint">{words}</p>', width="stretch")
             return
         st.html(_words(point, kept[-1]), width="stretch")
         here = st.button("Savepoint here", icon=":material/bookmark_add:", key="point_take")
-        refused = resuming.why_no_batch(detail, kept)
+        refused = resume.why_no_batch(detail, kept)
         back = st.button("Rewind to here…", icon=":material/history:", key="point_rewind", disabled=bool(refused), help=refused or None)
         fork = st.button("Fork from here", icon=":material/call_split:", type="primary", key="point_fork")
     if back:
-        resuming.ask_rewind(name, point.batch)
+        resume.ask_rewind(name, point.batch)
     if here or fork:
         taken = _take(name, point, axis, several=len({retained.query for retained in kept}) > 1)
         if taken and fork:

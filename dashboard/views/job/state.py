@@ -1,4 +1,4 @@
-"""The state of the job: the tables in its newest savepoint, each a click away from its keys and values."""
+"""The state of the job: the tables in its newest savepoint, each a click away from its keys and values; its partitions as heat maps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from dashboard import navigation, session
 from dashboard.components.table import Cell, Column, Row, moment, number, table
 from dashboard.views import state as states
 from dashboard.views.commands import commands
+from dashboard.views.job import heat
 from dashboard.widgets import command, empty_state, section, when
+from pipelines.domain.jobs import JobDetail
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.states import StateTable
 from pipelines.verbs.savepoints import ListSavepoints
@@ -23,20 +25,25 @@ COLUMNS = (
     Column("Operator"),
     Column("Operator's rows", "right", "As a proof or the job itself counted them at that batch"),
     Column("Partitions", "right"),
-    Column("Size", "right", "What the store's files take in the savepoint; the variables of one store share it"),
+    Column("Size", "right", "Size of the store's files in the savepoint; the variables of one store share them"),
     Column("Rows read", "right"),
     Column("Read", hint="When Spark last read it; a click reads it, or shows what was read"),
 )
 NONE = "State is looked into at a savepoint: its keys and values are read from there, and the job does not notice."
 
 
-def draw(name: str, now: float) -> None:
-    """The tables of the newest savepoint."""
+def draw(name: str, detail: JobDetail, now: float) -> None:
+    """The tables of the newest savepoint; the sizes of all partitions over time."""
     taken = session.workspace().ask(ListSavepoints(name))
-    if not taken:
+    if taken:
+        _tables(taken[0], name, now)
+    else:
         _none(name)
-        return
-    newest = taken[0]
+    if detail.summary.batch is not None:
+        heat.draw(name)
+
+
+def _tables(newest: Savepoint, name: str, now: float) -> None:
     tables = session.shared(ListStates(newest.id))
     with st.container(horizontal=True, vertical_alignment="center", key="head_state"):
         section("State", f"at batch {newest.batch:,}, in {escape(formats.short_id(newest.id))} · taken {when(newest.created_ms, now)}")
@@ -60,17 +67,25 @@ def row(state_table: StateTable, now: float) -> Row:
             what,
             strong=not state_table.internal,
             muted=state_table.internal,
-            hint="Only how Spark lays a join out" if state_table.internal else "",
+            hint="Spark's own bookkeeping of a join, not the code's values" if state_table.internal else "",
         ),
         Cell(state_table.query),
         Cell(f"{state_table.name or 'operator'} · {state_table.operator}"),
         number(state_table.operator_rows, formats.count),
         number(state_table.partitions, formats.count),
         number(state_table.bytes, formats.size),
-        number(state_table.reading.total if state_table.reading else None, formats.count),
+        _read(state_table),
         moment(state_table.reading.read_ms if state_table.reading else None, now),
     )
     return Row(state_table.title, cells)
+
+
+def _read(state_table: StateTable) -> Cell:
+    """The rows that there are, as a warning where the operator counted others."""
+    total, apart = state_table.reading.total if state_table.reading else None, state_table.rows_apart
+    if not apart:
+        return number(total, formats.count)
+    return Cell(formats.count(total), sort=total, tone="orange", hint=f"The operator counted {formats.count(state_table.operator_rows)}")
 
 
 def _open(savepoint: Savepoint, state_table: StateTable) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import PurePosixPath
 
 import streamlit as st
 
 from dashboard import session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
+from dashboard.views import code_files
 from dashboard.widgets import STATES, chip, empty_state, section
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.versions import Version, options
@@ -78,20 +80,31 @@ def _before(runs: Sequence[Run], version: str) -> str:
 def _version(name: str, shown: Version, earlier_id: str) -> None:
     earlier = session.workspace().ask(ShowVersion(earlier_id)) if earlier_id else _origin(name, shown)
     with st.container(horizontal=True, vertical_alignment="center", key="version_head"):
-        st.html(_title(shown, earlier), width="stretch")
+        head = st.container(width="stretch")
+        texts = code_files.texts(shown.files)
+        path = code_files.choose(shown.script, texts, f"version_file_{shown.id}")
         view = VIEWS[0]
         if earlier:
             view = st.segmented_control(
                 "View", VIEWS, default=VIEWS[0], required=True, key="view", bind="query-params", label_visibility="collapsed"
             ) or VIEWS[0]  # fmt: skip
+        code = texts[path] if path else shown.code
+        before = "" if earlier is None else code_files.texts(earlier.files).get(path, "") if path else earlier.code
+        head.html(_title(shown, earlier, path or shown.script, code, before))
         st.download_button(
-            "Download", shown.code, shown.script, "text/x-python", icon=":material/download:", key="code_download", on_click="ignore"
+            "Download",
+            code,
+            PurePosixPath(path or shown.script).name,
+            "text/x-python",
+            icon=":material/download:",
+            key="code_download",
+            on_click="ignore",
         )
     mode = {"Code": "edit", "Changes": "unified", "Side by side": "split"}[view]
     code_editor(
-        shown.code,
-        key=f"version_{shown.id}_{earlier.id if earlier else ''}",
-        original=earlier.code if earlier else "",
+        code,
+        key=f"version_{shown.id}_{earlier.id if earlier else ''}" + f"_{path}" * bool(path),
+        original=before,
         mode=mode,  # type: ignore[arg-type]
         readonly=True,
         collapse=view != VIEWS[0],
@@ -116,11 +129,11 @@ def _origin(name: str, shown: Version) -> Version | None:
     return session.workspace().ask(ShowVersion(parent)) if parent != shown.id else None
 
 
-def _title(shown: Version, earlier: Version | None) -> str:
-    added, removed = counted(earlier.code, shown.code) if earlier else (0, 0)
+def _title(shown: Version, earlier: Version | None, name: str, code: str, before: str) -> str:
+    added, removed = counted(before, code) if earlier else (0, 0)
     since = f'<span class="tm-caption">since {escape(formats.short_id(earlier.id))}</span>' if earlier else ""
     diff = f"{chip(f'+{added}', 'green', mono=True)}{chip(f'−{removed}', 'red', mono=True)}{since}" if earlier else ""
-    return f'<div class="tm-head tm-sub"><h2>{escape(shown.script)}</h2>{chip(shown.id, mono=True)}{diff}</div>'
+    return f'<div class="tm-head tm-sub"><h2>{escape(name)}</h2>{chip(shown.id, mono=True)}{diff}</div>'
 
 
 def counted(before: str, after: str) -> tuple[int, int]:

@@ -6,19 +6,20 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import address, navigation
 from dashboard.components.code_editor import Diagnostic, code_editor, syntax_diagnostics
+from dashboard.views import changes, operations
 from dashboard.views.commands import commands
 from dashboard.views.new_job import attach, form
 from dashboard.views.new_job.form import Draft
-from dashboard.widgets import draw_again, error_box, errors_shown, page_header
-from pipelines.domain.errors import TidemarkError
-from pipelines.verbs.face import do
+from dashboard.widgets import draw_again, errors_shown, page_header
+from pipelines.domain.jobs import Run
 from pipelines.verbs.run import RunScript
 
 ATTACH = "Runs elsewhere"
-START = "start"
+START, BEGINNING = "start", "new_job_begins"
 SOURCES = ("Gallery", "File", "Paste", ATTACH)
+ADDRESS = {"source": address.one_of(*SOURCES)}
 
 
 def page() -> None:
@@ -59,13 +60,17 @@ def _head(change: RunScript | None, diagnostics: list[Diagnostic]) -> None:
             commands([_from_file(change)], key="new_command")
         start = st.button("Start", type="primary", icon=":material/play_arrow:", key=START, disabled=bool(why_not), help=why_not or None)
     if start and change and not why_not:
-        try:
-            do(session.workspace(), change)
-        except TidemarkError as error:
-            error_box(error)
-        else:
-            form.forget()
-            navigation.go("job", job=change.name)
+        _open(changes.ask(BEGINNING, change, f"{change.name} was begun"))
+    if changes.is_asked(BEGINNING):
+        operations.under_way(lambda operation: operation.kind == "run", key="new_job")
+    _open(changes.answered(BEGINNING))
+
+
+def _open(run: object | None) -> None:
+    """Opens the job once it has begun: one with requirements begins when its environment is made."""
+    if isinstance(run, Run):
+        form.forget()
+        navigation.go("job", job=run.job)
 
 
 def _why_not(change: RunScript | None, diagnostics: list[Diagnostic]) -> str:
@@ -80,8 +85,8 @@ def _why_not(change: RunScript | None, diagnostics: list[Diagnostic]) -> str:
 
 
 def _from_file(change: RunScript) -> RunScript:
-    """The same with the file that the script was read from, as a shell reads it."""
-    return replace(change, script=change.source or change.script, source="")
+    """The same with the file that the script was read from, as a shell reads it: what it needs beside it comes along there, too."""
+    return replace(change, script=change.source or change.script, source="", files={})
 
 
 def _editor(draft: Draft) -> tuple[Draft, list[Diagnostic]]:
@@ -90,6 +95,8 @@ def _editor(draft: Draft) -> tuple[Draft, list[Diagnostic]]:
     typed = code_editor(
         draft.code, key="new_code", diagnostics=diagnostics, height=640, revision=draft.revision, label="Code of the new job"
     )
+    if draft.files:
+        st.caption(f"Its version takes along {', '.join(sorted(draft.files))}.")
     if typed == draft.code:
         return draft, diagnostics
     now = draft.typed(typed)

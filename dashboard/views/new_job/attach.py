@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Literal
@@ -97,18 +97,20 @@ def _form() -> tuple[Attach, str]:
     error = refused.error if isinstance(refused, Refused) else None
     with st.container(border=True, key="card_attach"):
         section("Job")
-        name = (st.text_input("Name", key="attach_name", max_chars=100, placeholder="clicks", help="What it is called here") or "").strip()
+        name = (
+            st.text_input("Name", key="attach_name", max_chars=100, placeholder="clicks", help="The job's name in Tidemark") or ""
+        ).strip()
         _beside(error, "name")
         section("Checkpoints", "one row for each of its queries: the checkpointLocation that the query was started with")
         places = _places(error)
         section("Output", "what a checkpoint does not say, and a fork must know")
         sink, sink_path = _sink()
         _beside(error, "sink")
-    script, code, args = _code()
+    script, code, files, args = _code()
     if error and _field(error) == "":
         error_box(error)
     checkpoints = {place.query.strip(): place.checkpoint.strip() for place in places}
-    change = Attach(name=name, checkpoints=checkpoints, sink=sink, sink_path=sink_path, script=script, code=code, args=args)
+    change = Attach(name=name, checkpoints=checkpoints, sink=sink, sink_path=sink_path, script=script, code=code, files=files, args=args)
     return change, _why_not(name, places)
 
 
@@ -138,7 +140,9 @@ def _places(error: TidemarkError | None) -> list[Place]:
 def _place(number: int, *, first: bool, alone: bool) -> Place:
     shown: Literal["visible", "collapsed"] = "visible" if first else "collapsed"
     with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key=f"attach_row_{number}"):
-        query = st.text_input("Query", key=f"attach_query_{number}", label_visibility=shown, placeholder="as its folder", width=200)
+        query = st.text_input(
+            "Query", key=f"attach_query_{number}", label_visibility=shown, placeholder="named after its folder", width=200
+        )
         checkpoint = st.text_input(
             "Checkpoint",
             key=f"attach_checkpoint_{number}",
@@ -151,7 +155,7 @@ def _place(number: int, *, first: bool, alone: bool) -> Place:
                 icon=":material/close:",
                 type="tertiary",
                 key=f"attach_less_{number}",
-                help="Leave it out",
+                help="Remove this query",
                 on_click=_less,
                 args=(number,),
             )
@@ -176,23 +180,24 @@ def _sink() -> tuple[str, str]:
     return str(sink or ""), (path or "").strip()
 
 
-def _code() -> tuple[str, str, tuple[str, ...]]:
+def _code() -> tuple[str, str, Mapping[str, str | None] | None, tuple[str, ...]]:
     """The script of the job, which is optional; an error of reading it is shown beside it."""
     with st.expander("Its code, to fork it with (can be given later, at a fork)", icon=":material/code:"):
         path = (
             st.text_input("Script", key="attach_script", placeholder="/home/me/clicks.py on the machine that Tidemark runs on") or ""
         ).strip()
         script, code = "", ""
+        files: Mapping[str, str | None] | None = None
         if path:
             try:
                 read = gallery.from_path(path)
-                script, code = read.name, read.code
+                script, code, files = read.name, read.code, dict(read.files) or None
             except TidemarkError as error:
                 _error_line(f"{error.message}. {error.hint}")
         args = st.text_input("Arguments", key="attach_args", help="As in a shell. {output} becomes a fork's own output directory.")
         if code:
             st.code(code, language="python", height=220)
-    return script, code, words(args or "") if code else ()
+    return script, code, files, words(args or "") if code else ()
 
 
 def _field(error: TidemarkError) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import PurePath
 
@@ -38,6 +38,8 @@ class Draft:
     args: tuple[str, ...]
     revision: int
     touched: bool = False
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Modules and files beside the script that go with it."""
 
     def typed(self, code: str) -> Draft:
         return replace(self, code=code, touched=True)
@@ -87,7 +89,7 @@ def _draft(origin: str, script: Script) -> Draft:
         return known
     revision = st.session_state[_TURN] = st.session_state.get(_TURN, -1) + 1
     before: Draft | None = st.session_state.get(_TOUCHED, {}).get(origin)
-    anew = before or Draft(origin, script.name, script.code, script.source, script.args, revision)
+    anew = before or Draft(origin, script.name, script.code, script.source, script.args, revision, files=script.files)
     draft = replace(anew, revision=revision)
     keep(draft)
     if before:
@@ -118,6 +120,13 @@ def draw(draft: Draft) -> RunScript:
             help="As in a shell. {output} becomes the job's own output directory.",
         )
         master = st.text_input("Master", "local[2]", key=f"new_master_{turn}", help="local[2], spark://…, yarn, k8s://…")
+        requirements = st.text_area(
+            "Requirements",
+            key=f"new_requirements_{turn}",
+            height=80,
+            placeholder="scikit-learn==1.5.2",
+            help="Python packages, as pip's requirements files have them: an environment with them is made before the job begins.",
+        )
         st.html('<p class="tm-field">Spark confs</p>')
         confs = st.data_editor(
             [{"Conf": "", "Value": ""}],
@@ -138,6 +147,8 @@ def draw(draft: Draft) -> RunScript:
         conf=conf,
         master=(master or "").strip() or "local[2]",
         source=draft.source,
+        files=draft.files,
+        requirements=(requirements or "").strip() or None,
     )
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from html import escape
 
 import streamlit as st
 
-from dashboard import navigation, session
-from dashboard.key_figures import KeyFigure, key_figures
-from dashboard.views import waiting
-from dashboard.views.live import live, live_switch, range_switch
-from dashboard.views.overview import table
-from dashboard.views.overview.attention import Alert, alerts
+from dashboard import address, navigation, session
+from dashboard.views import changes
+from dashboard.views.live import RANGES, live, live_switch, range_switch
+from dashboard.views.new_job import ATTACH
+from dashboard.views.overview import figures, table
+from dashboard.views.overview.attention import Alert, Group, alerts, grouped
+from dashboard.views.overview.table import ATTENTION, CHOICES
 from dashboard.widgets import chip, command, empty_state, errors_shown, page_header, when
-from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import JobSummary
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ListJobs
@@ -29,6 +30,9 @@ ABOUT = (
 )
 EXAMPLE = "The example runs a generator of events and <b>post_engagement</b>, which counts views and clicks per post."
 
+WATCHED = "A job that <b>runs elsewhere</b> is watched by its checkpoint alone; nothing is written to it, and the job does not notice."
+ADDRESS = {"range": address.one_of(*RANGES), "state": address.one_of(*CHOICES), "page": address.NUMBER}
+WATCH = "Of a job that runs elsewhere: its batches, savepoints and forks of it. Nothing is written to its checkpoint"
 LINE_STEPS = 600
 """The small lines of the key figures are as old as one of so many steps of their range at most."""
 
@@ -60,61 +64,14 @@ def _draw(span_ms: int, known: int) -> None:
         health = session.shared(ShowHealth(span_ms), age_ms=span_ms / LINE_STEPS)
         if len(jobs) != known:
             st.rerun()
-        _figures(health.as_of(jobs), {job.job.name: job for job in jobs})
         attention = alerts(jobs, session.shared(ListSavepoints()), health)
-        if attention:
-            _attention(attention, now)
+        with st.container(key="overview_top"):
+            figures.draw(health.as_of(jobs), {job.job.name: job for job in jobs})
+            if attention:
+                _attention(attention, now)
         opened = table.draw(jobs, {alert.job for alert in attention}, now)
         if opened:
             navigation.go("job", job=opened)
-
-
-def _figures(health: Health, jobs: Mapping[str, JobSummary]) -> None:
-    latest = jobs.get(health.worst_lag_job)
-    idle = health.jobs - health.running - health.failed
-    key_figures(
-        [
-            KeyFigure(
-                "Running",
-                f"{health.running:,} / {health.jobs:,}",
-                note=f"{health.failed:,} failed" if health.failed else f"{idle:,} not running" if idle else "all jobs run",
-                tone="red" if health.failed else "green",
-                line=health.running_line,
-                hint="Jobs that run, of all jobs; the line is over the range",
-            ),
-            KeyFigure(
-                "Input rate",
-                formats.compact(health.input_rate),
-                "rows/s",
-                note="all jobs together",
-                line=health.input_line,
-                hint="Rows a second that all running jobs read",
-            ),
-            KeyFigure(
-                "Worst p99 batch time",
-                formats.duration(health.worst_batch_ms_p99),
-                note=health.worst_batch_job,
-                line=health.batch_line,
-                hint="The slowest job's 99th percentile of batch durations, last ten minutes",
-            ),
-            KeyFigure(
-                "Worst event-time lag",
-                formats.duration(health.worst_lag_ms),
-                note=health.worst_lag_job,
-                tone="orange" if latest and latest.findings else None,
-                line=health.lag_line,
-                hint="How far the newest event of the slowest job is behind the clock",
-            ),
-            KeyFigure(
-                "Savepoint storage",
-                formats.size(health.savepoint_bytes),
-                note=formats.plural(health.savepoints, "savepoint"),
-                line=health.storage_line,
-                hint="Bytes that all savepoints refer to; hard links share them with the checkpoints",
-            ),
-        ],
-        min_width=210,
-    )
 
 
 ACTIONS = {
@@ -130,7 +87,12 @@ MOST = 5
 
 def _attention(attention: Sequence[Alert], now: float) -> None:
     with st.container(border=True, key="card_attention", gap=None):
-        for alert in attention[:MOST]:
+        lines = grouped(attention)
+        for line in lines[:MOST]:
+            if isinstance(line, Group):
+                _group(line)
+                continue
+            alert = line
             with st.container(horizontal=True, vertical_alignment="center", key=f"attention_{alert.job}_{alert.subject}"):
                 st.html(_words(alert, now), width="stretch")
                 label = ACTIONS[alert.action]
@@ -142,13 +104,29 @@ def _attention(attention: Sequence[Alert], now: float) -> None:
                     icon_position="right",
                 ):
                     _act(alert)
-        if len(attention) > MOST:
-            st.html(f'<div class="tm-attention tm-more">and {len(attention) - MOST} more: Needs attention, below, shows their jobs</div>')
+        left = sum(len(line.alerts) if isinstance(line, Group) else 1 for line in lines[MOST:])
+        if left:
+            st.html(f'<div class="tm-attention tm-more">and {left:,} more: Needs attention, below, shows their jobs</div>')
+
+
+def _group(group: Group) -> None:
+    """Alike findings as one line, with the way to the list of their jobs."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"attention_group_{group.title}_{group.code}"):
+        badge = chip(group.title.capitalize(), group.tone, dot=True)
+        code = f' <code class="tm-mono">{escape(group.code)}</code>' if group.code else ""
+        words = f'<span class="tm-words">{escape(group.words(session.zone()))}</span>'
+        st.html(f'<div class="tm-attention">{badge}<b>{formats.plural(len(group.alerts), "job")}</b>{code}{words}</div>', width="stretch")
+        key, right = f"list_{group.title}_{group.code}", {"icon": ":material/arrow_forward:", "icon_position": "right"}
+        st.button("List them", key=key, type="tertiary", on_click=_list_group, args=(group,), **right)  # type: ignore[arg-type]
+
+
+def _list_group(group: Group) -> None:
+    """The table below shows the jobs of the group alone."""
+    st.session_state["filter"] = group.title
+    session.select(state=ATTENTION, page="")
 
 
 def _words(alert: Alert, now: float) -> str:
-    from html import escape
-
     since = f' <span class="tm-when">{when(alert.since_ms, now)}</span>' if alert.since_ms else ""
     code = f' <code class="tm-mono">{escape(alert.code)}</code>' if alert.code else ""
     words = f'<span class="tm-words">{escape(alert.words)}</span>' if alert.words else ""
@@ -165,7 +143,7 @@ def _act(alert: Alert) -> None:
         return
     if alert.action == "take":
         with errors_shown():
-            waiting.take(Take(alert.job))
+            changes.take(Take(alert.job))
             navigation.go("job", job=alert.job, tab="Savepoints")
         return
     if alert.action == "savepoint":
@@ -182,10 +160,13 @@ def _first_steps() -> None:
         with st.container(horizontal=True, horizontal_alignment="center"):
             example = st.button("Start the example", type="primary", icon=":material/play_arrow:", key="start_example")
             own = st.button("New job", icon=":material/add:", key="new_job")
-        st.html(f'<p class="tm-fine">{EXAMPLE}</p>')
+            watch = st.button("Watch a job by its checkpoint", icon=":material/visibility:", key="watch_job", help=WATCH)
+        st.html(f'<p class="tm-fine">{EXAMPLE}<br>{WATCHED}</p>')
         command("python -m pipelines run my_job.py --name my_job")
     if own:
         navigation.go("new_job")
+    if watch:
+        navigation.go("new_job", source=ATTACH)
     if example:
         with errors_shown():
             do(session.workspace(), StartExample())

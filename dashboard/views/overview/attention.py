@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Literal
 
 from dashboard.health import URGENCY_TONES
@@ -14,6 +16,9 @@ from pipelines.domain.jobs import JobSummary
 from pipelines.domain.savepoints import Savepoint
 from pipelines.words import formats
 
+ALIKE = 3
+"""So many jobs with the same problem are one line."""
+TOGETHER_MS = 60_000
 LITTLE_LEFT = 0.1
 """Share of free space below which the disk counts as nearly full."""
 _TONES: tuple[Tone, ...] = ("red", "orange", "blue")
@@ -43,6 +48,53 @@ class Alert:
     since_ms: float | None = None
     subject: str = ""
     """The savepoint that it is about; empty for what is about the job, or (without a job) the workspace."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Alerts of one problem (and error class) of several jobs: one line, because their cause may be one."""
+
+    alerts: tuple[Alert, ...]
+
+    @property
+    def title(self) -> str:
+        return self.alerts[0].title
+
+    @property
+    def code(self) -> str:
+        return self.alerts[0].code
+
+    @property
+    def tone(self) -> Tone:
+        return self.alerts[0].tone
+
+    def words(self, zone: tzinfo) -> str:
+        """Since when, and what that suggests: `since 06:30:12, all within a minute: look at what they share (cluster, source)`."""
+        moments = sorted(alert.since_ms for alert in self.alerts if alert.since_ms is not None)
+        if not moments:
+            return self.alerts[0].words
+        first, last = (formats.clock(at_ms, zone) for at_ms in (moments[0], moments[-1]))
+        together = len(moments) == len(self.alerts) and moments[-1] - moments[0] <= TOGETHER_MS
+        if together:
+            return f"since {first}, all within a minute: look at what they share (cluster, source)"
+        return f"since {first} to {last}"
+
+
+def grouped(attention: Sequence[Alert]) -> list[Alert | Group]:
+    """The alerts in their order, where `ALIKE` or more of jobs say the same one line for all of them, at the place of the first."""
+    kinds = Counter(_kind(alert) for alert in attention)
+    lines: dict[object, Alert | Group] = {}
+    for alert in attention:
+        kind = _kind(alert)
+        if alert.subject or not alert.job or kinds[kind] < ALIKE:
+            lines[alert] = alert
+        elif kind not in lines:
+            lines[kind] = Group(tuple(other for other in attention if _kind(other) == kind))
+    return list(lines.values())
+
+
+def _kind(alert: Alert) -> tuple[str, str, bool]:
+    return alert.title, alert.code, bool(alert.subject)
 
 
 def alerts(jobs: Sequence[JobSummary], savepoints: Sequence[Savepoint] = (), health: Health | None = None) -> list[Alert]:

@@ -13,7 +13,7 @@ from dashboard.views import choices
 from dashboard.widgets import Tone
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
-from pipelines.words import formats
+from pipelines.words import backlog, formats
 
 COLUMNS = (
     Column("State"),
@@ -24,6 +24,7 @@ COLUMNS = (
     Column("p99", "right", "99th percentile of batch durations, last ten minutes"),
     Column("In /s", "right", "Rows that come in, a second"),
     Column("Processed /s", "right", "Rows that could be processed, a second"),
+    Column("Backlog", "right", "What the sources have not read yet, and when that is caught up"),
     Column("Lag", "right", "How far the newest event is behind the clock"),
     Column("State rows", "right", "Rows that the stateful operators keep"),
     Column("State size", "right", "Memory of the state stores"),
@@ -32,12 +33,14 @@ COLUMNS = (
     Column("Restarts", "right"),
     Column("Uptime", "right"),
 )
-ALL = "All"
+ALL, ATTENTION = "All", "Needs attention"
+GROWING = 1e12
+"""More than the ms of any catching up."""
 _ENDED = (None, RunState.STOPPED, RunState.FINISHED)
 CHOICES: Mapping[str, Callable[[JobSummary, Container[str]], bool]] = {
     ALL: lambda job, attention: True,
     "Running": lambda job, attention: job.state is not None and job.state.live,
-    "Needs attention": lambda job, attention: job.job.name in attention,
+    ATTENTION: lambda job, attention: job.job.name in attention,
     "Failed": lambda job, attention: job.state is RunState.FAILED,
     "Stopped": lambda job, attention: job.state in _ENDED,
 }
@@ -73,6 +76,7 @@ def _keys(now: float) -> dict[str, paging.Key[JobSummary]]:
         "p99": lambda job: job.batch_ms_p99,
         "In /s": lambda job: job.input_rate,
         "Processed /s": lambda job: job.processed_rate,
+        "Backlog": lambda job: _backlog_order(job),
         "Lag": lambda job: job.lag_ms,
         "State rows": lambda job: job.state_rows,
         "State size": lambda job: job.state_bytes,
@@ -100,7 +104,8 @@ def _chosen(jobs: Sequence[JobSummary], attention: Container[str], now: float) -
 
 
 def _text(job: JobSummary) -> str:
-    return f"{job.job.name} {job.run.version if job.run else ''} {health(job)[0]}".casefold()
+    found = " ".join(finding.title for finding in job.findings)
+    return f"{job.job.name} {job.run.version if job.run else ''} {health(job)[0]} {found}".casefold()
 
 
 def _uptime(job: JobSummary, now: float) -> float | None:
@@ -111,25 +116,44 @@ def _uptime(job: JobSummary, now: float) -> float | None:
 def _row(job: JobSummary, now: float) -> Row:
     name, run = job.job.name, job.run
     text, tone = health(job)
-    up = _uptime(job, now)
+    up, past = _uptime(job, now), job.state is not None and not job.state.current
     cells = (
         _state(text, tone, job),
         Cell(name, strong=True),
         shortened(run.version, muted=True) if run else Cell(),
-        Cell("", sort=job.batch_ms_p99, line=job.latency) if len(job.latency) > 1 else Cell(),
-        number(job.batch_ms_p50, formats.duration),
-        number(job.batch_ms_p99, formats.duration),
-        number(job.input_rate, formats.compact),
-        number(job.processed_rate, formats.compact),
-        number(job.lag_ms, formats.duration, muted=job.idle_since_ms is not None),
-        number(job.state_rows, formats.compact),
-        number(job.state_bytes, formats.size),
-        number(job.checkpoint_bytes, formats.size),
+        Cell("", sort=job.batch_ms_p99, line=job.latency, muted=past) if len(job.latency) > 1 else Cell(),
+        number(job.batch_ms_p50, formats.duration, muted=past),
+        number(job.batch_ms_p99, formats.duration, muted=past),
+        number(job.input_rate, formats.compact, muted=past),
+        number(job.processed_rate, formats.compact, muted=past),
+        _backlog(job),
+        number(job.lag_ms, formats.duration, muted=past or job.idle_since_ms is not None),
+        number(job.state_rows, formats.compact, muted=past),
+        number(job.state_bytes, formats.size, muted=past),
+        number(job.checkpoint_bytes, formats.size, muted=past),
         moment(job.last_savepoint_ms, now),
         Cell(f"{job.restarts:,}" if job.restarts else formats.MISSING, sort=job.restarts),
         number(up, formats.duration),
     )
     return Row(name, cells, navigation.href("job", job=name))
+
+
+def _backlog(job: JobSummary) -> Cell:
+    """How much is waiting and what comes of it; in a download the plain amount."""
+    waiting = backlog.main(job.backlog)
+    if waiting is None:
+        return Cell()
+    busy = f"; batches fill {backlog.share(job)}" if job.busy is not None else ""
+    hint = f"{backlog.amount(waiting)}: {backlog.outlook(waiting)}{busy}"
+    return Cell(backlog.briefly(waiting), sort=_backlog_order(job), raw=waiting.amount, hint=hint, tone=None)
+
+
+def _backlog_order(job: JobSummary) -> float | None:
+    """What grows comes before what is caught up latest."""
+    waiting = backlog.main(job.backlog)
+    if waiting is None:
+        return None
+    return GROWING + waiting.amount if backlog.grows(waiting) else backlog.left_ms(waiting) or 0.0
 
 
 _ORDER: tuple[Tone, ...] = ("red", "orange", "blue", "green", "gray")

@@ -6,20 +6,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import navigation, progress, session
+from dashboard import address, navigation, progress, session
 from dashboard.dialogs import redraw
-from dashboard.key_figures import KeyFigure, key_figures
+from dashboard.key_figures import key_figures
 from dashboard.views import operations
 from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
-from dashboard.views.savepoints import bulk, exports, filters
+from dashboard.views.savepoints import bulk, exports, figures, filters
 from dashboard.views.savepoints.detail import detail
 from dashboard.views.savepoints.table import savepoint_table
-from dashboard.widgets import Tone, command, empty_state, errors_shown, page_header
+from dashboard.widgets import command, empty_state, errors_shown, page_header
 from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.space import Space
-from pipelines.domain.trust import Trust
 from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowSpace
@@ -30,6 +28,7 @@ TEACHES = (
     "A savepoint is an image of a job's state at a committed batch. It costs almost nothing, never expires, "
     "and any number of jobs can begin from it, with the same code or with other code."
 )
+ADDRESS = {"past": address.YES}
 
 
 def page() -> None:
@@ -51,8 +50,18 @@ def _draw() -> None:
     if not every:
         _teach()
         return
-    live(_catalog, on)
-    _selection([savepoint for name in _chosen() for savepoint in every if savepoint.id == name])
+    st.session_state["savepoints_drawn"] = _chosen()
+    chosen = [savepoint for name in _chosen() for savepoint in every if savepoint.id == name]
+    if len(chosen) > 1:
+        bulk.bulk(chosen)
+    if len(chosen) != 1:
+        live(_catalog, on)
+        return
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        live(_catalog, on)
+    with right:
+        detail(chosen[0], key="catalog")
 
 
 def _concerns_savepoints(operation: Operation) -> bool:
@@ -82,15 +91,17 @@ def _catalog() -> None:
         every, now = session.shared(ListSavepoints()), session.now_ms()
         if _changed(every):
             redraw()
-        key_figures(_figures(every, session.space(), now), min_width=150)
+        key_figures(figures.figures(every, session.space(), now), min_width=150)
         shown = filters.filtered(every, now)
         if not shown:
             st.caption("No savepoint fits. Choose another job, origin or trust, or clear the filter.")
             return
-        picked = savepoint_table(shown, session.spaces(), _chosen(), now, key="savepoint_table")
-        if picked != [name for name in _chosen() if name in {s.id for s in shown}]:
-            session.select(savepoint=",".join(picked))
-            st.rerun()
+        picked = _chosen()
+        clicked = savepoint_table(shown, session.spaces(), now, key="savepoints", label="Savepoints", picked=picked)
+        if clicked:
+            session.select(savepoint="" if picked == [clicked] else clicked)
+        if _chosen() != st.session_state["savepoints_drawn"]:
+            redraw()
 
 
 def _changed(every: Sequence[Savepoint]) -> bool:
@@ -101,56 +112,3 @@ def _changed(every: Sequence[Savepoint]) -> bool:
     ]
     before, st.session_state["savepoints_seen"] = st.session_state.get("savepoints_seen", now), now
     return bool(now != before)
-
-
-def _figures(every: Sequence[Savepoint], space: Space | None, now_ms: float) -> list[KeyFigure]:
-    newest, jobs = every[0], len({savepoint.job for savepoint in every})
-    return [
-        KeyFigure("Savepoints", formats.count(len(every)), note=f"of {formats.plural(jobs, 'job')}"),
-        KeyFigure("Newest", formats.ago(newest.created_ms, now_ms), note=newest.job, hint=formats.exact(newest.created_ms)),
-        *(_sizes(space) if space else (_measured(every),)),
-        _verified(every),
-    ]
-
-
-def _measured(every: Sequence[Savepoint]) -> KeyFigure:
-    """The key figure that is shown while disk space is measured."""
-    files = formats.plural(sum(savepoint.files for savepoint in every), "file")
-    return KeyFigure("On disk", "measuring …", note=f"{files} are looked at", hint="What is shared is told by the links of each file")
-
-
-def _sizes(space: Space) -> list[KeyFigure]:
-    return [
-        KeyFigure("On disk together", formats.size(space.disk_bytes), note="each byte once", hint="Hard links share their bytes"),
-        KeyFigure("Shared", formats.size(space.shared_bytes), note="by several of them", hint="What more than one savepoint holds"),
-        KeyFigure("As separate copies", formats.size(space.full_bytes), note=_times(space), hint="The sum of their full sizes"),
-        KeyFigure("Deleting all", formats.size(space.frees_bytes), note="would be freed", hint="The rest is in live checkpoints too"),
-    ]
-
-
-def _times(space: Space) -> str:
-    times = space.full_bytes / space.disk_bytes if space.disk_bytes else 1.0
-    return f"{times:,.1f} times as much" if times >= 1.05 else "no more than now"
-
-
-def _verified(every: Sequence[Savepoint]) -> KeyFigure:
-    """The savepoints whose every checksum was right when they were last looked at."""
-    damaged = sum(savepoint.damaged_files > 0 for savepoint in every)
-    sound = [savepoint for savepoint in every if not savepoint.damaged_files]
-    proved, intact = ({savepoint.id for savepoint in sound if level in savepoint.levels} for level in (Trust.PROVED, Trust.INTACT))
-    verified = len(proved | intact)
-    note = f"{damaged:,} damaged" if damaged else f"{len(proved):,} of them proved"
-    tone: Tone | None = "red" if damaged else "green" if verified == len(every) else None
-    hint = (
-        "Every checksum was right (intact), or Spark has restored it and run a batch (proved). The others are complete: never read again."
-    )
-    return KeyFigure("Verified", f"{verified:,} / {len(every):,}", note=note, tone=tone, hint=hint)
-
-
-def _selection(chosen: Sequence[Savepoint]) -> None:
-    if len(chosen) == 1:
-        detail(chosen[0], key="catalog")
-    elif chosen:
-        bulk.bulk(chosen)
-    else:
-        st.caption("Select a savepoint to look into it; select several to verify, export, label, compare or dispose of them together.")

@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from dashboard import navigation, session
-from dashboard.views import operations, waiting
+from dashboard.views import changes, operations
 from dashboard.widgets import confirm, error_box, message_box
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.savepoints import Savepoint
@@ -16,7 +16,7 @@ from pipelines.domain.trust import Trust
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.verify import Verify
-from pipelines.words import plans
+from pipelines.words import formats, plans
 from pipelines.words import savepoints as words
 
 T = TypeVar("T")
@@ -48,11 +48,12 @@ def ask_resume(savepoint: Savepoint) -> None:
     sinks = "".join(f"\n- {plans.sink(sink)}" for sink in plan.sinks)
     says = f"**{savepoint.job}** begins again at {words.points(savepoint)}, with the code it ran last and with its own query id.\n{sinks}"
     details = " · ".join(f"{name}: {value}" for name, value in plans.restore(plan))
-    confirm("Go back to this savepoint?", says, "Resume from here", lambda: _resume(savepoint), details=details)
+    title = f"Resume {savepoint.job} from {formats.short_id(savepoint.id)}"
+    confirm(title, says, "Resume from here", lambda: _resume(savepoint), details=details)
 
 
 def _resume(savepoint: Savepoint) -> None:
-    waiting.resume(Resume(savepoint.job, from_savepoint=savepoint.id))
+    changes.resume(Resume(savepoint.job, from_savepoint=savepoint.id))
     navigation.go("job", job=savepoint.job)
 
 

@@ -8,9 +8,9 @@ from html import escape
 import streamlit as st
 
 from dashboard import navigation, session
-from dashboard.dialogs import dialog
+from dashboard.dialogs import answer, dialog
 from dashboard.views.commands import folded
-from dashboard.views.savepoints import actions, annotation, disposing, exports
+from dashboard.views.savepoints import actions, annotation, disposal, exports
 from dashboard.widgets import chip
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
@@ -39,7 +39,7 @@ def bulk(chosen: Sequence[Savepoint]) -> None:
         if st.button("Label…", icon=":material/label:", key="bulk_label"):
             ask_label(chosen)
         if st.button("Dispose…", icon=":material/delete:", key="bulk_dispose"):
-            disposing.ask(chosen)
+            disposal.ask(chosen)
         if st.button("", icon=":material/close:", type="tertiary", key="bulk_none", help="Select none"):
             session.select(savepoint="")
             st.rerun()
@@ -65,16 +65,16 @@ def ask_label(chosen: Sequence[Savepoint]) -> None:
 
     @dialog(f"Label {len(chosen)} savepoints")
     def ask() -> None:
-        label = st.text_input("Label", key="bulk_label_text", max_chars=LABEL.most, placeholder="Each keeps its own")
+        label = st.text_input("Label", key="bulk_label_text", max_chars=LABEL.most, placeholder="Empty: each keeps its own")
         until_ms = annotation.best_before("Best before", None, key="bulk_label_until")
         st.caption(annotation.UNTIL)
         replaced = sum(bool(savepoint.label) and savepoint.label != label for savepoint in chosen) if label else 0
         if replaced:
-            st.caption(f"Takes the place of the label of {formats.plural(replaced, 'savepoint')}.")
+            st.caption(f"Replaces the label of {formats.plural(replaced, 'savepoint')}.")
         change = Annotate(chosen[0].id, label or None, None, until_ms)
         if label:
             folded([("Label it", Annotate(savepoint.id, label=label)) for savepoint in chosen[: exports.MOST_SAID]])
-        yes = st.button("Save", type="primary", icon=":material/check:", key="bulk_label_yes", disabled=change == Annotate(chosen[0].id))
+        yes = answer("Save", "bulk_label", icon=":material/check:", disabled=change == Annotate(chosen[0].id))
         if yes and annotation.annotate(chosen, change):
             st.rerun()
 

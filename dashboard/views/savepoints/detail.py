@@ -11,14 +11,15 @@ import streamlit as st
 from dashboard import navigation, session
 from dashboard.components import frames
 from dashboard.components.code_editor import code_editor
+from dashboard.views import code_files
 from dashboard.views.savepoints import annotation, trust
+from dashboard.views.savepoints.contents import by_kind
 from dashboard.views.savepoints.head import head
-from dashboard.views.savepoints.reading import by_kind, offset_words
 from dashboard.widgets import errors_shown, facts, when
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.verbs.savepoints import ReadManifest
-from pipelines.words import formats, plans
-from pipelines.words.savepoints import ORIGIN_HINTS, ORIGINS
+from pipelines.words import formats, offsets, plans
+from pipelines.words.savepoints import FREES, ORIGIN_HINTS, ORIGINS
 
 
 def detail(savepoint: Savepoint, *, key: str) -> None:
@@ -49,7 +50,7 @@ def _facts(savepoint: Savepoint, now_ms: float) -> list[tuple[str, str]]:
         ("Taken", f"{when(savepoint.created_ms, now_ms)} in {formats.duration(savepoint.took_ms)}"),
         ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
         ("Full size", formats.size(own.bytes) if own else formats.MISSING),
-        ("Disposing frees", frees),
+        (FREES, frees),
         ("Shared with others", formats.size(own.shared_bytes) if own else formats.MISSING),
         ("Added when taken", formats.size(savepoint.new_bytes)),
         ("Origin", _origin(savepoint, now_ms)),
@@ -71,8 +72,7 @@ def _origin(savepoint: Savepoint, now_ms: float) -> str:
 def _watermark(at_ms: int) -> str:
     if not at_ms:
         return "no event time"
-    zone = session.zone()
-    return f'<time title="{formats.exact(at_ms)}">{formats.exact(at_ms, zone)}</time>'
+    return formats.exact(at_ms, session.zone())
 
 
 def _share(part: int, whole: int) -> str:
@@ -106,12 +106,15 @@ def _code(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
         st.caption("Its job runs elsewhere, and its code is not known here. A fork of it brings its own.")
         return
     st.caption(f"{version.script} as version {version.id} froze it.")
-    code_editor(version.code, key=f"code_{key}_{savepoint.id}", readonly=True, height=360, label="The savepoint's code")
+    texts = code_files.texts(version.files)
+    path = code_files.choose(version.script, texts, f"code_file_{key}_{savepoint.id}")
+    shown = texts[path] if path else version.code
+    code_editor(shown, key=f"code_{key}_{savepoint.id}" + f"_{path}" * bool(path), readonly=True, height=360, label="The savepoint's code")
 
 
 def offsets_frame(queries: tuple[QueryImage, ...]) -> pd.DataFrame:
     """One row for each source of each query."""
-    rows = [(q.query, q.batch, offset.source, offset_words(offset.offset), offset.offset) for q in queries for offset in q.offsets]
+    rows = [(q.query, q.batch, offset.source, offsets.words(offset.offset), offset.offset) for q in queries for offset in q.offsets]
     return pd.DataFrame(rows, columns=["Query", "Batch", "Source", "Stands at", "Spark's offset"])
 
 

@@ -9,7 +9,7 @@ from html import escape
 import streamlit as st
 
 from dashboard import session
-from dashboard.dialogs import dialog
+from dashboard.dialogs import answer, dialog
 from dashboard.views import operations
 from dashboard.views.commands import folded
 from dashboard.views.savepoints import actions
@@ -39,17 +39,19 @@ def ask_export(savepoint: Savepoint) -> None:
         url = (url or "").strip()
         ending = SHAPES[1] if url.endswith(".tar.zst") else SHAPES[0]
         shape = st.segmented_control("As", SHAPES, default=ending, required=True, key=f"export_shape_{ending}")
-        disposes = st.checkbox("Then dispose of it here", key="export_dispose", help="Only once the copy was read back and found intact")
+        disposes = st.checkbox(
+            "Then dispose of it here", key="export_dispose", help="Only after the copy was read back and every checksum was right"
+        )
         st.caption(CREDENTIALS)
         change = Export(savepoint.id, url, archive=shape == SHAPES[1], then_dispose=disposes)
         plan = _plan(change) if url else None
         label = "Export, then dispose" if disposes else "Export"
         why_not = None if url else "Enter a destination first"
-        if st.button(label, type="primary", icon=":material/upload:", key="export_yes", disabled=plan is None, help=why_not):
+        folded([_shown(change)])
+        if answer(label, "export", icon=":material/upload:", disabled=plan is None, help=why_not):
             with errors_shown():
                 operations.begin(change)
                 st.rerun()
-        folded([_shown(change)])
 
     ask()
 
@@ -63,7 +65,7 @@ def _plan(change: Export) -> ExportPlan | None:
         return None
     plain_facts(plans.export(plan))
     if plan.disposes:
-        message_box("It leaves this workspace", plans.LEAVES, tone="orange")
+        message_box("What leaves this workspace", plans.LEAVES, tone="orange")
     return plan
 
 
@@ -75,14 +77,18 @@ def ask_export_all(chosen: Sequence[Savepoint]) -> None:
         places, hint = "s3://bucket/savepoints, /mnt/archive", "On the server's machine, or a URL"
         folder = (st.text_input("Folder", key="export_all_url", placeholder=places, help=hint) or "").strip()
         shape = st.segmented_control("Each as", SHAPES, default=SHAPES[1], required=True, key="export_all_shape")
-        disposes = st.checkbox("Then dispose of them here", key="export_all_dispose", help="Each once its copy was read back and is intact")
+        disposes = st.checkbox(
+            "Then dispose of them here",
+            key="export_all_dispose",
+            help="Each one only after its copy was read back and every checksum was right",
+        )
         st.caption(CREDENTIALS)
         exports = exports_of(chosen, folder, archive=shape == SHAPES[1], then_dispose=disposes) if folder else {}
         ready = _plans(chosen, exports) if exports else []
         label = f"Export {len(ready)}" + (", then dispose" if disposes else "")
-        yes = st.button(label, type="primary", icon=":material/upload:", key="export_all_yes", disabled=not ready)
         if ready:
             folded([_shown(exports[savepoint.id]) for savepoint in ready[:MOST_SAID]])
+        yes = answer(label, "export_all", icon=":material/upload:", disabled=not ready)
         if yes and actions.each(ready, lambda savepoint: operations.begin(exports[savepoint.id])):
             st.rerun()
 
@@ -113,7 +119,7 @@ def _plans(chosen: Sequence[Savepoint], exports: Mapping[str, Export]) -> list[S
         ]
     )
     if any(plan.disposes for plan in planned.values()):
-        message_box("They leave this workspace", f"Of each: {plans.LEAVES}", tone="orange")
+        message_box("What leaves this workspace", f"Of each savepoint: {plans.LEAVES}", tone="orange")
     return [savepoint for savepoint in chosen if savepoint.id in planned]
 
 
@@ -132,10 +138,10 @@ def ask_import() -> None:
         url = st.text_input("Where it is", key="import_url", placeholder=f"{PLACES}.tar.zst", help="What an export printed: a path or URL")
         url = (url or "").strip()
         st.caption(CREDENTIALS)
-        if st.button("Import", type="primary", icon=":material/download:", key="import_yes", disabled=not url):
+        folded([Import(url or "URL")])
+        if answer("Import", "import", icon=":material/download:", disabled=not url):
             with errors_shown():
                 operations.begin(Import(url))
                 st.rerun()
-        folded([Import(url or "URL")])
 
     ask()

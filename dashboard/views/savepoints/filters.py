@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from dashboard import session
+from dashboard import address, session
 from dashboard.widgets import section
 from pipelines.domain.savepoints import Savepoint
 from pipelines.words.savepoints import ORIGINS
@@ -82,6 +82,7 @@ def _past(every: Sequence[Savepoint], now_ms: float) -> Fits:
 def _choice(name: str, place: str, choices: Mapping[str, str], width: int) -> str:
     """A selectbox whose value is `place` in the address; an unknown value selects the first option."""
     options, selected = list(choices), session.selected(place)
+    address.check_among(place, options, name.lower())
     chosen = st.selectbox(
         name,
         options,

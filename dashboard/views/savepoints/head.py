@@ -9,8 +9,8 @@ import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.trust import badges
-from dashboard.views.commands import Shown, listed
-from dashboard.views.savepoints import actions, disposing, exports
+from dashboard.views.commands import Shown, commands
+from dashboard.views.savepoints import actions, disposal, exports
 from dashboard.widgets import chip, entry, menu
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
@@ -30,6 +30,7 @@ def head(savepoint: Savepoint, *, key: str, tree_link: bool = True) -> None:
         name = f'<span class="tm-mono" style="font-size:15px;font-weight:600" data-testid="savepoint-id">{savepoint.id}</span>'
         st.html(f'<div class="tm-head">{name}{chips}{label}</div>', width="stretch")
         _actions(savepoint, key)
+        commands(_commands(savepoint), key=f"shell_{key}")
         _more(savepoint, key, tree_link)
 
 
@@ -67,8 +68,7 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
         if entry("Compare with…", icon=":material/difference:", key=f"compare_with_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
         if entry("Dispose…", icon=":material/delete:", key=f"dispose_{key}", of=of):
-            disposing.ask([savepoint])
-        listed(_commands(savepoint))
+            disposal.ask([savepoint])
 
 
 def _commands(savepoint: Savepoint) -> Sequence[Shown]:

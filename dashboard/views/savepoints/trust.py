@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import navigation, session, trust
 from dashboard.components import frames
-from dashboard.views import diagnosis, waiting
+from dashboard.views import changes, diagnosis
 from dashboard.views.savepoints import actions
 from dashboard.widgets import errors_shown, facts, message_box, section, when
 from pipelines.domain import replay
@@ -57,7 +57,7 @@ def _instead(savepoint: Savepoint, key: str) -> None:
             f"Take batch {savepoint.batch:,} again", type="primary", icon=":material/bookmark_add:", key=f"again_{key}"
         ):
             with errors_shown():
-                taken = waiting.take(Take(savepoint.job, batch=savepoint.batch, label=savepoint.label))
+                taken = changes.take(Take(savepoint.job, batch=savepoint.batch, label=savepoint.label))
                 if taken is None:
                     navigation.go("job", job=savepoint.job)
                 session.select(savepoint=taken.id)
@@ -135,7 +135,7 @@ def _level(level: Trust, at_ms: int | None, now_ms: float) -> str:
 def _proof(proof: Proof) -> None:
     section("Proof", escape(words.proof(proof)))
     if proof.note:
-        message_box("Not proved by this", proof.note, tone="orange")
+        message_box("This does not prove it", proof.note, tone="orange")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if proof.states:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import navigation, session
-from dashboard.views import operations, waiting
+from dashboard import address, navigation, session
+from dashboard.views import changes, operations
 from dashboard.views.commands import Shown, commands
 from dashboard.views.state import rows as state_rows
 from dashboard.views.state import sql
@@ -29,6 +29,9 @@ TEACHES = (
     "the job does not notice."
 )
 NO_STATE = "Its queries pass rows on and remember none. Aggregations, joins, deduplications and the like keep state."
+PARTS = ("query", "operator", "store", "variable")
+"""Names in the address that together say which table of state is shown."""
+ADDRESS = {"operator": address.NUMBER, "rows": address.NUMBER}
 
 
 def page() -> None:
@@ -105,6 +108,8 @@ def _commands(savepoint: Savepoint, tables: Sequence[StateTable]) -> None:
 def _picker(every: Sequence[Savepoint], savepoint: Savepoint, tables: Sequence[StateTable]) -> StateTable | None:
     """Two lists: savepoints of the job, tables of the savepoint; what is picked goes into the address."""
     own = [other for other in every if other.job == savepoint.job] or [savepoint]
+    for place, part in enumerate(PARTS):
+        address.check_among(part, {_name(table)[place] for table in tables}, part)
     with st.container(horizontal=True, vertical_alignment="bottom", key="state_picker"):
         ids = [str(other.id) for other in own]
         picked = st.selectbox(
@@ -168,10 +173,19 @@ def _named(table: StateTable) -> str:
 
 
 def _chosen(tables: Sequence[StateTable]) -> StateTable | None:
-    """The one that the address names; else the first that is no internal one."""
-    named = (session.selected("query"), session.selected("operator"), session.selected("store"), session.selected("variable"))
-    fitting = [table for table in tables if (table.query, str(table.operator), table.store, table.variable) == named]
-    return next(iter([*fitting, *(table for table in tables if not table.internal), *tables]), None)
+    """The one that the address names; what it leaves out is that of the first that fits, no internal one where there is another."""
+    named = [session.selected(name) for name in PARTS]
+    fitting = [table for table in tables if all(name in ("", own) for name, own in zip(named, _name(table), strict=True))]
+    exact = [table for table in fitting if list(_name(table)) == named]
+    return next((table for some in (exact, _plain(fitting), _plain(tables), tables) for table in some), None)
+
+
+def _name(table: StateTable) -> tuple[str, str, str, str]:
+    return table.query, str(table.operator), table.store, table.variable
+
+
+def _plain(tables: Sequence[StateTable]) -> list[StateTable]:
+    return [table for table in tables if not table.internal]
 
 
 def _unread(savepoint: Savepoint, table: StateTable) -> None:
@@ -204,7 +218,7 @@ def take(job: str) -> str:
     """Takes a savepoint of the job's newest committed batch, to read its state; returns its id, empty where it was refused. Opens the job's
     page where the savepoint is still being copied: the progress is there."""
     try:
-        taken = waiting.take(Take(job))
+        taken = changes.take(Take(job))
     except TidemarkError as error:
         error_box(error)
         return ""

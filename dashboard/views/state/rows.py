@@ -22,6 +22,8 @@ from pipelines.words import formats
 PAGE_ROWS = 500
 WINDOWS = 300
 AS_READ = "As read"
+COUNTED = "numRowsTotal of the job's progress at that batch, or a proof's count"
+APART = f"{COUNTED}. A batch that is computed several times (foreachBatch with several actions) counts its rows each time; else verify it"
 
 
 def draw(savepoint: Savepoint, table: StateTable, reading: Reading) -> None:
@@ -65,7 +67,7 @@ def _figures(table: StateTable, reading: Reading) -> list[KeyFigure]:
     times = states.skew(reading.partitions)
     skewed = times is not None and times >= states.SKEWED and len(reading.partitions) > 1
     empty = sum(not rows for rows in reading.partitions.values())
-    counted = formats.count(table.operator_rows)
+    apart = table.rows_apart
     return [
         KeyFigure("Rows", formats.count(reading.total), note="all of them read" if reading.whole else f"{reading.rows:,} of them read"),
         KeyFigure("Partitions", formats.count(len(reading.partitions)), note=f"{empty:,} empty" if empty else "none empty"),
@@ -74,22 +76,26 @@ def _figures(table: StateTable, reading: Reading) -> list[KeyFigure]:
             f"{times:.1f}×" if times is not None else formats.MISSING,
             note="uneven" if skewed else "the fullest to the average",
             tone="orange" if skewed else None,
-            hint="Rows of the fullest partition, in times of the average: one task waits for all of them",
+            hint="Rows of the fullest partition, divided by the average: the batch waits for that partition's task",
         ),
         KeyFigure(
-            "In the savepoint", formats.size(table.bytes), note=_each(table.bytes, reading.total), hint="What the store's files take there"
+            "In the savepoint",
+            formats.size(table.bytes),
+            note=_each(table.bytes, reading.total),
+            hint="Size of the store's files in the savepoint",
         ),
         KeyFigure(
             "Operator's rows",
-            counted,
-            note="as the job counted them",
-            hint="numRowsTotal of the job's progress at that batch, or a proof's count",
+            formats.count(table.operator_rows),
+            note=f"{abs(apart):,} {'fewer' if apart > 0 else 'more'} than there are" if apart else "as the job counted them",
+            tone="orange" if apart else None,
+            hint=APART if apart else COUNTED,
         ),
         KeyFigure(
             "Read",
             formats.ago(reading.read_ms, session.now_ms()),
             note=f"in {formats.duration(reading.took_ms)}, Spark {reading.spark_version}",
-            hint=f"{formats.exact(reading.read_ms)}; kept as Parquet, {formats.size(reading.bytes)}",
+            hint=f"{formats.exact(reading.read_ms, session.zone())}; kept as Parquet, {formats.size(reading.bytes)}",
         ),
     ]
 
@@ -102,7 +108,7 @@ def _more(savepoint: Savepoint, table: StateTable, reading: Reading) -> None:
     """The button that reads the rest; that takes disk, so it is not done unasked."""
     message_box(
         f"{reading.rows:,} of {reading.total:,} rows were read",
-        "What stands below is of these rows alone; the figures above are of all.",
+        "The table shows these rows alone; the figures above are of all rows.",
         tone="blue",
     )
     if st.button(f"Read all {reading.total:,} rows", key="read_all"):
@@ -181,9 +187,9 @@ def _pages(question: QueryState, answer: StateRows) -> None:
         if not question.offset and not answer.more:
             return
         page = question.offset // PAGE_ROWS
-        if st.button("", icon=":material/chevron_left:", key="state_before", disabled=page == 0, help="The rows before"):
+        if st.button("", icon=":material/chevron_left:", key="state_before", disabled=page == 0, help="Previous rows"):
             session.select(rows=str(page - 1) if page > 1 else "")
             st.rerun()
-        if st.button("", icon=":material/chevron_right:", key="state_behind", disabled=not answer.more, help="The rows behind"):
+        if st.button("", icon=":material/chevron_right:", key="state_behind", disabled=not answer.more, help="Next rows"):
             session.select(rows=str(page + 1))
             st.rerun()

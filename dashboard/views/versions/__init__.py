@@ -7,18 +7,20 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import address, navigation, session
 from dashboard.components.version_tree import version_tree
-from dashboard.drawing.families import Page, families, page_of
+from dashboard.drawing.families import CHOICES, Page, families, page_of
+from dashboard.drawing.figures import BLUE, ORANGE, RED
 from dashboard.drawing.lineage import FOLDED
+from dashboard.health import health
 from dashboard.progress import kind_of
 from dashboard.views import operations
 from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints.head import head
 from dashboard.views.versions import bar, difference
-from dashboard.views.versions.reading import Descendant, descendants, picked, related
-from dashboard.widgets import command, empty_state, errors_shown, facts, page_header, section, state_chip, when
+from dashboard.views.versions.descendants import Descendant, descendants, picked, related
+from dashboard.widgets import STATES, command, empty_state, errors_shown, facts, page_header, section, state_chip, when
 from pipelines.domain.experiments import Tree
 from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.experiments import ShowTree
@@ -27,6 +29,9 @@ from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.words import formats
 
 TEACHES = "Every job is a lane, every savepoint a mark on it, every fork a curve from a mark to a lane of its own."
+ADDRESS = {"show": address.one_of(*CHOICES), "page": address.NUMBER}
+
+SHADES = {"orange": ORANGE, "blue": BLUE, "red": RED}
 
 
 def page() -> None:
@@ -66,6 +71,7 @@ def _teach() -> None:
 def _job_choice(tree: Tree) -> None:
     names = ["", *(str(lane.job) for lane in tree.lanes)]
     selected = session.selected("job")
+    address.check_among("job", names, "job")
     job = st.selectbox(
         "Job",
         names,
@@ -90,10 +96,18 @@ def _tree() -> None:
             with st.container(border=True, key="card_none"):
                 st.caption("No version fits. Choose other ones, or clear the filter.")
             return
-        clicked = version_tree(page.families, now_ms=now, key="version_tree", calm=page.calm, selected=a, against=b)
+        clicked = version_tree(
+            page.families, now_ms=now, key="version_tree", calm=page.calm, selected=a, against=b, health=_health()
+        )  # fmt: skip
         bar.pager(page)
         if clicked:
             _clicked(clicked, a, b)
+
+
+def _health() -> dict[str, tuple[str, str]]:
+    """How jobs do that run without a batch, lag or idle: in words and in a colour, as everywhere."""
+    told = {str(job.job.name): health(job) for job in session.shared(ListJobs()) if health(job) != STATES[job.state]}
+    return {name: (text.lower(), SHADES[tone]) for name, (text, tone) in told.items() if tone in SHADES}
 
 
 def _page(tree: Tree, chosen: Collection[str], now: float) -> Page:

@@ -51,7 +51,7 @@ def _head(differences: Differences, a: str, b: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="difference_head"):
         words = f"Comparing {side('A', differences.a)} with {side('B', differences.b)}"
         st.html(f'<div class="tm-head tm-comparing" data-testid="comparing">{words}</div>', width="stretch")
-        st.toggle("All values", key="difference_whole", help="What is the same, too")
+        st.toggle("All values", key="difference_whole", help="Also show what is the same")
         commands([Diff(a, b)], key="difference_command")
         if st.button("Swap", icon=":material/swap_horiz:", key="difference_swap"):
             session.select(savepoint=b, **{"with": a})
@@ -82,15 +82,29 @@ def _about(point: PointHead) -> str:
 
 
 def _code(differences: Differences) -> None:
-    code = differences.code
-    if not code.unified:
+    """The script's difference, or that of the file beside it that is chosen."""
+    changed = {code.path: code for code in (differences.code, *differences.files) if code.unified}
+    if not changed:
         return
-    lines = chip(f"+{code.added}", "green", mono=True) + chip(f"−{code.removed}", "red", mono=True)
     scripts = differences.a.script if differences.a.script == differences.b.script else f"{differences.a.script} → {differences.b.script}"
-    st.html(f'<div class="tm-section"><h2>Code</h2>{lines}<span class="tm-caption">{escape(scripts)}</span></div>')
+    names = {path: path or scripts for path in changed}
+    key = f"difference_{differences.a.version}_{differences.b.version}"
+    with st.container(horizontal=True, vertical_alignment="center", key="difference_code"):
+        slot = st.container(width="stretch")
+        path = next(iter(changed))
+        if len(changed) > 1:
+            path = st.selectbox(
+                "File", list(changed), format_func=names.__getitem__, key=f"{key}_file", label_visibility="collapsed", width=320
+            )
+    code = changed[path]
+    lines = chip(f"+{code.added}", "green", mono=True) + chip(f"−{code.removed}", "red", mono=True)
+    slot.html(f'<div class="tm-section"><h2>Code</h2>{lines}<span class="tm-caption">{escape(names[path])}</span></div>')
+    if code.path and not (code.a or code.b):
+        st.caption(f"{path} differs, and is no text.")
+        return
     code_editor(
         code.b,
-        key=f"difference_{differences.a.version}_{differences.b.version}",
+        key=key + f"_{path}" * bool(path),
         original=code.a,
         mode="split",
         readonly=True,
@@ -104,12 +118,12 @@ def _sections(differences: Differences, whole: bool) -> None:
     shown = [(TITLES.get(section.name, section.name), section.entries if whole else section.differing) for section in differences.sections]
     if any(entries for _, entries in shown):
         st.html(entries_table(shown, session.zone()))
-        save_buttons(entries_frame(shown), name=f"difference_{differences.a.named}_{differences.b.named}", key="difference")
+        save_buttons(entries_frame(shown, session.zone()), name=f"difference_{differences.a.named}_{differences.b.named}", key="difference")
 
 
 def _rest(differences: Differences) -> None:
     """Quietly, what is the same, and what could not be compared."""
-    same = ["code"] if not differences.code.unified else []
+    same = ["code"] if not (differences.code.unified or differences.files) else []
     same += [_quiet(section) for section in differences.sections if section.compared and not section.differing]
     unknown = [_quiet(section) for section in differences.sections if not section.compared]
     if same:
@@ -134,24 +148,27 @@ def entries_table(sections: Sequence[tuple[str, Sequence[Entry]]], zone: tzinfo)
                 note = f'<span class="tm-caption">{escape(entry.of)}</span>' if title and entry.of else escape(entry.of)
                 rows += f'<tr class="of"><th colspan="4">{escape(title)}{note}</th></tr>' if title or entry.of else ""
             rows += _row(entry, zone)
-    heads = "<th></th><th>A</th><th>B</th><th>B − A</th>"
+    heads = "<th>Property</th><th>A</th><th>B</th><th>B − A</th>"
     return f'<table class="tm-both tm-apart"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def entries_frame(sections: Sequence[tuple[str, Sequence[Entry]]]) -> pd.DataFrame:
-    """A row an entry, for a file: whole numbers as they are, moments in UTC."""
+def entries_frame(sections: Sequence[tuple[str, Sequence[Entry]]], zone: tzinfo) -> pd.DataFrame:
+    """A row an entry, for a file: whole numbers as they are, moments in the zone."""
     import pandas as pd
 
     rows = [
-        (title, entry.of, entry.name, entry.outcome.value, entry.unit.value, _plain(entry.a, entry), _plain(entry.b, entry), entry.apart)
+        (title, entry.of, entry.name, entry.outcome.value, entry.unit.value, *_plain(entry, zone), entry.apart)
         for title, entries in sections
         for entry in entries
     ]
     return pd.DataFrame(rows, columns=["Section", "Of", "Name", "Outcome", "Unit", "A", "B", "B − A"], dtype=object)
 
 
-def _plain(value: Value, entry: Entry) -> Value:
-    return formats.exact(value) if entry.unit is Unit.MOMENT and isinstance(value, int) else value
+def _plain(entry: Entry, zone: tzinfo) -> tuple[Value, Value]:
+    if entry.unit is not Unit.MOMENT:
+        return entry.a, entry.b
+    a, b = (formats.exact(value, zone) if isinstance(value, int) else value for value in (entry.a, entry.b))
+    return a, b
 
 
 def _row(entry: Entry, zone: tzinfo) -> str:

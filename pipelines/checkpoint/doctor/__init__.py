@@ -15,11 +15,12 @@ from pipelines.checkpoint.doctor.content import Vanished, damage_in, reader_of
 from pipelines.checkpoint.doctor.needs import Needs, Walker
 from pipelines.checkpoint.doctor.parts import part
 from pipelines.checkpoint.listing import Listing, listed
+from pipelines.domain.bounds import Count, Long
 from pipelines.domain.diagnosis import Finding
 from pipelines.domain.trust import Damage
+from pipelines.domain.watch import UNWATCHED, Watch
 from pipelines.storage import parallel
 from pipelines.storage.protocol import Entry, Storage
-from pipelines.storage.watching import UNWATCHED, Watch
 
 LOOKS = 4
 READERS = 8
@@ -30,11 +31,11 @@ NOTHING = Listing({}, {})
 class Examined:
     """Result of an examination: `files` and `bytes` checked, what is damaged, and the retained batches that can be restored (ascending)."""
 
-    files: int
-    bytes: int
+    files: Count
+    bytes: Count
     findings: tuple[Finding, ...]
-    newest_committed: int | None
-    restorable: tuple[int, ...]
+    newest_committed: Long | None
+    restorable: tuple[Long, ...]
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Subject:
     sink_log: Storage | None = None
     only: Collection[int] | None = None
     """A savepoint is of one batch; None judges every retained one."""
+    operators: int = 0
+    """Stateful operators that it is known to have at least."""
 
 
 def examine(subject: Subject, watch: Watch = UNWATCHED) -> Examined:
@@ -100,7 +103,7 @@ def _batches(subject: Subject, listing: Listing, newest: int | None) -> list[int
 
 def _needs(subject: Subject, listing: Listing, sink: Listing, batches: Sequence[int]) -> tuple[list[Needs], frozenset[str]]:
     """What each batch needs, and the folders that turned out to be logs of file sources."""
-    walker = Walker(subject.checkpoint, listing)
+    walker = Walker(subject.checkpoint, listing, subject.operators)
     every = parallel.each(walker.needs, batches, READERS)
     if subject.sink_log is not None:
         for needs in every:
@@ -139,9 +142,11 @@ def _contents(
 
 
 def _findings(every: Iterable[Needs], wrong: Mapping[str, Damage]) -> tuple[Finding, ...]:
-    """One finding for each damaged file, by path, also for files that no retained batch needs."""
+    """One finding for each damaged file, by path, also for files that no retained batch needs. A wrong size says all of its content."""
     every = list(every)
-    batches: dict[Damage, set[int]] = {damage: {needs.batch for needs in every if path in needs.files} for path, damage in wrong.items()}
+    sized = {damage.path for needs in every for damage in needs.damages if damage.kind == "size"}
+    within = {path: damage for path, damage in wrong.items() if path not in sized}
+    batches: dict[Damage, set[int]] = {damage: {needs.batch for needs in every if path in needs.files} for path, damage in within.items()}
     for needs in every:
         for damage in needs.damages:
             _same(batches, damage).add(needs.batch)

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pipelines.checkpoint import commits, compression, damage, logs, metadata, offsets, operators, sink_log, source_log, state_files
+from pipelines.checkpoint import commits, compression, damage, logs, metadata, offsets, operators, sink_log, source_log, sst, state_files
 from pipelines.checkpoint.listing import Listing
 from pipelines.checkpoint.state_files import Kind
 from pipelines.domain.errors import Corrupt, NotFound, Unsupported
@@ -118,6 +118,8 @@ def reader_of(path: str, entry_logs: frozenset[str]) -> Reader | None:
         return source_log.check if folder else sink_log.check
     if _OPERATOR_METADATA.fullmatch(path):
         return operators.parse
+    if path.endswith(sst.SUFFIX):
+        return sst.check
     state = state_files.parse_path(path)
     return _STATE[state] if state is not None and path.startswith(f"{operators.FOLDER}/") else None
 

@@ -48,8 +48,9 @@ class Walker:
     A file with broken content counts as there: files that it would name are left out, and the check of its content reports it.
     """
 
-    def __init__(self, storage: Storage, listing: Listing) -> None:
+    def __init__(self, storage: Storage, listing: Listing, told: int = 0) -> None:
         self._storage = storage
+        self._told = told
         self._listing = listing
         self._committed = logs.batch_ids(listing.files(commits.FOLDER))
         self._named: dict[str, tuple[Immutable, ...]] = {}
@@ -69,7 +70,7 @@ class Walker:
             needs.unknown |= isinstance(error, Unsupported)
             return needs
         self._sources(needs, entry)
-        for lost in operators.lost(self._listing, commit):
+        for lost in operators.lost(self._listing, commit, self._told):
             needs.miss(damage.missing(operators.folder(lost), LOST_STATE))
         for operator in logs.batch_ids(self._listing.subfolders(operators.FOLDER)):
             self._operator(needs, operator, entry, commit)

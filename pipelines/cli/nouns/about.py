@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.cli import output
-from pipelines.cli.describing import describes
+from pipelines.cli.descriptions import describes
 from pipelines.domain.about import About, Runtime, Server, Storage
 from pipelines.words import formats
 

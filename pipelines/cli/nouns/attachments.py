@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from pipelines.cli.additions import Parameter, completes, shows
+from pipelines.cli.nouns import code
 from pipelines.cli.session import Here
 from pipelines.cli.words import place
 from pipelines.domain.ids import query_of
@@ -22,11 +23,11 @@ QUERY = Parameter(
 )
 
 
-@completes(Attach, "checkpoints", checkpoint=CHECKPOINT, query=QUERY)
+@completes(Attach, "checkpoints", checkpoint=CHECKPOINT, query=QUERY, **code.SHIPPED)
 def _with_places(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     checkpoint, query = here.words["checkpoint"], here.words["query"]
-    code = {"script": here.words["code"].name} if here.words["code"] else {}
-    return {"checkpoints": _places(checkpoint, query, values.get("checkpoints", {})), **code}
+    asked = code.of_script(here, values, here.words["code"])
+    return {**asked, "checkpoints": _places(checkpoint, query, values.get("checkpoints", {}))}
 
 
 @shows(Attach)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipelines.cli import output
 from pipelines.cli.additions import shows
-from pipelines.cli.describing import describes
+from pipelines.cli.descriptions import describes
 from pipelines.cli.nouns.plans import restore_plan
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.session import Here
@@ -14,24 +14,24 @@ from pipelines.domain.decisions import DropPlan, PromotePlan, Step, UndropPlan
 from pipelines.domain.operations import Operation
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.promote import Promote
-from pipelines.words import plans
+from pipelines.words import decisions, plans
 
 
 @shows(Promote, timeout=within(600))
 def _promoted(here: Here, change: Promote, done: Operation) -> None:
     here.session.tick()
-    output.tell(f"{change.job} is promoted: {done.job} goes on with its version")
+    output.tell(decisions.promoted(change.job, done.job))
 
 
 @shows(Drop, timeout=within(600))
 def _dropped(here: Here, change: Drop, done: Operation) -> str:
-    output.tell(f"{change.job} is dropped; its savepoints stay, and `undrop {change.job}` takes it back")
+    output.tell(f"{decisions.dropped(change.job)}; its savepoints stay, and `undrop {change.job}` takes it back")
     return ""
 
 
 @shows(Undrop)
 def _undropped(here: Here, change: Undrop, done: UndropPlan) -> str:
-    output.tell(f"{change.job} is undropped{' and goes on where it was stopped' if done.run else '; it does not run'}")
+    output.tell(decisions.undropped(done))
     return done.run or ""
 
 

@@ -24,9 +24,9 @@ def differences_text(differences: Differences, *, whole: bool = False) -> str:
     unknown = [section.name for section in differences.sections if not section.compared]
     parts = [
         output.details((("A", _head(differences.a)), ("B", _head(differences.b)))),
-        differences.code.unified.rstrip("\n"),
+        *(code.unified.rstrip("\n") for code in (differences.code, *differences.files)),
         *(section_text(section, whole=whole) for section in differences.sections),
-        _listed("the same", [*([] if differences.code.unified else ["code"]), *same]),
+        _listed("the same", [*([] if differences.code.unified or differences.files else ["code"]), *same]),
         _listed("not compared, no checkpoint is known", unknown),
     ]
     return "\n\n".join(filter(None, parts))

@@ -10,9 +10,9 @@ import typer
 
 from pipelines.cli import output
 from pipelines.cli.additions import Parameter, command, completes, shows
+from pipelines.cli.nouns import code
 from pipelines.cli.nouns.differences import section_text
 from pipelines.cli.session import Here
-from pipelines.cli.words import read_code
 from pipelines.domain.experiments import Comparison, Experiment
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.verbs.experiment import StartExperiment
@@ -32,18 +32,17 @@ VARIANT = Parameter(list[str], typer.Option("--variant", metavar="JOB[=FILE]", h
 
 @completes(StartExperiment, variant=VARIANT)
 def _with_variants(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"variants": tuple(map(_variant, here.words["variant"]))}
+    return {"variants": tuple(_variant(here, text) for text in here.words["variant"])}
 
 
-def _variant(text: str) -> Variant:
+def _variant(here: Here, text: str) -> Variant:
     """`JOB=FILE` as a job with that code, `JOB` as one with the savepoint's; a usage error for anything else."""
     job, _, file = text.partition("=")
     if not job:
         raise typer.BadParameter(f"{text!r} is not JOB or JOB=FILE", param_hint="--variant")
     if not file:
         return Variant(name=job)
-    path = Path(file).expanduser()
-    return Variant(name=job, code=read_code(path), script=path.name)
+    return Variant(name=job, **code.of_script(here, {}, Path(file).expanduser()))
 
 
 @shows(StartExperiment)
@@ -91,7 +90,7 @@ def _comparison(outputs: Comparison) -> str:
     pairs = [
         ("query", outputs.query),
         ("columns", ", ".join(outputs.columns)),
-        ("rows are named by", ", ".join(outputs.keys) or "nothing (compared whole)"),
+        ("key columns", ", ".join(outputs.keys) or "none (whole rows are compared)"),
         ("event time until", formats.exact(outputs.until_ms, None) if outputs.until_ms is not None else "the end"),
     ]
     counts = [
@@ -119,7 +118,7 @@ def _parting(outputs: Comparison) -> str:
         return ""
     until = formats.exact(parting.equal_until_ms, None) if parting.equal_until_ms is not None else "no row before it"
     rows = [{"job": name, **row} for name, row in ((outputs.a, parting.a), (outputs.b, parting.b)) if row is not None]
-    return f"they part at {formats.exact(parting.at_ms, None)} ({parting.time_column}), equal up to {until}:\n{_rows(rows)}"
+    return f"first difference at {formats.exact(parting.at_ms, None)} ({parting.time_column}), equal up to {until}:\n{_rows(rows)}"
 
 
 def _metrics(metrics: Sequence[Interval]) -> str:

@@ -19,7 +19,8 @@ from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
-from pipelines.words import formats
+from pipelines.words import backlog, formats, limits, triggers
+from pipelines.words import savepoints as words
 
 
 @shows(ListJobs)
@@ -76,7 +77,7 @@ def _show_savepoint(here: Here, name: str, no_job: NotFound) -> None:
 
 
 def _jobs_table(jobs: Sequence[JobSummary], now_ms: int) -> output.Table:
-    figures = ("BATCH>", "P50>", "P99>", "INPUT>", "LAG>", "STATE SIZE>", "CHECKPOINT>", "SAVEPOINTS>", "PROGRESS>")
+    figures = ("BATCH>", "P50>", "P99>", "INPUT>", "BACKLOG>", "LAG>", "STATE SIZE>", "CHECKPOINT>", "SAVEPOINTS>", "PROGRESS>")
     return output.Table(("JOB", "STATE", *figures, "ATTENTION"), [_job_row(job, now_ms) for job in jobs])
 
 
@@ -88,6 +89,7 @@ def _job_row(job: JobSummary, now_ms: int) -> tuple[str, ...]:
         formats.duration(job.batch_ms_p50),
         formats.duration(job.batch_ms_p99),
         formats.rate(job.input_rate),
+        backlog.briefly(backlog.main(job.backlog)),
         formats.duration(job.lag_ms),
         formats.size(job.state_bytes),
         formats.size(job.checkpoint_bytes),
@@ -98,30 +100,38 @@ def _job_row(job: JobSummary, now_ms: int) -> tuple[str, ...]:
 
 
 def _job_text(job: JobDetail, now_ms: int) -> str:
-    parts = [output.details(_job_pairs(job.summary, now_ms))]
+    parts = [output.details(_job_pairs(job, now_ms))]
     if job.queries:
-        rows = [(query.query, query.query_id, query.sink, query.sink_path, query.checkpoint) for query in job.queries]
-        parts.append(output.Table(("QUERY", "QUERY ID", "SINK", "OUTPUT", "CHECKPOINT"), rows).plain())
+        rows = [
+            (query.query, formats.count(job.batches.get(query.query)), query.query_id, query.sink, query.sink_path, query.checkpoint)
+            for query in job.queries
+        ]
+        parts.append(output.Table(("QUERY", "BATCH>", "QUERY ID", "SINK", "OUTPUT", "CHECKPOINT"), rows).plain())
     if job.runs:
         titles = ("RUN", "STATE", "VERSION", "STARTED", "TOOK>", "FROM", "REASON")
         parts.append(output.Table(titles, [_run_row(run, now_ms) for run in job.runs]).plain())
     return "\n\n".join(parts)
 
 
-def _job_pairs(job: JobSummary, now_ms: int) -> list[tuple[str, str]]:
+def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
+    job = detail.summary
     origin = f"{job.job.origin.savepoint} of {job.job.origin.job}" if job.job.origin else formats.MISSING
     return [
         ("job", job.job.name),
         ("state", job.state.value if job.state else "never ran"),
         ("needs attention", "; ".join(f"{finding.title}: {finding.words}" for finding in job.findings) or formats.MISSING),
+        ("trigger", triggers.spelt(job.trigger)),
+        ("limits of its own", limits.spelt(job.job.limits) or formats.MISSING),
         ("idle since", formats.when(job.idle_since_ms, now_ms, None)),
         ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else "here"),
         ("forked from", origin),
         ("created", formats.when(job.job.created_ms, now_ms, None)),
         ("last progress", formats.when(job.last_progress_ms, now_ms, None)),
-        ("batch", formats.count(job.batch)),
+        ("batch", words.batches(detail.batches) or formats.count(job.batch)),
         ("batch time p50, p99", f"{formats.duration(job.batch_ms_p50)}, {formats.duration(job.batch_ms_p99)}"),
         ("input, processed", f"{formats.rate(job.input_rate)}, {formats.rate(job.processed_rate)}"),
+        ("backlog", _backlog(job)),
+        ("batches fill", formats.MISSING if job.busy is None else backlog.share(job)),
         ("watermark", formats.when(job.watermark_ms, now_ms, None)),
         ("lag", formats.duration(job.lag_ms)),
         ("late rows dropped", formats.count(job.late_rows)),
@@ -131,6 +141,11 @@ def _job_pairs(job: JobSummary, now_ms: int) -> list[tuple[str, str]]:
         ("restarts", formats.count(job.restarts)),
         ("Spark UI", job.run.ui_url if job.run and job.run.ui_url else formats.MISSING),
     ]
+
+
+def _backlog(job: JobSummary) -> str:
+    told = (": ".join(filter(None, (backlog.amount(waiting), backlog.outlook(waiting)))) for waiting in job.backlog)
+    return "; ".join(told) or formats.MISSING
 
 
 def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:

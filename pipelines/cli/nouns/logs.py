@@ -1,4 +1,4 @@
-"""A driver's log on the shell: printed, and followed while its run lives."""
+"""A driver's log on the shell: printed, followed while its run lives, searched."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 from pipelines.cli import output
-from pipelines.cli.additions import command
+from pipelines.cli.additions import command, shows
 from pipelines.cli.session import POLL_SECONDS, Here
 from pipelines.cli.words import JobNamed
 from pipelines.domain.jobs import LogChunk
-from pipelines.verbs.jobs import ReadLog, ShowJob
+from pipelines.domain.logs import LogSearch
+from pipelines.verbs.jobs import ReadLog, SearchLog, ShowJob
+from pipelines.words import formats
 
 
 @command("logs", "jobs")
@@ -34,6 +36,14 @@ def logs(
         if live and not chunk.text:
             here.session.sleep(POLL_SECONDS)
             here.session.tick()
+
+
+@shows(SearchLog)
+def _searched(here: Here, question: SearchLog, search: LogSearch) -> str:
+    counts = f"{formats.plural(search.errors, 'error')}, {formats.plural(search.warnings, 'warning')} in {formats.size(search.size)}"
+    begin = f"; searched from byte {search.begin:,} on" if search.begin else ""
+    output.tell(f"{search.fits:,} fit, {len(search.entries):,} shown; {counts}{begin}")
+    return "\n".join(entry.text for entry in search.entries)
 
 
 def _is_live(here: Here, job: str, run: str) -> bool:

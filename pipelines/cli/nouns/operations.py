@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipelines.cli import output
 from pipelines.cli.additions import Shown, shows
-from pipelines.cli.following import ended_within
+from pipelines.cli.follow import ended_within
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.progress import Course
 from pipelines.cli.session import Here

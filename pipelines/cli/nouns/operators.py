@@ -10,7 +10,7 @@ from pipelines.cli.session import Here
 from pipelines.domain.operators import OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import Metric, PlanNode, QueryPlan, main_metrics
 from pipelines.verbs.jobs import ListOperators, ListPlans
-from pipelines.words import formats
+from pipelines.words import formats, offsets
 
 OFFSET_CHARS = 40
 
@@ -40,13 +40,12 @@ def _query(query: QueryOperators, now_ms: int) -> str:
 
 def _source(source: SourceSeen) -> tuple[str, ...]:
     backlog = ", ".join(formats.quantity(rest.amount, rest.unit) for rest in source.backlog) or formats.MISSING
-    offsets = (_offset(offset) for offset in (source.start, source.end, source.latest))
-    return (source.description, *offsets, formats.count(source.rows), backlog)
+    latest = _offset(source.latest) if source.latest else formats.MISSING
+    return (source.description, _offset(source.start), _offset(source.end), latest, formats.count(source.rows), backlog)
 
 
 def _offset(text: str) -> str:
-    if not text:
-        return formats.MISSING
+    text = offsets.words(text)
     return text if len(text) <= OFFSET_CHARS else f"{text[: OFFSET_CHARS - 1]}…"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.cli.describing import describes
+from pipelines.cli.descriptions import describes
 from pipelines.cli.output import details
 from pipelines.domain.disposals import DisposePlan
 from pipelines.domain.restores import RestorePlan

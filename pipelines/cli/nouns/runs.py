@@ -8,11 +8,13 @@ from typing import Any
 import typer
 
 from pipelines.cli.additions import Parameter, Shown, completes, excludes, shows
+from pipelines.cli.nouns import code
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.session import Here
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import BegunThenFailed
 from pipelines.domain.runs import RunState
+from pipelines.verbs.check import Check
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ShowJob
@@ -27,25 +29,28 @@ WAIT = Parameter(bool, typer.Option("--wait", help="Wait until it runs; exit cod
 excludes(Resume, "from_savepoint", "batch")
 
 
-@completes(RunScript, "name")
+@completes(RunScript, "name", module=code.MODULE, **code.SHIPPED)
 def _script(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The file's name, text and place; the job is called after it if not given."""
-    path = here.words["script"]
-    name = values.get("name") or path.stem
-    return {"script": path.name, "code": values["script"], "name": name, "source": str(path.resolve())}
+    """The file's name, text and place, with what it needs; the job is called after it if not given."""
+    path, module = here.words["script"], here.words["module"]
+    name = values.get("name") or (module.rpartition(".")[2] if module else path.stem)
+    return {**code.of_script(here, values, path, module), "name": name, "source": str(path.resolve())}
 
 
-@completes(Fork)
+@completes(Check, **code.SHIPPED)
+@completes(Fork, **code.SHIPPED)
 def _fork(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    code = {"script": here.words["code"].name} if here.words["code"] else {}
-    if "conf" not in values:
-        return code
-    return {"conf": {**here.face.ask(ReadManifest(values["savepoint"])).version.conf, **values["conf"]}, **code}
+    asked = code.of_script(here, values, here.words["code"])
+    if "conf" not in asked:
+        return asked
+    return {**asked, "conf": {**here.face.ask(ReadManifest(values["savepoint"])).version.conf, **asked["conf"]}}
 
 
-@completes(Resume)
+@completes(Resume, **code.SHIPPED)
 def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"conf": {**_newest_conf(here, values["job"]), **values["conf"]}} if "conf" in values else {}
+    asked = code.of_script(here, values, here.words["code"])
+    asked.pop("script", None)  # a job keeps the name of its script
+    return {**asked, **({"conf": {**_newest_conf(here, values["job"]), **asked["conf"]}} if "conf" in asked else {})}
 
 
 @shows(Run, wait=WAIT, timeout=within(300))

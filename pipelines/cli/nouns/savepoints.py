@@ -99,7 +99,7 @@ def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
         (
             savepoint.id,
             savepoint.job,
-            formats.count(savepoint.batch),
+            words.column(savepoint),
             formats.ago(savepoint.created_ms, now_ms),
             formats.size(savepoint.bytes),
             formats.size(savepoint.new_bytes),

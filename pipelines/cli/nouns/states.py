@@ -10,8 +10,8 @@ import typer
 
 from pipelines.cli import output
 from pipelines.cli.additions import command
-from pipelines.cli.following import done
-from pipelines.cli.performing import perform
+from pipelines.cli.follow import done
+from pipelines.cli.perform import perform
 from pipelines.cli.session import Here
 from pipelines.cli.words import DryRun, SavepointNamed, at_most_one, savepoint_name
 from pipelines.domain import states

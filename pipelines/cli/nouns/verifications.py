@@ -9,9 +9,9 @@ import typer
 
 from pipelines.cli import output
 from pipelines.cli.additions import Shown, command, shows
-from pipelines.cli.following import done
+from pipelines.cli.follow import done
 from pipelines.cli.nouns import diagnoses, trust
-from pipelines.cli.performing import perform
+from pipelines.cli.perform import perform
 from pipelines.cli.session import Here
 from pipelines.cli.words import DryRun, checkpoint_name, savepoint_name
 from pipelines.domain.diagnosis import Diagnosis

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from pipelines.domain.errors import Unavailable
-from pipelines.storage import copying, file_objects, parallel, paths
+from pipelines.storage import copies, file_objects, parallel, paths
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
 from pipelines.storage.remote import FsspecStorage
@@ -59,7 +59,7 @@ class S3Storage(FsspecStorage):
 
     def _send(self, source: Storage, file: Clone, advance: Advance, uploads: Transfers) -> How:
         target = self._at(file.target)
-        with copying.opened(source, file.source) as stream:
+        with copies.opened(source, file.source) as stream:
             uploads.send(stream, target, file.target, advance)
         return How.COPY
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dashboard.drawing.families import families
+from dashboard.drawing.figures import ORANGE
 from dashboard.drawing.lineage import tree_chart
 from pipelines.domain.experiments import Lane, Mark, Tree
 from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
@@ -44,6 +45,14 @@ TREE = Tree(
 
 def marks_of(chart: Any) -> dict[str, Any]:
     return {data[0]: (trace, i) for trace in chart.traces if "customdata" in trace for i, data in enumerate(trace["customdata"])}
+
+
+def test_a_lane_says_how_its_job_does() -> None:
+    chart = tree_chart(families(TREE), now_ms=NOW, health={"parent": ("no progress", ORANGE)})
+    assert [entry.name for entry in chart.legend][-1] == "no progress"
+    assert "v-1 · no progress" in [note["text"] for note in chart.layout["annotations"]]
+    lines = [trace["line"]["color"] for trace in chart.traces if trace.get("line", {}).get("width") == 4]
+    assert lines.count(ORANGE) == 1, "the run before has its own colour"
 
 
 def test_forks_stand_below_their_parent_older_ones_first() -> None:

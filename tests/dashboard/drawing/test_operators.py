@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.drawing.figures import TimeMark
-from dashboard.drawing.operators import COLORS, operator_charts
+from dashboard.drawing.operators import COLORS, backlog_charts, operator_charts
 from pipelines.domain.experiments import Series
 from pipelines.domain.ids import JobName
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
@@ -60,8 +60,9 @@ def test_backlog_is_drawn_by_unit_and_only_where_it_is_known() -> None:
         BacklogSeries("q", 0, "KafkaV2[Subscribe[clicks]]", "rows", T, (5, 1_250)),
         BacklogSeries("q", 1, "FileStreamSource[file:/data/a/in]", "bytes", T, (0, 2_000)),
     )
-    found = operator_charts(series(backlog=waiting))
-    assert {key: (chart.title, legend(chart)) for key, chart in found.items() if "backlog" in key} == {
+    assert not backlog_charts(series())
+    found = backlog_charts(series(backlog=waiting))
+    assert {key: (chart.title, legend(chart)) for key, chart in found.items()} == {
         "backlog_rows": ("Source backlog, rows", {"Kafka clicks": "1.2k"}),
         "backlog_bytes": ("Source backlog, bytes", {"files in a/in": "2.0 kB"}),
     }

@@ -1,0 +1,42 @@
+"""A day beside the one before: a series with that of the day before in it, under names that tell them apart. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from dashboard.drawing.figures import column
+from pipelines.domain.experiments import Series
+from pipelines.domain.operators import BacklogSeries, OperatorSeries
+
+BESIDE = "beside."
+"""Begins the names of columns, and of operators' and sources' queries, of the day before."""
+MOMENTS = ("t", "watermark_ms", "event_time_max_ms")
+S = TypeVar("S", OperatorSeries, BacklogSeries)
+
+
+def beside(series: Series, past: Series, shift_ms: float) -> Series:
+    """`series` with all that is in `past`, moved forward by `shift_ms`, so that both lie over each other."""
+    moved = {name: tuple(column(past.columns[name]) + shift_ms) for name in MOMENTS if name in past.columns}
+    columns = {BESIDE + name: values for name, values in {**past.columns, **moved}.items()}
+    return replace(
+        series,
+        columns={**series.columns, **columns},
+        operators=series.operators + tuple(_moved(operator, shift_ms) for operator in past.operators),
+        backlog=series.backlog + tuple(_moved(source, shift_ms) for source in past.backlog),
+    )
+
+
+def of_day(several: Sequence[S]) -> list[S]:
+    """Those of the day that is shown."""
+    return [one for one in several if not one.query.startswith(BESIDE)]
+
+
+def of_day_before(several: Sequence[S]) -> list[S]:
+    """Those of the day before, under their own names."""
+    return [replace(one, query=one.query.removeprefix(BESIDE)) for one in several if one.query.startswith(BESIDE)]
+
+
+def _moved(one: S, shift_ms: float) -> S:
+    return replace(one, query=BESIDE + one.query, t=tuple(at_ms + shift_ms for at_ms in one.t))

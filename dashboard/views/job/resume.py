@@ -1,0 +1,155 @@
+"""A job begun again: where it stopped, from a savepoint, from a batch that Spark still keeps, or with other code. The plan comes first."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dashboard import navigation, notices, session
+from dashboard.dialogs import answer, dialog
+from dashboard.views import changes, restore_plans
+from dashboard.views.commands import folded
+from dashboard.widgets import error_box, errors_shown
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.jobs import JobDetail
+from pipelines.domain.savepoints import RetainedBatch, Savepoint
+from pipelines.verbs.experiments import ShowVersion
+from pipelines.verbs.jobs import ListRetained
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.words import formats, plans, savepoints
+
+STOPPED, SAVEPOINT, BATCH = "Where it stopped", "From a savepoint", "Go back to a batch"
+PREVIOUS = "With the code before"
+
+
+def previous_version(detail: JobDetail) -> str:
+    """The version that the job ran before that of its newest run; empty where it ran one alone."""
+    newest = detail.summary.run
+    return next((run.version for run in detail.runs if newest and run.version != newest.version), "")
+
+
+def why_not(detail: JobDetail) -> str:
+    """The reason why the job cannot be resumed now; empty where it can."""
+    if detail.summary.job.attached:
+        return "It runs elsewhere, and nothing here starts it. Fork from here instead."
+    state = detail.summary.state
+    return "It runs: stop it first." if state is not None and state.live else ""
+
+
+def why_no_batch(detail: JobDetail, kept: Sequence[RetainedBatch]) -> str:
+    """The reason why the job cannot go back to one of its batches by number; empty where it can."""
+    several = len({retained.query for retained in kept}) > 1
+    reason = "Its queries have batches of their own: take a savepoint here, which is of one moment of all, and resume from it."
+    return why_not(detail) or (reason if several else "")
+
+
+def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
+    """Asks how to go on, shows what that does, begins the run; `way` is what is chosen at first."""
+
+    @dialog(f"Resume {job}", width="medium")
+    def ask() -> None:
+        with errors_shown():
+            known = {str(savepoint.id): savepoint for savepoint in session.workspace().ask(ListSavepoints(job))}
+            kept = _kept(job)
+            before, back = previous_version(detail), kept and not why_no_batch(detail, kept)
+            ways = [STOPPED, *([PREVIOUS] if before else []), *([SAVEPOINT] if known else []), *([BATCH] if back else [])]
+            chosen = st.radio(
+                "Go on",
+                ways,
+                index=ways.index(way) if way in ways else 0,
+                captions=[_captions(detail)[option] for option in ways],
+                key="resume_way",
+            )
+            resume = Resume(job, version=before) if chosen == PREVIOUS else _resume(job, str(chosen), known, kept)
+            if resume.version:
+                _taken_back(detail, resume.version)
+            ready = _planned(resume)
+            own = resume.batch is None and not resume.version
+            help = "An upgrade: the same job"
+            if own and st.button("With other code, arguments or confs…", icon=":material/upgrade:", key="resume_upgrade", help=help):
+                navigation.go("upgrade", job=job, savepoint=resume.from_savepoint)
+            folded([resume])
+            if answer("Resume", "resume", icon=":material/play_arrow:", disabled=not ready):
+                changes.resume(resume)
+                notices.put_away()
+                st.rerun()
+
+    ask()
+
+
+def _captions(detail: JobDetail) -> dict[str, str]:
+    at = f"after batch {detail.summary.batch:,}" if detail.summary.batch is not None else "with its own checkpoint"
+    before = f"{at}, as {formats.short_id(previous_version(detail))}"
+    return {STOPPED: at, PREVIOUS: before, SAVEPOINT: "it keeps its query id", BATCH: "one that Spark still keeps"}
+
+
+def _taken_back(detail: JobDetail, earlier: str) -> None:
+    """What of the code of the newest run is taken back."""
+    newest = detail.summary.run
+    if newest is None:
+        return
+    failed, before = (session.workspace().ask(ShowVersion(version)) for version in (newest.version, earlier))
+    lines = difflib.unified_diff(failed.code.splitlines(), before.code.splitlines(), failed.id, before.id, lineterm="", n=1)
+    st.code("\n".join(lines) or "The code is the same; arguments or confs differ.", language="diff", height=220)
+
+
+def _kept(job: str) -> Sequence[RetainedBatch]:
+    """Batches to go back to; a checkpoint that cannot be read says so and offers none."""
+    try:
+        return session.workspace().ask(ListRetained(job))
+    except TidemarkError as error:
+        error_box(error)
+        return ()
+
+
+def _resume(job: str, way: str, known: dict[str, Savepoint], kept: Sequence[RetainedBatch]) -> Resume:
+    if way == SAVEPOINT:
+        words = {savepoint_id: savepoints.choice(savepoint, session.now_ms()) for savepoint_id, savepoint in known.items()}
+        named = st.selectbox("Savepoint", list(words), format_func=words.__getitem__, key="resume_from")
+        return Resume(job, from_savepoint=named or "")
+    if way == BATCH:
+        newest_first = sorted({retained.batch: retained for retained in kept}.values(), key=lambda retained: -retained.batch)
+        batches = {retained.batch: batch_words(retained) for retained in newest_first}
+        return Resume(job, batch=st.selectbox("Batch", list(batches), format_func=batches.__getitem__, key="resume_batch"))
+    return Resume(job)
+
+
+def batch_words(retained: RetainedBatch) -> str:
+    """A retained batch in one line, to choose it by."""
+    watermark = f" · watermark {formats.exact(retained.watermark_ms, session.zone())}" if retained.watermark_ms > 0 else ""
+    return f"batch {retained.batch:,} · {formats.ago(retained.timestamp_ms, session.now_ms())}{watermark}"
+
+
+def _planned(resume: Resume) -> bool:
+    """Shows what a resume from elsewhere will do; whether it can begin."""
+    if not resume.from_savepoint and resume.batch is None:
+        return True
+    try:
+        plan = session.workspace().plan(resume)
+    except TidemarkError as error:
+        error_box(error)
+        return False
+    restore_plans.draw(plan)
+    return not plans.refusal(plan)
+
+
+def ask_rewind(job: str, batch: int) -> None:
+    """Explains the rewind to a retained batch, and asks once."""
+
+    @dialog(f"Rewind {job} to batch {batch:,}", width="medium")
+    def ask() -> None:
+        with errors_shown():
+            resume = Resume(job, batch=batch)
+            st.markdown(f"**{job}** begins again after batch {batch:,} of its own checkpoint, with the code it ran last.")
+            ready = _planned(resume)
+            folded([resume])
+            if answer("Rewind", "rewind", icon=":material/history:", disabled=not ready):
+                changes.resume(resume)
+                notices.put_away()
+                session.select(batch="")
+                st.rerun()
+
+    ask()

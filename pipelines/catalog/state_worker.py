@@ -1,0 +1,41 @@
+"""Questions to a reading of state, asked in a process of its own: somebody's SQL can take all the time and memory that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pipelines.catalog import states
+from pipelines.domain.states import StateColumn, StateRows
+from pipelines.verbs.state import QueryState
+from pipelines.workers.child import Caller, serve
+from pipelines.workers.pool import Pool
+from pipelines.workers.task import Task
+
+TASK = Task(
+    module="pipelines.catalog.state_worker",
+    code="state",
+    title="The question",
+    hint="Ask for fewer rows or shorter values, or aggregate in fewer steps.",
+    seconds=states.SECONDS + 5,
+)
+"""Its process mostly ends a long question by itself; what it cannot interrupt is ended with it."""
+
+
+def query(pool: Pool, files: Sequence[str], asked: QueryState) -> StateRows:
+    """The answer to `asked` over the Parquet files of a reading. Raises what `states.query` raises, and Unavailable (`state.timeout`,
+    `state.memory`, `state.too_large`) for a question that takes more than it may."""
+    answer = pool.do({"files": list(files), "asked": asdict(asked)})
+    columns = tuple(StateColumn(**column) for column in answer.pop("columns"))
+    return StateRows(columns=columns, rows=tuple(map(tuple, answer.pop("rows"))), **answer)
+
+
+def _query(request: dict[str, Any], _: Caller) -> dict[str, Any]:
+    found = states.query(request["files"], QueryState(**request["asked"]))
+    columns = [asdict(column) for column in found.columns]
+    return {"columns": columns, "rows": found.rows, "matches": found.matches, "more": found.more, "took_ms": found.took_ms}
+
+
+if __name__ == "__main__":
+    serve(_query)

@@ -1,0 +1,94 @@
+"""The code of a run as it is typed: a script with what it needs beside it, a project, and what spark-submit's options ship."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from pipelines.cli import output
+from pipelines.cli.additions import Parameter
+from pipelines.cli.session import Here
+from pipelines.client import projects, scripts
+from pipelines.client.scripts import Script
+from pipelines.domain.texts import CODE
+
+MOST_NAMES = 8
+"""So many files are named; of more their number is said."""
+MOST_SHIPPED_BYTES = CODE.most * 3 // 4
+"""More is no part of a version: base64 makes four characters of three bytes."""
+BESIDE = "{code}/"
+"""How a conf names a file of the version."""
+CONFS = {"py_files": "spark.submit.pyFiles", "spark_files": "spark.files", "jars": "spark.jars", "archives": "spark.archives"}
+PACKAGES = "spark.jars.packages"
+
+
+def _list(flag: str, what: str) -> Parameter:
+    return Parameter(str, typer.Option(flag, metavar="A,B", help=f"{what}, as spark-submit has it.", show_default=False), None)
+
+
+SHIPPED = {
+    "py_files": _list("--py-files", "Modules and archives of modules"),
+    "spark_files": _list("--files", "Files for every machine (SparkFiles.get)"),
+    "jars": _list("--jars", "Jars"),
+    "archives": _list("--archives", "Archives that are unpacked on every machine: a packed environment"),
+    "packages": _list("--packages", "Jars by their Maven coordinates"),
+}
+MODULE = Parameter(
+    str,
+    typer.Option("-m", "--module", metavar="MODULE", help="Run this module of the folder SCRIPT, as python -m does.", show_default=False),
+    None,
+)
+
+
+def of_script(here: Here, values: Mapping[str, Any], path: Path | None, module: str | None = None) -> dict[str, Any]:
+    """The fields of the code at `path` (none: the code stays as it was), with all that it needs and that was given besides."""
+    asked = _shipped(here, values)
+    if path is None:
+        return asked
+    script = projects.read(path, module or "") if path.is_dir() or module else scripts.read(path)
+    _tell(script, asked.get("files", {}))
+    files = {**script.files, **asked.get("files", {})}
+    return {**asked, "script": script.name, "code": script.code, **({"files": files} if files else {})}
+
+
+def _tell(script: Script, given: Mapping[str, Any]) -> None:
+    if script.files:
+        output.tell(f"{script.name} takes along {_listed(script.files)}")
+    left = [name for name in script.left if name not in given]
+    if left:
+        output.tell(f"{script.name} leaves {_listed(left)} (large, or named by nothing; --file takes one along)")
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = sorted(names)[:MOST_NAMES]
+    return ", ".join(shown) + (f" and {len(names) - len(shown):,} more" if len(names) > len(shown) else "")
+
+
+def _shipped(here: Here, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Files and confs that were given, and those that spark-submit's options stand for."""
+    files, conf, outside = dict(values.get("files") or {}), dict(values.get("conf") or {}), dict[str, str]()
+    for name, key in CONFS.items():
+        places = [_place(text, files, outside) for text in (here.words.get(name) or "").split(",") if text]
+        conf |= {key: ",".join(places)} if places else {}
+    conf |= {PACKAGES: here.words["packages"]} if here.words.get("packages") else {}
+    return {name: given for name, given in (("files", files), ("conf", conf), ("outside", outside)) if given}
+
+
+def _place(text: str, files: dict[str, str | None], outside: dict[str, str]) -> str:
+    """How a conf names a file: as one of the version's, which it becomes; a URL, and what is too large, by its own place.
+
+    Behind `#` is the name of an unpacked archive.
+    """
+    if "://" in text:
+        return text
+    place, mark, name = text.partition("#")
+    path = Path(place).expanduser()
+    if path.is_file() and path.stat().st_size > MOST_SHIPPED_BYTES:
+        outside[str(path.resolve())] = scripts.digest(path)
+        output.tell(f"{path.name} is too large for a version, so it is not carried: it is known by its SHA-256, and must stay where it is")
+        return f"{path.resolve()}{mark}{name}"
+    files[path.name] = scripts.read_file(path)
+    return f"{BESIDE}{path.name}{mark}{name}"

@@ -1,0 +1,54 @@
+"""Asks a question, performs or plans a change, and shows the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.cli import additions
+from pipelines.cli.additions import Shown, Shows
+from pipelines.cli.descriptions import described
+from pipelines.cli.follow import done
+from pipelines.cli.output import Table
+from pipelines.cli.session import Here
+from pipelines.domain.decisions import PromotePlan
+from pipelines.domain.errors import Refusal
+from pipelines.domain.restores import RestorePlan
+from pipelines.verbs.experiment import ExperimentPlan
+from pipelines.verbs.run import RunPlan
+from pipelines.verbs.verb import Asked, Change, Question
+
+
+def perform(here: Here, change: Change[Any, Any]) -> None:
+    """Begins a change, follows it and shows its answer; with `--dry-run` shows its plan, and raises what beginning it would raise."""
+    added = additions.of(type(change))
+    if here.words.get("dry_run"):
+        plan = here.face.plan(change)
+        _show(here, added.plans, change, plan, described(plan, here.session.now_ms))
+        if (refusal := _refusal(plan)) is not None:
+            raise refusal.error
+        return
+    timeout = here.words.get("timeout") if "wait" not in here.words else None
+    answer = done(here, change, timeout=timeout)
+    usual = change.prints.format(answer) if change.prints else described(answer, here.session.now_ms)
+    _show(here, added.shows, change, answer, usual)
+
+
+def _refusal(plan: object) -> Refusal | None:
+    """Why what is planned would be refused, as far as the plan says it."""
+    restore = plan.restore if isinstance(plan, RunPlan | PromotePlan) else plan
+    return restore.refusal if isinstance(restore, RestorePlan | ExperimentPlan) else None
+
+
+def ask(here: Here, question: Question[Any]) -> None:
+    """Asks a question and shows the answer."""
+    answer = here.face.ask(question)
+    _show(here, additions.of(type(question)).shows, question, answer, described(answer, here.session.now_ms))
+
+
+def _show(here: Here, shows: Shows | None, request: Asked[Any], answer: Any, usual: str | Table) -> None:
+    shown = shows(here, request, answer) if shows else None
+    if not isinstance(shown, Shown):
+        shown = Shown(answer, usual if shown is None else shown)
+    here.show(shown.value, shown.text)
+    if shown.error is not None:
+        raise shown.error

@@ -1,0 +1,50 @@
+"""Contracts: what code keeps as state, operator by operator, as Spark's own metadata and schema files say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Keeps:
+    """What one operator keeps: its columns by store (`default key`), its state variables by name with their kind."""
+
+    name: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+Contract = Mapping[int, Keeps]
+"""Spark's id of an operator -> what it keeps."""
+
+
+def fits(kept: Contract, told: Contract) -> bool:
+    """Whether code that keeps `told` explains the state `kept`: the same operators with columns of the same types, whatever their names."""
+    return kept.keys() == told.keys() and all(
+        kept[operator].name == told[operator].name and _types(kept[operator]) == _types(told[operator]) for operator in kept
+    )
+
+
+def differences(before: Keeps, after: Keeps) -> Iterator[str]:
+    """What `after` keeps other than `before`, in words."""
+    for place in sorted({**before.columns, **after.columns}):
+        was, now = before.columns.get(place, "nothing"), after.columns.get(place, "nothing")
+        if was != now:
+            yield f"{place}: {was} before, {now} now"
+
+
+def _types(keeps: Keeps) -> list[tuple[str, list[str]]]:
+    """Types alone: a renamed column is the same state to Spark, which reads by position."""
+    return [(place, [column.rpartition(" ")[2] for column in _columns(text)]) for place, text in sorted(keeps.columns.items())]
+
+
+def _columns(text: str) -> Iterator[str]:
+    """The columns of `name type, …`; a comma inside of a type does not part them."""
+    depth, begin = 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign in "<({[") - (sign in ">)}]")
+        if sign == "," and depth == 0:
+            yield text[begin:at].strip()
+            begin = at + 1
+    yield text[begin:].strip()

@@ -1,0 +1,144 @@
+"""What planning code without running it tells of its queries: the document that the sandbox answers with.
+
+A digest stands for what is computed; equal digests mean the same where `gaps` is empty. Texts are for people, and are never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+TASK_FILE = "plan.json"
+RESULT_FILE = "planned.json"
+OLD, NEW = "old", "new"
+"""Folders of the two sides, each with its `run.json`; below `contract/` what it would keep, by query."""
+CONTRACT = "contract"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A query of the savepoint: where the linked copy of its checkpoint is, and its last committed batch."""
+
+    query: str
+    checkpoint: str
+    batch: int
+
+
+@dataclass(frozen=True)
+class PlanTask:
+    """What to plan: the sides (folders of the task's folder) in their order, and the points to go on from."""
+
+    sides: tuple[str, ...]
+    points: tuple[Point, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> PlanTask:
+        return PlanTask(tuple(raw["sides"]), tuple(Point(**point) for point in raw["points"]))
+
+
+@dataclass(frozen=True)
+class PlannedOperator:
+    """A stateful operator as it was planned, with what is computed below it."""
+
+    id: int
+    name: str
+    digest: str
+    facts: tuple[tuple[str, str], ...] = ()
+    """(what, text) in words for people: `computes`, `sum(v)`."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Python functions and what they refer to, by name (`price → RATE`) -> a short value, else a digest."""
+    gaps: tuple[str, ...] = ()
+    """What could not be compared whole."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Installed packages that its functions use -> version."""
+
+
+@dataclass(frozen=True)
+class PlannedSource:
+    """A source in the order of the plan; `name` is the one that the code gave it, empty for none."""
+
+    kind: str
+    place: str
+    digest: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Spark's error class (else the exception's name) and what it says."""
+
+    error_class: str
+    message: str
+
+
+@dataclass(frozen=True)
+class PlannedQuery:
+    """One query that the code starts."""
+
+    query: str
+    operators: tuple[PlannedOperator, ...] = ()
+    sources: tuple[PlannedSource, ...] = ()
+    columns: str = ""
+    varies: tuple[str, ...] = ()
+    """What depends on the clock or on chance."""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    failure: Failure | None = None
+    """Why it could not be planned on nothing."""
+    refusal: Failure | None = None
+    """Why Spark refuses to plan its next batch on the savepoint's copy."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One side: its queries, or why its script failed before they started."""
+
+    queries: tuple[PlannedQuery, ...] = ()
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Planning:
+    """The answer; `unsupported` says why this Spark's internals are not as they are known to be."""
+
+    spark_version: str = ""
+    python_version: str = ""
+    sides: Mapping[str, Planned] = field(default_factory=dict)
+    unsupported: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> Planning:
+        sides = {name: _planned(side) for name, side in raw["sides"].items()}
+        return Planning(raw["spark_version"], raw["python_version"], sides, raw["unsupported"])
+
+
+def _planned(raw: Mapping[str, Any]) -> Planned:
+    return Planned(tuple(map(_query, raw["queries"])), _failure(raw["failure"]))
+
+
+def _query(raw: Mapping[str, Any]) -> PlannedQuery:
+    return PlannedQuery(
+        raw["query"],
+        tuple(map(_operator, raw["operators"])),
+        tuple(PlannedSource(**source) for source in raw["sources"]),
+        raw["columns"],
+        tuple(raw["varies"]),
+        raw["conf"],
+        _failure(raw["failure"]),
+        _failure(raw["refusal"]),
+    )
+
+
+def _operator(raw: Mapping[str, Any]) -> PlannedOperator:
+    facts = tuple((what, text) for what, text in raw["facts"])
+    return PlannedOperator(raw["id"], raw["name"], raw["digest"], facts, raw["parts"], tuple(raw["gaps"]), raw["packages"])
+
+
+def _failure(raw: Mapping[str, Any] | None) -> Failure | None:
+    return Failure(**raw) if raw else None

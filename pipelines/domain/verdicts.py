@@ -1,0 +1,74 @@
+"""Verdicts: what will happen if this code starts on this state, said before it starts."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipelines.domain.ids import SavepointId, VersionId
+
+
+class Outcome(enum.StrEnum):
+    """What becomes of state under other code; the worst counts for the whole."""
+
+    SAME = "same"
+    PARTLY_KEPT = "partly kept"
+    CHANGED_MEANING = "changed meaning"
+    CANNOT_TELL = "cannot tell"
+    NEEDS_REWRITING = "needs rewriting"
+    CANNOT_START = "cannot start"
+
+    @property
+    def starts(self) -> bool:
+        """Whether Spark starts it, as far as is known."""
+        return self not in (Outcome.NEEDS_REWRITING, Outcome.CANNOT_START)
+
+
+_ORDER = tuple(Outcome)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The verdict on one operator of a query, or on the query itself."""
+
+    query: str
+    operator: int | None
+    """Spark's id, None for the query itself."""
+    name: str
+    """Spark's name of the operator, empty for the query itself."""
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of a savepoint's state under a version."""
+
+    savepoint: SavepointId
+    version: VersionId
+    outcome: Outcome
+    parts: tuple[Part, ...]
+    varies: tuple[str, ...] = ()
+    """What depends on the clock or on chance: a replay of it differs by itself."""
+    spark_version: str = ""
+    """The Spark that planned it, empty where nothing had to be planned."""
+    took_ms: float = 0.0
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    return max(outcomes, key=_ORDER.index, default=Outcome.SAME)
+
+
+def of(savepoint: SavepointId, version: VersionId, parts: tuple[Part, ...], varies: tuple[str, ...] = ()) -> Verdict:
+    """The verdict that the parts add up to."""
+    return Verdict(savepoint, version, worst(part.outcome for part in parts), parts, varies)
+
+
+UNCHANGED = "The code, its arguments and its confs are those that the savepoint was taken of."
+
+
+def unchanged(savepoint: SavepointId, version: VersionId, queries: Iterable[str]) -> Verdict:
+    """The verdict on a savepoint's own version, which needs no planning."""
+    return of(savepoint, version, tuple(Part(query, None, "", Outcome.SAME, (UNCHANGED,)) for query in queries))

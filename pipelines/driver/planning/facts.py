@@ -1,0 +1,94 @@
+"""What a streaming frame computes, in words: never compared, only shown beside a verdict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pipelines.driver.planning.forms import items
+
+STATEFUL = {
+    "Aggregate",
+    "Deduplicate",
+    "DeduplicateWithinWatermark",
+    "Distinct",
+    "FlatMapGroupsInPandasWithState",
+    "GlobalLimit",
+    "Join",
+    "TransformWithStateInPySpark",
+}
+MOST_CHARS = 300
+VARIES = re.compile(r"\b(current_timestamp|now|current_date|localtimestamp|rand|randn|uuid|shuffle|monotonically_increasing_id)\(")
+PROCESSING_TIME = re.compile(r"\bProcessingTime(Timeout)?\b")
+
+
+def of_operators(plan: Any, count: int) -> list[tuple[tuple[str, str], ...]]:
+    """The facts of each of `count` stateful operators of an analyzed plan, as Spark numbers them: from the sink down."""
+    nodes = [node for node in _below(plan) if _is_stateful(node)]
+    if len(nodes) != count:
+        return [tuple(dict.fromkeys(fact for node in _below(plan) for fact in _facts(node)))] * count
+    return [tuple(dict.fromkeys([*_facts(node), *(fact for inner in _stateless(node) for fact in _facts(inner))])) for node in nodes]
+
+
+def varying(plan: Any) -> tuple[str, ...]:
+    """What depends on the clock or on chance in an analyzed plan."""
+    text = str(plan.toString())
+    timers = ("timers of processing time",) if PROCESSING_TIME.search(text) else ()
+    return (*dict.fromkeys(f"{match[1]}()" for match in VARIES.finditer(text)), *timers)
+
+
+def _is_stateful(node: Any) -> bool:
+    name = node.getClass().getSimpleName()
+    if name == "Join":
+        return bool(node.left().isStreaming() and node.right().isStreaming())
+    return name in STATEFUL and bool(node.isStreaming())
+
+
+def _below(node: Any) -> Iterator[Any]:
+    yield node
+    for child in items(node.children()):
+        yield from _below(child)
+
+
+def _stateless(node: Any) -> Iterator[Any]:
+    """The nodes below `node` as far as the next stateful ones."""
+    for child in items(node.children()):
+        if not _is_stateful(child):
+            yield child
+            yield from _stateless(child)
+
+
+def _facts(node: Any) -> Iterator[tuple[str, str]]:
+    match node.getClass().getSimpleName():
+        case "Aggregate":
+            keys = [_sql(key) for key in items(node.groupingExpressions())]
+            computed = (_sql(part) for part in items(node.aggregateExpressions()))
+            yield from (("computes", text) for text in computed if text not in keys)
+            yield "by", ", ".join(keys)
+        case "Filter":
+            yield "keeps rows where", _sql(node.condition())
+        case "EventTimeWatermark":
+            yield "watermark", f"{_sql(node.eventTime())}, {node.delay().toString()}"
+        case "Join":
+            condition = node.condition()
+            yield "joins", f"{node.joinType().sql().lower()} on {_sql(condition.get()) if condition.isDefined() else 'everything'}"
+        case "Deduplicate" | "DeduplicateWithinWatermark":
+            yield "tells apart by", ", ".join(_sql(key) for key in items(node.keys()))
+        case "Project":
+            yield from (("reads", text) for part in items(node.projectList()) if (text := _window(part)))
+            yield from (("reads", text) for part in items(node.projectList()) if " AS " in (text := _sql(part)) and not _window(part))
+
+
+def _sql(expression: Any) -> str:
+    text = str(expression.sql()).replace("`", "")
+    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
+
+
+def _window(expression: Any) -> str:
+    """A window of event time, which Spark writes out as arithmetic on microseconds."""
+    text = str(expression.sql())
+    if "knownnullable" not in text.lower() and "precisetimestampconversion" not in text.lower():
+        return ""
+    lengths = [int(number) // 1000 for number in re.findall(r"\b([0-9]{6,})L?\b", text)]
+    return f"a window of {max(lengths) / 1000:g} s" if lengths else ""

@@ -1,0 +1,245 @@
+"""The canonical form of Python functions: code without its places, with all that it refers to.
+
+What cannot be taken apart whole is a gap, and gaps forbid to call two forms equal: an object is never compared by its `repr`, nor a
+function of an installed package by its name alone (its version is asked for), nor a file or the environment, which may be others tomorrow.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+import types
+from collections import deque
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from logging import Logger
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from pipelines.driver.planning import code as codes
+from pipelines.driver.planning import origins
+from pipelines.driver.planning.origins import Origin
+from pipelines.driver.planning.outside import CHANCE, CLOCK, MODULES, NAMES
+
+PLAIN = (type(None), bool, int, float, complex, type(...))
+WHOLE_IN_REPR = (date, datetime, time, timedelta, timezone, Decimal, Fraction, UUID, PurePath, range)
+"""Classes whose `repr` tells all of a value."""
+OF_THE_CLASS = {"__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__", "__static_attributes__"}
+OF_THE_CLASS |= {"__annotations__", "__abstractmethods__", "_abc_impl", "__parameters__", "__slotnames__", "__orig_bases__"}
+OF_THE_CLASS |= {"__dataclass_fields__", "__dataclass_params__", "__match_args__"}
+CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, int, float)
+BASES = (object, *CONTAINERS)
+WITHOUT_FIELDS = ("abc", "typing", "collections.abc", "dataclasses")
+MOST_THINGS = 50_000
+SHOWN_CHARS = 60
+
+
+class Reading:
+    """Takes Python values apart. What it learns besides the form: named parts, gaps, packages, what varies."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, str] = {}
+        self.gaps: dict[str, None] = {}
+        self.packages: dict[str, str] = {}
+        self.varies: dict[str, None] = {}
+        self._seen: dict[int, tuple[int, Any]] = {}
+
+    def form(self, thing: Any, path: str) -> Any:
+        """`thing` as JSON has it; equal forms of two readings without gaps are the same thing."""
+        if isinstance(thing, PLAIN) or type(thing) in (str, bytes):
+            return [type(thing).__name__, _plain(thing)]
+        if type(thing) in (tuple, frozenset):
+            return self._value(thing, path)
+        if id(thing) in self._seen:
+            return ["again", self._seen[id(thing)][0]]
+        self._seen[id(thing)] = (len(self._seen), thing)
+        if len(self._seen) > MOST_THINGS:
+            return self._gap(path, "it refers to too much")
+        return self._kind(thing, path)
+
+    def _kind(self, thing: Any, path: str) -> Any:
+        match thing:
+            case types.CodeType():
+                return self._code(thing, path)
+            case types.FunctionType():
+                return self._function(thing, path)
+            case types.MethodType():
+                return ["method", self.form(thing.__self__, path), self.form(thing.__func__, path)]
+            case types.ModuleType():
+                return self._module(thing, path)
+            case type():
+                return self._class(thing, path)
+            case staticmethod() | classmethod():
+                return [type(thing).__name__, self.form(thing.__func__, path)]
+            case property():
+                return ["property", [self.form(part, path) for part in (thing.fget, thing.fset, thing.fdel)]]
+            case functools.partial():
+                return ["partial", self.form(thing.func, path), self.form(thing.args, path), self.form(thing.keywords, path)]
+            case types.BuiltinFunctionType():
+                return self._builtin(thing, path)
+        return self._value(thing, path)
+
+    def _value(self, thing: Any, path: str) -> Any:
+        kind = type(thing)
+        if kind in (list, tuple, deque):
+            return [kind.__name__, [self.form(item, path) for item in thing]]
+        if kind in (set, frozenset):
+            return [kind.__name__, sorted(json.dumps(self.form(item, path)) for item in thing)]
+        if kind is dict:
+            return ["dict", [[self.form(key, path), self.form(value, path)] for key, value in thing.items()]]
+        if kind in WHOLE_IN_REPR or issubclass(kind, PurePath):
+            return [kind.__name__, repr(thing)]
+        if kind is re.Pattern:
+            return ["pattern", thing.pattern if isinstance(thing.pattern, str) else thing.pattern.hex(), thing.flags]
+        if isinstance(thing, Enum):
+            return ["enum", self.form(kind, path), thing.name]
+        if isinstance(thing, Logger):
+            return ["logger"]
+        return self._object(thing, path)
+
+    def _object(self, thing: Any, path: str) -> Any:
+        """An object: its class and all of its fields, where it has nothing else; an array by its bytes."""
+        kind = type(thing)
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if name == "numpy.ndarray" and thing.dtype.kind in "biufcSUmM":
+            return [name, str(thing.dtype), list(thing.shape), hashlib.sha256(thing.tobytes()).hexdigest()]
+        if kind.__module__.startswith("pyspark.sql.types") and hasattr(thing, "json"):
+            return ["type", thing.json()]
+        if getattr(thing, "__qualname__", None) and origins.is_importable(thing):
+            return self._by_name(thing, path)
+        if isinstance(thing, types.MethodDescriptorType | types.WrapperDescriptorType):
+            return ["descriptor", self.form(thing.__objclass__, path), thing.__name__]
+        if origins.of_module(kind.__module__) in (Origin.OWN, Origin.SPARK):
+            return self._fields(thing, path)
+        return self._gap(path, f"it is an object of {name}")
+
+    def _fields(self, thing: Any, path: str) -> Any:
+        """The class, what it holds as a list, a dict or a text, and its fields. A base that is not Python of the user's may hide more."""
+        kind = type(thing)
+        hidden = next((base for base in kind.__mro__ if not _is_open(base)), None)
+        if hidden is not None:
+            return self._gap(path, f"it is an object of {hidden.__module__}.{hidden.__qualname__}")
+        base = next((known for known in CONTAINERS if issubclass(kind, known)), None)
+        content = self.form(base(thing), path) if base else None
+        fields = {**getattr(thing, "__dict__", {}), **{slot: getattr(thing, slot) for slot in codes.slots(kind) if hasattr(thing, slot)}}
+        return ["object", self.form(kind, path), content, self._forms(fields, path)]
+
+    def _function(self, function: types.FunctionType, path: str) -> Any:
+        if origins.of_module(function.__module__ or "") is not Origin.OWN and origins.is_importable(function):
+            return self._by_name(function, path)
+        path = path or function.__name__
+        names = set(codes.names(function.__code__))
+        used = {name: self._named(function.__globals__[name], _at(path, name)) for name in sorted(names & function.__globals__.keys())}
+        cells = [
+            self._cell(cell, _at(path, name)) for cell, name in zip(function.__closure__ or (), function.__code__.co_freevars, strict=True)
+        ]
+        defaults = [self.form(function.__defaults__, path), self.form(function.__kwdefaults__, path)]
+        code = self.form(function.__code__, path)
+        self.parts.setdefault(path, digest([code, defaults]))
+        self._reaches(names, path)
+        return ["function", code, defaults, cells, used, self._forms(vars(function), path)]
+
+    def _cell(self, cell: Any, path: str) -> Any:
+        try:
+            return self._named(cell.cell_contents, path)
+        except ValueError:
+            return "empty"
+
+    def _named(self, thing: Any, path: str) -> Any:
+        """Something that code calls by a name, which is a part of its own."""
+        form = self.form(thing, path)
+        if not isinstance(thing, types.ModuleType | types.FunctionType | type):
+            shown = repr(thing) if isinstance(thing, PLAIN) or type(thing) is str else ""
+            self.parts.setdefault(path, shown if shown and len(shown) <= SHOWN_CHARS else digest(form))
+        return form
+
+    def _code(self, code: types.CodeType, path: str) -> Any:
+        arguments = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags]
+        names = [list(code.co_names), list(code.co_varnames), list(code.co_freevars), list(code.co_cellvars)]
+        imported = [self._import(name, path) for name in codes.imports(code)]
+        constants = [self.form(constant, path) for constant in code.co_consts]
+        return ["code", code.co_code.hex(), arguments, names, constants, imported, code.co_exceptiontable.hex()]
+
+    def _import(self, name: str, path: str) -> Any:
+        """A module that code imports when it runs."""
+        import importlib
+
+        try:
+            return self.form(importlib.import_module(name), _at(path, name))
+        except ImportError:
+            return self._gap(path, f"it imports {name}, which is not there")
+
+    def _module(self, module: types.ModuleType, path: str) -> Any:
+        name = module.__name__
+        if origins.of_module(name) is not Origin.OWN:
+            return self._installed(name, ["module", name])
+        return ["module", self._forms({key: value for key, value in vars(module).items() if not key.startswith("__")}, path)]
+
+    def _class(self, kind: type, path: str) -> Any:
+        if origins.of_module(kind.__module__) is not Origin.OWN and (kind.__module__ == "builtins" or origins.is_importable(kind)):
+            return self._by_name(kind, path)
+        inside = {name: value for name, value in sorted(vars(kind).items()) if name not in OF_THE_CLASS and not codes.is_slot(value)}
+        form = {name: self._named(value, _at(path or kind.__name__, name)) for name, value in inside.items()}
+        return ["class", [self.form(base, path) for base in kind.__bases__], form]
+
+    def _builtin(self, function: Any, path: str) -> Any:
+        owner = function.__self__
+        if owner is None or isinstance(owner, types.ModuleType | type):
+            return self._installed(function.__module__ or "builtins", ["builtin", function.__module__, function.__qualname__])
+        return ["builtin", function.__qualname__, self.form(owner, path)]
+
+    def _by_name(self, thing: Any, path: str) -> Any:
+        if origins.of_module(thing.__module__) is Origin.OWN:
+            return self._gap(path, f"{thing.__module__}.{thing.__qualname__} was made elsewhere")
+        return self._installed(thing.__module__, ["named", thing.__module__, thing.__qualname__])
+
+    def _installed(self, module: str, form: Any) -> Any:
+        """What the interpreter, Spark or a package brings; of a package the version is noted."""
+        top = module.partition(".")[0]
+        if top in CHANCE:
+            self.varies[f"Python's {module}"] = None
+        if top in MODULES and origins.of_module(module) is Origin.STANDARD:
+            self._gap("", f"it uses Python's {module}, which reaches outside of the code")
+        if origins.of_module(module) is Origin.INSTALLED:
+            package, version = origins.package_of(module)
+            self.packages[package] = version
+        return form
+
+    def _reaches(self, names: set[str], path: str) -> None:
+        """Notes what code reaches beyond what is seen in it."""
+        for name in sorted(names & NAMES):
+            self._gap(path, f"it uses {name}, whose answer is not in the code")
+        for name in sorted(names & CLOCK):
+            self.varies[f"{name}() in {path}"] = None
+
+    def _forms(self, values: Mapping[str, Any], path: str) -> Any:
+        return {name: self.form(value, _at(path, name)) for name, value in sorted(values.items())}
+
+    def _gap(self, path: str, why: str) -> Any:
+        self.gaps[f"{path or 'a Python function'}: {why}"] = None
+        return ["gap"]
+
+
+def digest(form: Any) -> str:
+    return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
+
+
+def _plain(thing: Any) -> str:
+    if isinstance(thing, bytes):
+        return thing.hex()
+    return thing if isinstance(thing, str) else repr(thing)
+
+
+def _at(path: str, name: str) -> str:
+    return f"{path} → {name}" if path else name
+
+
+def _is_open(base: type) -> bool:
+    """Whether objects of the class `base` keep all they have in fields that can be seen."""
+    return base in BASES or base.__module__ in WITHOUT_FIELDS or origins.of_module(base.__module__) in (Origin.OWN, Origin.SPARK)

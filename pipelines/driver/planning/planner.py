@@ -1,0 +1,160 @@
+"""Plans the queries of one side as its script starts them: what each would keep, what it computes, whether Spark takes the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.ids import QueryName, folder_of
+from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, Point
+from pipelines.domain.runs import RunSpec
+from pipelines.driver import failures, queries
+from pipelines.driver.intercept import Asked, Launch
+from pipelines.driver.planning import facts, sources, trial
+from pipelines.driver.planning.doors import Doors
+from pipelines.driver.planning.forms import BY_POSITION, Form, items
+from pipelines.driver.planning.functions import digest
+from pipelines.driver.planning.sources import Source
+from pipelines.driver.query_names import GivenNames
+
+SQL = "spark.sql."
+
+
+class Unknown(BaseException):
+    """This Spark's internals are not those that are known."""
+
+
+class Planner:
+    """Stands in for the start of the queries of one side. `points` are the savepoint's queries by name."""
+
+    def __init__(self, spec: RunSpec, folder: Path, points: dict[str, Point], checks: bool, now_ms: int) -> None:
+        self._spec = spec
+        self._folder = folder
+        self._points = points
+        self._checks = checks
+        self._now_ms = now_ms
+        self._names = GivenNames(spec.locations, frozenset(map(folder_of, spec.expected)))
+        self._is_tried = False
+        self.planned: list[PlannedQuery] = []
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every query that has state was planned."""
+        return bool(self.planned) and set(self._spec.expected) <= {query.query for query in self.planned}
+
+    def start(self, writer: Any, request: Asked, launch: Launch) -> QueryName:
+        """Plans the query that would start, and answers with its name."""
+        from py4j.protocol import Py4JError
+
+        try:
+            return self._started(writer._spark, writer._df, request)
+        except (Py4JError, AttributeError, TypeError, ValueError, KeyError, RecursionError) as error:
+            raise Unknown(f"Spark's plan could not be taken apart: {str(error).strip().splitlines()[0]}") from error
+
+    def _started(self, spark: Any, frame: Any, request: Asked) -> QueryName:
+        self._try(spark)
+        location = queries.location_of(request, queries.default_fs(spark), self._spec.output)
+        name = self._names.of(request.name, location)
+        self._names.note(name, location)
+        if name in {query.query for query in self.planned}:
+            return name  # it starts again, as it did
+        self.planned.append(self.plan(spark, frame, name, (request.output_mode or "append").capitalize()))
+        return name
+
+    def _try(self, spark: Any) -> None:
+        if self._is_tried:
+            return
+        reason = trial.failure(spark, self._folder / "trial", _fingerprint)
+        if reason:
+            raise Unknown(reason)
+        self._is_tried = True
+
+    def plan(self, spark: Any, frame: Any, name: QueryName, mode: str) -> PlannedQuery:
+        """1. On nothing: what it would keep, and what it computes. 2. On the copy of its checkpoint."""
+        opened, read, point = Doors(spark), sources.read(frame), self._points.get(name)
+        pinned = Path(point.checkpoint) if point else None
+        folder = self._folder / CONTRACT / folder_of(name)
+        analyzed = frame._jdf.queryExecution().analyzed()
+        conf = {key: value for key, value in spark.conf.getAll.items() if key.startswith(SQL)}
+        query = PlannedQuery(name, (), tuple(source.planned for source in read), frame.schema.simpleString(), facts.varying(analyzed), conf)
+        plan, failure = _asked(lambda: opened.beginning(frame, mode, folder, pinned, point.batch if point else 0, self._now_ms))  # 1
+        if failure is not None:
+            return _with(query, failure=failure)
+        operators, varies = _operators(opened, plan, analyzed, read)
+        query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies))))
+        if point is None or not self._checks:
+            return query
+        copy = Path(point.checkpoint)
+        _, refusal = _asked(lambda: opened.next(frame, mode, copy, point.batch, self._now_ms))  # 2
+        return _with(query, refusal=refusal)
+
+
+def _with(query: PlannedQuery, **changes: Any) -> PlannedQuery:
+    from dataclasses import replace
+
+    return replace(query, **changes)
+
+
+def _asked(call: Callable[[], Any]) -> tuple[Any, Failure | None]:
+    """What Spark answers, or why it refuses."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        return call(), None
+    except (Py4JJavaError, PySparkException) as error:
+        refused = failures.of_exception(error, "")
+        return None, Failure(refused.error_class, refused.message)
+
+
+def _operators(opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...]) -> tuple[tuple[PlannedOperator, ...], tuple[str, ...]]:
+    """The stateful operators, and what varies in their functions."""
+    nodes = opened.stateful(plan)
+    known = {source.columns: source.form for source in read}
+    gaps = tuple(source.gap for source in read if source.gap)
+    operators, varies = [], dict[str, None]()
+    for node, said in zip(nodes, facts.of_operators(analyzed, len(nodes)), strict=True):
+        form = Form(opened.jvm, known, _sees_names(node))
+        digested = digest(form.of(node))
+        reading = form.reading
+        operators.append(
+            PlannedOperator(
+                int(node.getStateInfo().operatorId()),
+                str(node.shortName()),
+                digested,
+                said,
+                reading.parts,
+                (*reading.gaps, *gaps),
+                reading.packages,
+            )
+        )
+        varies |= reading.varies
+    return tuple(operators), tuple(varies)
+
+
+def _fingerprint(frame: Any, node: Any) -> str:
+    from pyspark import SparkContext
+
+    known = {source.columns: source.form for source in sources.read(frame)}
+    return digest(Form(SparkContext._jvm, known, False).of(node))
+
+
+def _sees_names(node: Any) -> bool:
+    """Whether a Python function below sees its columns by their names, which then mean something."""
+    from pyspark import SparkContext
+
+    pattern = SparkContext._jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF()
+    return any(int(kind) not in BY_POSITION for kind in _kinds(node, pattern))
+
+
+def _kinds(node: Any, pattern: Any) -> list[int]:
+    found = [int(udf.evalType()) for expression in items(node.expressions()) for udf in _udfs(expression, pattern)]
+    return found + [kind for child in items(node.children()) for kind in _kinds(child, pattern)]
+
+
+def _udfs(expression: Any, pattern: Any) -> list[Any]:
+    if not expression.containsPattern(pattern):
+        return []
+    own = [expression] if hasattr(expression, "evalType") and expression.getClass().getSimpleName().startswith("Python") else []
+    return own + [udf for child in items(expression.children()) for udf in _udfs(child, pattern)]

@@ -1,0 +1,209 @@
+"""Runs the scripts of the sides one after the other in one process and one JVM, each as if it were alone, and answers with their plans."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import runpy
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
+from pipelines.domain.runs import RunSpec
+from pipelines.driver import failures, intercept, outside, records, rehearsal, run, submit
+from pipelines.driver.intercept import Asked, Launch
+from pipelines.driver.planning.planner import Planner, Unknown
+
+PATIENCE_S = 10.0
+"""A script that starts no other query for so long is taken to have started all."""
+PYTHONPATH = "PYTHONPATH"
+
+
+class Over(BaseException):
+    """Ends a script whose queries are planned."""
+
+
+class NotStarted:
+    """What a script gets for a query that was planned: one that is over."""
+
+    isActive, lastProgress, recentProgress, id, runId = False, None, (), "", ""
+    status = {"message": "planned", "isDataAvailable": False, "isTriggerActive": False}
+
+    def __init__(self, name: str, over: Callable[[], None]) -> None:
+        self.name = name
+        self._over = over
+
+    def awaitTermination(self, timeout: float | None = None) -> bool:
+        self._over()
+        return True
+
+    def stop(self) -> None: ...
+
+    def processAllAvailable(self) -> None: ...
+
+    def exception(self) -> None: ...
+
+
+def plan(folder: Path) -> int:
+    """Plans the sides of the task in `folder`; the exit code."""
+    task = PlanTask.from_json(json.loads((folder / TASK_FILE).read_text()))
+    specs = {side: run.read_spec(folder / side) for side in task.sides}
+    submit.prepare(specs[task.sides[0]], os.environ, folder)
+    rehearsal.protect()
+    stage = Stage()
+    stage.install()
+    points = {point.query: point for point in task.points}
+    moment = random.SystemRandom().randrange(1, 2**40)
+    answer = Planning()
+    try:
+        for side, spec in specs.items():
+            planner = Planner(spec, folder / side, points, side == NEW, moment)
+            planned = stage.play(spec, planner)
+            answer = replace(answer, sides={**answer.sides, side: planned})
+    except Unknown as unknown:
+        answer = replace(answer, unsupported=str(unknown))
+    answer = replace(answer, spark_version=_spark_version(), python_version=sys.version.split()[0])
+    records.replace_whole(folder / RESULT_FILE, json.dumps(answer.as_json()))
+    stage.end()
+    return 0
+
+
+class Stage:
+    """Where scripts play: PySpark with a `start` that plans, and without an end."""
+
+    def __init__(self) -> None:
+        self._planner: Planner | None = None
+        self._spec: RunSpec | None = None
+        self._stop: Callable[[Any], None] | None = None
+
+    def install(self) -> None:
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+        from pyspark.sql.streaming.query import StreamingQueryManager
+
+        self._stop = SparkContext.stop
+        begin = SparkSession.__init__
+
+        def begun(session: Any, *args: Any, **kwargs: Any) -> None:
+            begin(session, *args, **kwargs)
+            session.sparkContext.environment[PYTHONPATH] = self._spec.code if self._spec else ""
+
+        SparkSession.__init__ = begun
+        SparkContext.stop = SparkSession.stop = lambda session: None
+        StreamingQueryManager.awaitAnyTermination = self._await_any
+        intercept.install(self._start)
+        signal.signal(signal.SIGALRM, self._late)
+
+    def play(self, spec: RunSpec, planner: Planner) -> Planned:
+        """Runs one script to its end, or until its queries are planned."""
+        self._spec, self._planner = spec, planner
+        with _alone(spec):
+            failure = self._played(spec)
+        return Planned(tuple(planner.planned), failure)
+
+    def end(self) -> None:
+        from pyspark import SparkContext
+
+        if SparkContext._active_spark_context is not None and self._stop is not None:
+            self._stop(SparkContext._active_spark_context)
+
+    def _played(self, spec: RunSpec) -> Failure | None:
+        try:
+            outside.check(spec.outside)
+            submit.enter(spec)
+            runpy.run_path(spec.script, run_name="__main__")
+        except Over:
+            return None
+        except Unknown:
+            raise
+        except SystemExit as ended:
+            return None if ended.code in (None, 0) else Failure("SystemExit", f"the script exited with {ended.code!r}")
+        except BaseException as error:  # noqa: BLE001  a script may raise anything; it is the answer
+            traceback.print_exc()
+            failed = failures.of_exception(error, spec.script)
+            return Failure(failed.error_class, failed.message)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return None
+
+    def _start(self, writer: Any, request: Asked, launch: Launch) -> NotStarted:
+        assert self._planner is not None
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        name = self._planner.start(writer, request, launch)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+        return NotStarted(name, self._over)
+
+    def _over(self) -> None:
+        if self._planner is not None and self._planner.is_complete:
+            raise Over
+
+    def _await_any(self, timeout: float | None = None) -> bool:
+        self._over()
+        return True
+
+    def _late(self, number: int, frame: Any) -> None:
+        raise Over
+
+
+@contextmanager
+def _alone(spec: RunSpec) -> Iterator[None]:
+    """Takes back what a script changes in this process: modules, paths, the working directory, the environment, Spark's sessions."""
+    paths, arguments, folder, environment = list(sys.path), list(sys.argv), os.getcwd(), dict(os.environ)
+    try:
+        _configure(spec)
+        yield
+    finally:
+        sys.path[:], sys.argv[:] = paths, arguments
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        _forget_modules(Path(spec.script).parent)
+        _forget_sessions()
+
+
+def _forget_modules(code: Path) -> None:
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
+        if file and name != "__main__" and Path(file).is_relative_to(code):
+            del sys.modules[name]
+
+
+def _forget_sessions() -> None:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    jvm = SparkContext._jvm
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    if jvm is not None:
+        sessions = SparkSession._get_j_spark_session_class(jvm)
+        sessions.clearActiveSession()
+        sessions.clearDefaultSession()
+
+
+def _configure(spec: RunSpec) -> None:
+    """Gives a Spark that runs already the confs of this side."""
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is None:
+        return
+    conf = context._jsc.sc().conf()
+    given = {key for key in (str(pair._1()) for pair in conf.getAll()) if key.startswith("spark.sql.")}
+    for key in given - spec.conf.keys():
+        conf.remove(key)
+    for key, value in spec.conf.items():
+        conf.set(key, value)
+        context._conf.set(key, value)
+
+
+def _spark_version() -> str:
+    import pyspark
+
+    return str(pyspark.__version__)

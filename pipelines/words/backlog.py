@@ -1,0 +1,82 @@
+"""What a job's sources have waiting, in words: how much, and whether it will be caught up. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.operators import Waiting
+from pipelines.words import formats
+
+UNITS = ("rows", "bytes", "files", "offsets")
+"""Of a source that counts in several, the first of them is said."""
+STEADY_SHARE = 0.02
+"""A backlog that changes by less than this share of itself in a minute neither grows nor shrinks."""
+BACK_TO_BACK = 0.99
+LONGEST_MS = 86_400_000
+"""What would take longer than a day to catch up is said to stay."""
+
+
+def main(backlog: Sequence[Waiting]) -> Waiting | None:
+    """The one of several units that is said; None where no source tells."""
+    return min(backlog, key=lambda waiting: (not waiting.amount, _place(waiting.unit)), default=None)
+
+
+def _place(unit: str) -> int:
+    return UNITS.index(unit) if unit in UNITS else len(UNITS)
+
+
+def amount(waiting: Waiting | None) -> str:
+    """`1.2M rows`, `46.0 MB`, `12 files`; `none` where all is read."""
+    if waiting is None:
+        return formats.MISSING
+    if not waiting.amount:
+        return "none"
+    return formats.size(waiting.amount) if waiting.unit == "bytes" else f"{formats.compact(waiting.amount)} {waiting.unit}"
+
+
+def grows(waiting: Waiting | None) -> bool:
+    """Whether more comes in than is worked off."""
+    return waiting is not None and bool(waiting.amount) and _change(waiting) > 0
+
+
+def left_ms(waiting: Waiting | None) -> float | None:
+    """In how many ms it will be caught up at the present pace; None where it will not, or is."""
+    if waiting is None or not waiting.amount or _change(waiting) >= 0:
+        return None
+    taken_ms = 1_000 * waiting.amount / -_change(waiting)
+    return taken_ms if taken_ms <= LONGEST_MS else None
+
+
+def outlook(waiting: Waiting | None) -> str:
+    """`caught up in about 4m 12s`, `growing by 1.2k rows/s`, `neither grows nor shrinks`; empty where no source tells."""
+    if waiting is None or waiting.per_second is None:
+        return ""
+    if not waiting.amount:
+        return "all that there is has been read"
+    taken_ms = left_ms(waiting)
+    if taken_ms is not None:
+        return f"caught up in about {formats.left(taken_ms)}"
+    return f"growing by {formats.pace(_change(waiting), waiting.unit)}" if grows(waiting) else "neither grows nor shrinks"
+
+
+def share(job: JobSummary) -> str:
+    """What batches fill of the time that they have: `73 % of the trigger's 10.0 s`; learnt `73 % of their time`, `all of their time`."""
+    if job.busy is None:
+        return formats.MISSING
+    if job.interval_ms:
+        return f"{100 * job.busy:.0f} % of the trigger's {formats.duration(job.interval_ms)}"
+    return "all of their time" if job.busy >= BACK_TO_BACK else f"{100 * job.busy:.0f} % of their time"
+
+
+def briefly(waiting: Waiting | None) -> str:
+    """For a table: `1.2M rows, growing`, `46.0 MB, 4m 12s`, `none`."""
+    taken_ms = left_ms(waiting)
+    more = "growing" if grows(waiting) else formats.left(taken_ms) if taken_ms is not None else ""
+    return ", ".join(filter(None, (amount(waiting), more)))
+
+
+def _change(waiting: Waiting) -> float:
+    """By how much it grows (shrinks, below zero) in a second; 0 for what is nothing beside the whole."""
+    change = waiting.per_second or 0.0
+    return change if abs(change) * 60 >= STEADY_SHARE * waiting.amount else 0.0

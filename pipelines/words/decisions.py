@@ -1,0 +1,21 @@
+"""Decisions on variants in words: what has come of them."""
+
+from __future__ import annotations
+
+from pipelines.domain.decisions import UndropPlan
+from pipelines.domain.ids import JobName
+
+
+def promoted(variant: str, parent: JobName) -> str:
+    """What a promotion has done."""
+    return f"{variant} is promoted: {parent} goes on with its version"
+
+
+def dropped(variant: str) -> str:
+    """What a drop has done."""
+    return f"{variant} was dropped"
+
+
+def undropped(plan: UndropPlan) -> str:
+    """What an undrop has done; a variant that did not run when it was dropped does not run now."""
+    return f"{plan.job} is back, and goes on where it was stopped" if plan.run else f"{plan.job} is back; it does not run"

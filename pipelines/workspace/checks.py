@@ -1,0 +1,105 @@
+"""Checks: Spark plans the savepoint's code and the changed code in the sandbox, and the judge says what becomes of the state."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from pipelines.checkpoint import contracts
+from pipelines.domain import doubts, judging, verdicts
+from pipelines.domain.contracts import Contract
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.ids import folder_of
+from pipelines.domain.json_text import read_json
+from pipelines.domain.judging import Known
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask, Point
+from pipelines.domain.runs import LOG_FILE, SPEC_FILE
+from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.domain.verdicts import Part, Verdict
+from pipelines.domain.versions import Version
+from pipelines.sandbox import environment, processes
+from pipelines.sandbox.states import timeout_s
+from pipelines.savepoint import leases, restore
+from pipelines.storage.addresses import open_storage
+from pipelines.verbs.check import Check, CheckPlan
+from pipelines.workspace import environments, rehearsals, savepoints, verifications, versions
+from pipelines.workspace import verdicts as known_verdicts
+from pipelines.workspace.context import Context
+from pipelines.workspace.doers import Planned as PlannedChange
+from pipelines.workspace.doers import plans
+from pipelines.workspace.tickets import Ticket
+
+
+@plans(Check)
+def plan(context: Context, change: Check) -> PlannedChange[Verdict, CheckPlan]:
+    """Raises Invalid for code with a syntax error."""
+    manifest = savepoints.manifest(context, change.savepoint)
+    version = versions.of_fork(manifest, change, context.now_ms())
+    versions.check(version)
+    verdict = known_verdicts.known(context, manifest, version)
+    plan = CheckPlan(manifest.id, manifest.job, version.id, verdict is None)
+    return PlannedChange(plan, lambda ticket: verdict or _check(context, manifest, version, change.new_queries, ticket))
+
+
+def _check(context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], ticket: Ticket) -> Verdict:
+    """1. The checkpoints are linked into a scratch folder; 2. Spark plans there; 3. the judge decides. Nothing else is left."""
+    began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
+    with verifications.turn(context, ticket), leases.lease(context.library, manifest.id, str(folder), context.now_ms()):
+        folder.mkdir(parents=True)
+        try:
+            ticket.step("linking")
+            target = restore.Scratch(manifest.job, str(folder / "checkpoints"), context.new_query_id)
+            restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)  # 1
+            ticket.step("planning")
+            python = environments.entered(context, environments.make(context, version, ticket)).python
+            planning = _planned(manifest, version, python, new_queries, folder, ticket)  # 2
+            parts = tuple(part for image in manifest.begun for part in _judged(manifest, version, image, planning, folder))  # 3
+        finally:
+            shutil.rmtree(folder)
+    varies = [word for planned in planning.sides.get(NEW, Planned()).queries for word in planned.varies]
+    verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
+    verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000)
+    known_verdicts.keep(context, verdict)
+    return verdict
+
+
+def _planned(manifest: Manifest, version: Version, python: str, new_queries: tuple[str, ...], folder: Path, ticket: Ticket) -> Planning:
+    """What Spark plans, on the interpreter of the changed code; the code of before only where it can run there."""
+    unplannable = doubts.unplannable(manifest.version, version)
+    sides = {NEW: version} if unplannable else {NEW: version, OLD: manifest.version}
+    for side, of_side in sides.items():
+        (folder / side).mkdir()
+        spec = rehearsals.scratch_spec(manifest, of_side, folder / side, str(folder / "checkpoints"), new_queries if side == NEW else ())
+        (folder / side / SPEC_FILE).write_text(json.dumps(spec.as_json()))
+    points = tuple(Point(image.query, str(folder / "checkpoints" / folder_of(image.query)), image.batch) for image in manifest.begun)
+    (folder / TASK_FILE).write_text(json.dumps(PlanTask(tuple(sides), points).as_json()))
+    command = environment.command(python, "pipelines.driver.planning")
+    processes.run(command, folder, environment.environ(version.master, python), LOG_FILE, ticket.check, timeout_s())
+    if not (folder / RESULT_FILE).is_file():
+        message = f"The sandbox ended without a plan. Its last words:\n{processes.tail(folder / LOG_FILE)}"
+        raise Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then try again.")
+    planning = Planning.from_json(read_json((folder / RESULT_FILE).read_text()))
+    if not unplannable:
+        return planning
+    return replace(planning, sides={**planning.sides, OLD: Planned(failure=Failure("", unplannable))})
+
+
+def _judged(manifest: Manifest, version: Version, image: QueryImage, planning: Planning, folder: Path) -> Iterator[Part]:
+    name = folder_of(image.query)
+    known = Known(
+        image=image,
+        kept=_contract(folder / "checkpoints" / name, image.batch),
+        old=_contract(folder / OLD / CONTRACT / name, 0),
+        new=_contract(folder / NEW / CONTRACT / name, 0),
+        spark_version=manifest.spark_version,
+        doubts=tuple(doubts.of(manifest.version, version)),
+    )
+    yield from judging.judge(known, planning)
+
+
+def _contract(folder: Path, batch: int) -> Contract:
+    return contracts.read(open_storage(str(folder)), batch) if folder.is_dir() else {}

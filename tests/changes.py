@@ -1,0 +1,196 @@
+"""The plan of each change, and what it answers, as a small workspace (`tests.faces`) has them; what they did is not to be seen there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pipelines.domain import verdicts
+from pipelines.domain.annotations import Annotation, first
+from pipelines.domain.decisions import Does, DropPlan, Step, UndropPlan
+from pipelines.domain.disposals import Disposal, DisposeOutcome
+from pipelines.domain.errors import NotFound, refusal
+from pipelines.domain.experiments import Experiment
+from pipelines.domain.ids import ExperimentId, JobName, QueryName, RunId, VersionId
+from pipelines.domain.job_limits import JobLimits, changed
+from pipelines.domain.jobs import Job
+from pipelines.domain.operations import Operation
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint, TakePlan
+from pipelines.domain.states import chosen
+from pipelines.domain.trust import Trust
+from pipelines.domain.verdicts import Outcome, Part
+from pipelines.verbs.annotate import Annotate
+from pipelines.verbs.attach import Attach, AttachPlan
+from pipelines.verbs.check import Check, CheckPlan
+from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.experiment import ExperimentPlan, StartExperiment
+from pipelines.verbs.export import Export
+from pipelines.verbs.forget import Forget, ForgetPlan
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.import_ import Import, ImportPlan
+from pipelines.verbs.operations import CancelOperation
+from pipelines.verbs.promote import Promote
+from pipelines.verbs.rename_query import RenamePlan, RenameQuery
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunPlan, RunScript
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
+from pipelines.verbs.set_limits import LimitsPlan, SetLimits
+from pipelines.verbs.state import ListStates, ReadState, ReadStatePlan
+from pipelines.verbs.stop import Stop, StopPlan
+from pipelines.verbs.system import ExamplePlan, RebuildCatalog, RebuildPlan, StartExample
+from pipelines.verbs.take import Take
+from pipelines.verbs.verb import Change
+from pipelines.verbs.verify import Verify, VerifyPlan
+from tests import samples
+from tests.samples import QUERY
+
+if TYPE_CHECKING:
+    from tests.faces import FakeFace
+
+RUN, SAVEPOINT, VERSION = "r-000000000100", "sp-000000000100", VersionId("v-100")
+"""What begins, is taken, is planned."""
+EXAMPLE = ("example_events", "example_counts")
+COUNTED = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("computes: sum(v) before, count(v) now",))
+GOES_ON = (Step(Does.UNMARK, "It is marked as dropped no more."), Step(Does.LEAVE, "It stays as it is."))
+Told = Mapping[type[Change[Any, Any]], Callable[["FakeFace", Any], Any]]
+
+
+def _of(face: FakeFace, name: str) -> Savepoint:
+    return face.ask(ShowSavepoint(name))  # type: ignore[no-any-return]
+
+
+def _restore(savepoint: str, job: str, *, keeps: bool = False) -> RestorePlan:
+    return samples.restore_plan(savepoint, job, keeps_query_id=keeps)
+
+
+def _annotation(face: FakeFace, change: Annotate) -> Annotation:
+    s = _of(face, change.savepoint)
+    return first(s.id, s.label if change.label is None else change.label)
+
+
+def _disposal(face: FakeFace, change: Dispose) -> Disposal:
+    named = {name: face.savepoints_by_id.get(name) for name in change.savepoints}
+    gone = [(name, NotFound("savepoint.not_found", f"there is no savepoint {name!r}", "List them.")) for name, s in named.items() if not s]
+    refused = [DisposeOutcome(name, None, refusal(error)) for name, error in gone]
+    return samples.disposed(*(s for s in named.values() if s), refused=refused)
+
+
+def _experiment_plan(face: FakeFace, change: StartExperiment) -> ExperimentPlan:
+    s = _of(face, change.savepoint)
+    forks = tuple(_restore(s.id, variant.name) for variant in change.variants)
+    return ExperimentPlan(ExperimentId("ex-planned"), change.name, s.id, tuple(fork.job for fork in forks), forks)
+
+
+def _read_plan(face: FakeFace, change: ReadState) -> ReadStatePlan:
+    s = _of(face, change.savepoint)
+    return ReadStatePlan(s.id, s.job, chosen(face.ask(ListStates(s.id)), change), change.limit)
+
+
+def _promotion(face: FakeFace, change: Promote) -> Any:
+    parent = "post_engagement"
+    versions = (face.runs[change.job][-1].version, face.runs[parent][-1].version) if parent in face.runs else (VERSION, VERSION)
+    restore = _restore("sp-000000000002", parent, keeps=True) if change.state == "savepoint" else None
+    return samples.promote_plan(change.job, parent, *versions, change.state, restore)
+
+
+PLANS: Told = {
+    RunScript: lambda face, it: RunPlan(
+        JobName(it.name), RunId(RUN), VERSION, it.script, it.args, it.conf, it.master, it.python, f"/fake/jobs/{it.name}/output"
+    ),
+    Attach: lambda face, it: AttachPlan(JobName(it.name), VERSION, it.checkpoints),
+    SetLimits: lambda face, it: LimitsPlan(JobName(it.job), JobLimits(), changed(JobLimits(), it.given())),
+    RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
+    Forget: lambda face, it: ForgetPlan(JobName(it.job), (RunId(RUN),), f"/fake/jobs/{it.job}", len(face.ask(ListSavepoints(it.job)))),
+    Stop: lambda face, it: StopPlan(JobName(it.job), RunId(RUN), it.at_once, it.savepoint),
+    Resume: lambda face, it: _restore(it.from_savepoint, it.job, keeps=True),
+    Take: lambda face, it: TakePlan(JobName(it.job), {QUERY: it.batch or 9}, 12, 2_000_000, 4_096, "link", it.to),
+    Annotate: _annotation,
+    Verify: lambda face, it: VerifyPlan(_of(face, it.savepoint).id, _of(face, it.savepoint).job, it.level, 12, 2_000_000),
+    Check: lambda face, it: CheckPlan(_of(face, it.savepoint).id, _of(face, it.savepoint).job, VERSION, True),
+    Diagnose: lambda face, it: DiagnosePlan(JobName(it.subject if it.subject in face.runs else ""), it.subject),
+    ReadState: _read_plan,
+    Export: lambda face, it: samples.export_plan(_of(face, it.savepoint), it),
+    Import: lambda face, it: ImportPlan(it.url, it.url.endswith(".tar.zst")),
+    Dispose: _disposal,
+    Fork: lambda face, it: _restore(_of(face, it.savepoint).id, it.name),
+    StartExperiment: _experiment_plan,
+    Promote: _promotion,
+    Drop: lambda face, it: DropPlan(
+        JobName(it.job), JobName("post_engagement"), ExperimentId("ex-1"), False, 0, (Step(Does.RECORD, "It is marked as dropped."),)
+    ),
+    Undrop: lambda face, it: UndropPlan(JobName(it.job), ExperimentId("ex-1"), False, GOES_ON),
+    CancelOperation: lambda face, it: face.now[it.operation],
+    StartExample: lambda face, it: ExamplePlan(tuple(map(JobName, EXAMPLE))),
+    RebuildCatalog: lambda face, it: RebuildPlan(3, 2),
+}
+
+
+def begun(job: str, from_savepoint: str = "", state: RunState = RunState.RUNNING) -> Any:
+    """The run that begins."""
+    return samples.run(RUN, job, VERSION, state, from_savepoint)
+
+
+def taken(face: FakeFace, change: Take) -> Savepoint:
+    """The savepoint that is taken."""
+    batch = 9 if change.batch is None else change.batch
+    return samples.savepoint(SAVEPOINT, change.job, version=VERSION, run=RunId(RUN), batch=batch, label=change.label, to=change.to)
+
+
+def works(face: FakeFace, kind: str, job: str, subject: str, result: str, outcome: Any = None) -> Operation:
+    """An operation that has ended after four looks; each subject has one of each kind."""
+    begun = samples.begun(f"op-{kind}-{subject.rpartition('/')[2]}", kind, job, subject)
+    return face.under_way(*samples.course(begun, result), outcome=outcome)
+
+
+def _verifies(face: FakeFace, change: Verify) -> Operation:
+    s = _of(face, change.savepoint)
+    kind = "prove" if change.level is Trust.PROVED else "verify"
+    return works(face, kind, s.job, s.id, change.level, samples.verification(s, change.level))
+
+
+def _exports(face: FakeFace, change: Export) -> Operation:
+    s = _of(face, change.savepoint)
+    return works(face, "export", s.job, s.id, change.url)
+
+
+def _reads(face: FakeFace, change: ReadState) -> Operation:
+    s = _of(face, change.savepoint)
+    return works(face, "read", s.job, s.id, "reading")
+
+
+def _cancels(face: FakeFace, change: CancelOperation) -> Operation:
+    return face.under_way(samples.cancelled(face.now[change.operation]))
+
+
+ANSWERS: Told = {
+    RunScript: lambda face, it: begun(it.name, it.from_savepoint),
+    Attach: lambda face, it: begun(it.name, state=RunState.WATCHED),
+    SetLimits: lambda face, it: Job(JobName(it.job), samples.NOW_MS, limits=changed(JobLimits(), it.given())),
+    RenameQuery: lambda face, it: begun(it.job, state=RunState.WATCHED),
+    Forget: lambda face, it: None,
+    Stop: lambda face, it: samples.ended("op-stop", "cancel" if it.at_once else "stop", it.job, "" if it.at_once else SAVEPOINT),
+    Resume: lambda face, it: begun(it.job, it.from_savepoint),
+    Take: taken,
+    Annotate: lambda face, it: _of(face, it.savepoint),
+    Verify: _verifies,
+    Check: lambda face, it: verdicts.of(_of(face, it.savepoint).id, VERSION, (COUNTED,)),
+    Diagnose: lambda face, it: (samples.diagnosis(it.subject, f"/fake/{it.subject}"),),
+    ReadState: _reads,
+    Export: _exports,
+    Import: lambda face, it: works(face, "import", "", it.url, SAVEPOINT),
+    Dispose: _disposal,
+    Fork: lambda face, it: begun(it.name, _of(face, it.savepoint).id),
+    StartExperiment: lambda face, it: Experiment(
+        ExperimentId("ex-100"), it.name, _of(face, it.savepoint).id, tuple(JobName(one.name) for one in it.variants), samples.NOW_MS
+    ),
+    Promote: lambda face, it: samples.ended("op-promote", "promote", "post_engagement", RUN, it.job),
+    Drop: lambda face, it: samples.ended("op-drop", "drop", it.job, subject=it.job),
+    Undrop: lambda face, it: UndropPlan(JobName(it.job), ExperimentId("ex-1"), False, GOES_ON),
+    CancelOperation: _cancels,
+    StartExample: lambda face, it: tuple(begun(name) for name in EXAMPLE),
+    RebuildCatalog: lambda face, it: {"jobs": 3, "savepoints": 2},
+}

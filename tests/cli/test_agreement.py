@@ -1,0 +1,31 @@
+"""A dry run and the real thing end alike: what a plan would be refused for is said before anybody relies on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pipelines.cli.app import app
+from pipelines.verbs.face import do
+from pipelines.verbs.take import Take
+from tests.workspace.conftest import CODE, House
+
+
+@pytest.mark.parametrize("harm", ["", "queries/counts/checkpoint/offsets/13"])
+def test_a_dry_run_ends_as_the_command_does(harm: str, tmp_path: Path) -> None:
+    house, script = House(tmp_path / "ws"), tmp_path / "job.py"
+    script.write_text(CODE)
+    house.ran()
+    saved = do(house.face, Take("a"))
+    house.face.close()
+    if harm:
+        (Path(saved.path) / harm).unlink()
+    for words in (
+        ["fork", saved.id, "--name", "b"],
+        ["run", str(script), "--name", "c", "--from", saved.id],
+        ["export", saved.id, str(tmp_path / "x")],
+    ):
+        planned, done = (CliRunner().invoke(app, [*words, *more, "--workspace", str(house.root)]) for more in (["--dry-run"], []))
+        assert planned.exit_code == done.exit_code, (words, planned.stderr, done.stderr)

@@ -1,0 +1,99 @@
+"""The tab of logs: the end of the log, any part of it, and what a search finds in the whole of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard.views.job import logs
+from tests.dashboard.opening import Opener, clicked, said, selected
+from tests.faces import FakeFace
+
+JOB = "post_engagement"
+FILLER = [f"26/11/22 08:27:{at % 60:02d} INFO Tasks: task {at} is done" for at in range(3_000)]
+ERROR = ["26/11/22 08:27:30 ERROR MicroBatch: it broke <here>", "org.apache.SparkException: Job aborted", "\tat a.b.C(D.scala:3)"]
+TEXT = "\n".join([*FILLER[:50], "26/11/22 08:27:29 WARN Disk: nearly full", *ERROR, *FILLER[50:], ""])
+
+
+@pytest.fixture
+def face() -> FakeFace:
+    face = FakeFace.sample()
+    face.log = TEXT
+    return face
+
+
+def shown(app: AppTest) -> str:
+    """What stands in the box of the log."""
+    return next(str(one.proto.body) for one in app.get("html") if 'data-testid="log"' in str(one.proto.body))
+
+
+def test_the_end_is_shown_and_the_whole_is_searched(opened: Opener, face: FakeFace) -> None:
+    app = opened(face, "job", job=JOB, tab="Logs")
+    assert "task 2999" in shown(app) and "it broke" not in shown(app)
+    assert "1 error, 1 warning" in said(app) and "the last 60.0 kB of" in said(app)
+
+
+def test_the_first_error_is_a_click_away_and_marked(opened: Opener, face: FakeFace) -> None:
+    app = clicked(opened(face, "job", job=JOB, tab="Logs"), "first_error")
+    assert selected(app, "line") == str(TEXT.index(ERROR[0]))
+    assert f'<span class="error here">{ERROR[0].replace("<", "&lt;").replace(">", "&gt;")}</span>' in shown(app)
+    app = clicked(app, "log_behind")
+    assert "it broke" not in shown(app) and "task 2999" not in shown(app)
+    app = clicked(app, "log_end")
+    assert selected(app, "line") == "" and "task 2999" in shown(app)
+    app = clicked(app, "log_begin")
+    assert "task 0 " in shown(app)
+
+
+def test_an_address_leads_to_a_moment(opened: Opener, face: FakeFace) -> None:
+    at_ms = round(datetime(2026, 11, 22, 8, 27, 30).timestamp() * 1_000)  # in the zone of the log, which is this machine's
+    app = opened(face, "job", job=JOB, tab="Logs", since=str(at_ms))
+    assert f'<span class="here">{FILLER[30]}</span>' in shown(app)
+    app = clicked(app, "log_end")
+    assert selected(app, "since") == "" and "task 2999" in shown(app)
+    assert "task 2999" in shown(opened(face, "job", job=JOB, tab="Logs", since="9" * 15)), "nothing was written since"
+
+
+@pytest.mark.parametrize(
+    ("query", "fits", "has", "lacks"),
+    [
+        ({"level": "Errors"}, 1, "Job aborted", "nearly full"),
+        ({"level": "Warnings"}, 2, "nearly full", "task"),
+        ({"find": "d.SCALA:3"}, 1, "it broke", "task"),
+        ({"find": "task 17 "}, 1, "task 17 ", "it broke"),
+    ],
+)
+def test_a_search_shows_whole_entries_with_the_way_to_their_place(
+    opened: Opener, face: FakeFace, query: dict[str, str], fits: int, has: str, lacks: str
+) -> None:
+    app = opened(face, "job", job=JOB, tab="Logs", **query)
+    assert has in shown(app) and lacks not in shown(app)
+    assert shown(app).count("In the log") == fits
+    assert (f"line={TEXT.index(ERROR[0])}" in shown(app)) == (lacks != "it broke")
+
+
+def test_nothing_fits(opened: Opener, face: FakeFace) -> None:
+    assert "Nothing in the log fits" in said(opened(face, "job", job=JOB, tab="Logs", find="nowhere"))
+
+
+def test_an_empty_log_says_what_will_be_there(opened: Opener, face: FakeFace) -> None:
+    face.log = ""
+    app = opened(face, "job", job=JOB, tab="Logs")
+    assert "The log is empty" in said(app) and app.button(key="first_error").disabled
+
+
+def test_logs_are_marked_without_progress_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    monkeypatch.setattr(logs.st, "html", drawn.append)
+    logs.box("a\n[Stage 1:>   (0 + 2) / 2]\r\r        \r26/11/20 WARN X: <slow>\nTraceback (most\n", height=9, wrap=False)
+    assert "Stage" not in drawn[0]
+    assert '<span class="warn">26/11/20 WARN X: &lt;slow&gt;</span>' in drawn[0]
+    assert '<span class="error">Traceback' in drawn[0]
+
+
+def test_the_whole_log_is_read_in_pieces(opened: Opener, face: FakeFace, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(face, "job", job=JOB, tab="Logs")
+    monkeypatch.setattr(logs, "PIECE", 70_000)
+    assert logs.whole(JOB, "") == TEXT

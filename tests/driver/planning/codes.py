@@ -1,0 +1,218 @@
+"""Code of stateful queries with its variants: each with the verdict that it must have. `{input}` is a folder of JSON files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.verdicts import Outcome
+
+SAME, CHANGED, REWRITE, PARTLY, START, TELL = (
+    Outcome.SAME,
+    Outcome.CHANGED_MEANING,
+    Outcome.NEEDS_REWRITING,
+    Outcome.PARTLY_KEPT,
+    Outcome.CANNOT_START,
+    Outcome.CANNOT_TELL,
+)
+HEAD = """
+from pyspark.sql import functions as F
+def source():
+    return spark.readStream.schema("k string, v int, w int, t timestamp").option("maxFilesPerTrigger", 1).json("{input}")
+events = source().withWatermark("t", "10 minutes")
+"""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is changed (text, other text), the verdict, and a word that its reason must have."""
+
+    name: str
+    changes: tuple[tuple[str, str], ...]
+    outcome: Outcome
+    says: str = ""
+
+    def of(self, code: str) -> str:
+        for text, other in self.changes:
+            assert text in code, (self.name, text)
+            code = code.replace(text, other)
+        return code
+
+
+@dataclass(frozen=True)
+class Case:
+    """A stateful query, and how its code may change."""
+
+    name: str
+    code: str
+    mode: str
+    variants: tuple[Variant, ...]
+    rocksdb_only: bool = False
+
+
+def variant(name: str, outcome: Outcome, *changes: str, says: str = "") -> Variant:
+    return Variant(name, tuple(zip(changes[::2], changes[1::2], strict=True)), outcome, says)
+
+
+ON_EVERY = (
+    variant("nothing", SAME),
+    variant("comments", SAME, "events =", "# a comment\n\nevents ="),
+    variant("a frame's name", SAME, "events", "late_events"),
+    variant("pace", SAME, '"maxFilesPerTrigger", 1', '"maxFilesPerTrigger", 3'),
+    variant("filter before", CHANGED, "events = source()", "events = source().where('v > 1')", says="v > 1"),
+    variant("watermark", CHANGED, "10 minutes", "20 minutes", says="20 minutes"),
+    variant("column read", CHANGED, "k string, v int, w int", "k string, w int, v int"),
+    variant("one source more", START, "events = source()", "events = source().union(source())", says="1 sources"),
+    variant("other folder", START, "{input}", "{input}2", says="folder"),
+    variant("stateless", REWRITE, "df =", "kept = ", "\n#end", "\ndf = source().select('k')", says="no "),
+)
+AGGREGATION = Case(
+    "aggregation",
+    HEAD
+    + """
+RATE = 1
+def helper(x):
+    return x + RATE
+@F.udf("long")
+def price(x):
+    return helper(x)
+df = events.groupBy("k", F.window("t", "5 minutes")).agg(F.sum(price("v")).alias("s"))
+#end""",
+    "Update",
+    (
+        *ON_EVERY,
+        variant("output name", SAME, 'alias("s")', 'alias("total")'),
+        variant("key's name", SAME, 'groupBy("k"', 'groupBy(F.col("k").alias("key")'),
+        variant("function's name", SAME, "price", "cost"),
+        variant("split filter, none", SAME, "groupBy", 'select("*").groupBy'),
+        variant("filter after", SAME, "\n#end", "\ndf = df.where('s > 0')"),
+        variant("sum to count", CHANGED, "F.sum", "F.count", says="count(price(v))"),
+        variant("sum to max", CHANGED, "F.sum", "F.max", says="computes: sum(price(v)) AS s before"),
+        variant("body", CHANGED, "return helper(x)", "return helper(x) * 2", says="price"),
+        variant("helper's body", CHANGED, "x + RATE", "x - RATE", says="helper"),
+        variant("a global", CHANGED, "RATE = 1", "RATE = 2", says="RATE was 1, is 2"),
+        variant("window", CHANGED, '"5 minutes"', '"6 minutes"', says="window"),
+        variant("column", CHANGED, 'price("v")', 'price("w")', says="price(w)"),
+        variant("one aggregate more", REWRITE, '.alias("s"))', '.alias("s"), F.count("v").alias("n"))', says="count"),
+        variant("other key", REWRITE, 'groupBy("k", ', "groupBy(", says="key"),
+        variant("wider", REWRITE, 'F.sum(price("v"))', 'F.sum(price("v").cast("double"))', says="double"),
+        variant("deduplicated before", REWRITE, "events.groupBy", 'events.dropDuplicates(["k", "t"]).groupBy'),
+        variant("deduplicated instead", REWRITE, "df =", "kept = ", "\n#end", '\ndf = events.dropDuplicates(["k", "t"])', says="dedupe"),
+        variant("file", CHANGED, "return x + RATE", "return x + RATE if x else len(open('/etc/hostname').read())"),
+    ),
+)
+PACKAGE = Case(
+    "a function of a package",
+    HEAD
+    + """
+import numpy
+class Model:
+    def __init__(self):
+        self.weights = numpy.ones(3)
+    def predict(self, x):
+        return x + int(self.weights.sum())
+model = Model()
+@F.udf("int")
+def price(x):
+    return model.predict(x)
+df = events.groupBy("k").agg(F.sum(price("v")).alias("s"))
+#end""",
+    "Update",
+    (
+        variant("nothing", TELL, says="package numpy"),
+        variant("an array", CHANGED, "numpy.ones(3)", "numpy.ones(4)"),
+        variant("a method", CHANGED, "return x + int", "return x - int", says="predict"),
+        variant("a literal", CHANGED, "model.predict(x)", "model.predict(x + 1)"),
+    ),
+)
+JOIN = Case(
+    "join",
+    HEAD
+    + """
+right = source().withWatermark("t", "10 minutes").alias("b")
+df = events.alias("a").join(right, F.expr("a.k = b.k and b.t between a.t and a.t + interval 1 minutes"))
+#end""",
+    "Append",
+    (
+        variant("nothing", SAME),
+        variant("comment", SAME, "df =", "# joined\ndf ="),
+        variant("condition", CHANGED, "1 minutes", "2 minutes", says="joins"),
+        variant("type", CHANGED, 'minutes"))', 'minutes"), "left")', says="left"),
+        variant("filter on one side", CHANGED, "right = source()", "right = source().where('v > 1')", says="v > 1"),
+        variant("other key", REWRITE, "a.k = b.k", "a.v = b.v"),
+    ),
+)
+DEDUPLICATION = Case(
+    "deduplication",
+    HEAD + 'df = events.dropDuplicates(["k", "t"])\n#end',
+    "Append",
+    (
+        *ON_EVERY[:6],
+        variant("other key", REWRITE, '["k", "t"]', '["v", "t"]'),
+        variant("within the watermark", REWRITE, 'dropDuplicates(["k", "t"])', 'dropDuplicatesWithinWatermark(["k", "t"])'),
+        variant("renamed after", SAME, "\n#end", '\ndf = df.withColumnRenamed("v", "value")'),
+    ),
+)
+SESSION = Case(
+    "session window",
+    HEAD + 'df = events.groupBy(F.session_window("t", "5 minutes"), "k").agg(F.sum("v").alias("s"))\n#end',
+    "Append",
+    (
+        *ON_EVERY[:6],
+        variant("gap", CHANGED, '"5 minutes"', '"7 minutes"'),
+        variant("sum to min", REWRITE, "F.sum", "F.min"),
+        variant("one aggregate more", REWRITE, '.alias("s"))', '.alias("s"), F.count("v").alias("n"))'),
+    ),
+)
+PANDAS = Case(
+    "applyInPandasWithState",
+    HEAD
+    + """
+from pyspark.sql.streaming.state import GroupStateTimeout
+START = 0
+def counted(key, frames, state):
+    number = (state.get[0] if state.exists else START) + sum(len(frame) for frame in frames)
+    state.update((number,))
+    yield from ()
+keyed = events.select("k", "v").groupBy("k")
+df = keyed.applyInPandasWithState(counted, "k string, n long", "n long", "update", GroupStateTimeout.NoTimeout)
+#end""",
+    "Update",
+    (
+        variant("nothing", SAME),
+        variant("comment", SAME, "START = 0", "# begin\nSTART = 0"),
+        variant("body", CHANGED, "len(frame) for", "2 * len(frame) for", says="counted"),
+        variant("a global", CHANGED, "START = 0", "START = 5", says="START was 0, is 5"),
+        variant("columns renamed", CHANGED, 'select("k", "v")', 'select("k", F.col("v").alias("w"))'),
+        variant("state's schema", REWRITE, '"n long", "update"', '"n long, m long", "update"'),
+        variant("timeout", REWRITE, "GroupStateTimeout.NoTimeout", "GroupStateTimeout.ProcessingTimeTimeout"),
+    ),
+)
+TRANSFORM = Case(
+    "transformWithState",
+    HEAD
+    + """
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor
+class Counter(StatefulProcessor):
+    def init(self, handle):
+        self.count = handle.getValueState("count", "n long")
+        self.last = handle.getValueState("last", "n long")
+    def handleInputRows(self, key, rows, timerValues):
+        number = (self.count.get()[0] if self.count.exists() else 0) + sum(row.v for row in rows)
+        self.count.update((number,))
+        yield Row(k=key[0], n=number)
+    def close(self):
+        pass
+df = events.groupBy("k").transformWithState(Counter(), "k string, n long", "update", "none")
+#end""",
+    "Update",
+    (
+        variant("nothing", SAME),
+        variant("comment", SAME, "class Counter", "# counts\n\nclass Counter"),
+        variant("body", CHANGED, "sum(row.v", "sum(2 * row.v", says="handleInputRows"),
+        variant("a variable less", CHANGED, '        self.last = handle.getValueState("last", "n long")\n', "", says="init"),
+        variant("a variable's schema", REWRITE, '("count", "n long")', '("count", "n string")'),
+    ),
+    rocksdb_only=True,
+)
+CASES = (AGGREGATION, PACKAGE, JOIN, DEDUPLICATION, SESSION, PANDAS, TRANSFORM)

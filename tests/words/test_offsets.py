@@ -1,0 +1,39 @@
+"""Offsets and sources in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.words import formats, offsets
+
+SAID = [
+    ("", "the beginning"),
+    ('{"logOffset":9}', "entry 9 of the file log"),
+    ('{"clicks":{"0":50,"1":7}}', "clicks: 57 in 2 partitions"),
+    ('{"a":{"0":1},"b":{"0":"x"}}', "a: 1 in 1 partition; b: 1 partition"),
+    ("1052", "1,052"),
+    ("null", "the beginning"),
+    ('{"position":7}', "position 7"),
+    ('{"at":{"x":1},"more":[2]}', '{"at":{"x":1},"more":[2]}'),
+    ('{"offset":3,"timestamp":5}', "offset 3, timestamp 5"),
+    ("not json", "not json"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), SAID)
+def test_offsets(text: str, words: str) -> None:
+    assert offsets.words(text) == words
+
+
+SOURCES = [
+    ("FileStreamSource[file:/data/jobs/post_events/output]", "files in post_events/output"),
+    ("FileStreamSource[s3a://lake/events/]", "files in lake/events"),
+    ("KafkaV2[Subscribe[clicks]]", "Kafka clicks"),
+    ("RateStreamV2[rowsPerSecond=5, rampUpTimeSeconds=0, numPartitions=default", "rate"),
+    ("source 0", "source 0"),
+]
+
+
+@pytest.mark.parametrize(("description", "name"), SOURCES)
+def test_sources(description: str, name: str) -> None:
+    assert formats.source_name(description) == name

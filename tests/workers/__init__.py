@@ -1,0 +1,1 @@
+"""Workers: processes of our own, and what ends them."""

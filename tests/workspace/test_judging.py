@@ -1,0 +1,117 @@
+"""The judge: what follows from plans, a line for each verdict; it says `same` of nothing that was not compared whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from pipelines.domain import doubts, verdicts
+from pipelines.domain.contracts import Keeps
+from pipelines.domain.ids import QueryName
+from pipelines.domain.judging import Known, judge
+from pipelines.domain.plannings import NEW, OLD, Failure, Planned, PlannedOperator, PlannedQuery, PlannedSource, Planning
+from pipelines.domain.savepoints import QueryImage, SourceOffset
+from pipelines.domain.verdicts import Outcome
+from pipelines.domain.versions import version
+
+SUM = PlannedOperator(0, "stateStoreSave", "a" * 64, (("computes", "sum(v)"),), {"price": "b" * 64, "price → RATE": "1"})
+KEEPS = Keeps("stateStoreSave", {"default key": "k string", "default value": "sum bigint"})
+FILES = PlannedSource("json", "/in", "c")
+QUERY = PlannedQuery("counts", (SUM,), (FILES,), conf={"spark.sql.session.timeZone": "UTC"})
+IMAGE = QueryImage(
+    QueryName("counts"), "id", 7, 0, 0, (SourceOffset("0", '{"logOffset":7}'),), "hdfs", 1, (), {}, "noop", "", 0, 0, sources=("json",)
+)
+KNOWN = Known(IMAGE, {0: KEEPS}, {0: KEEPS}, {0: KEEPS}, spark_version="4.3.0")
+
+
+def said(known: Known, old: Planned, new: Planned, spark: str = "4.3.0", unsupported: str = "") -> tuple[Outcome, str]:
+    parts = judge(known, Planning(spark, "3.11", {OLD: old, NEW: new}, unsupported))
+    return verdicts.worst(part.outcome for part in parts), " | ".join(reason for part in parts for reason in part.reasons)
+
+
+def changed(known: Known = KNOWN, *, old: PlannedQuery = QUERY, **after: object) -> tuple[Outcome, str]:
+    return said(known, Planned((old,)), Planned((replace(QUERY, **after),)))  # type: ignore[arg-type]
+
+
+def test_the_same_plan_is_the_same() -> None:
+    assert changed()[0] is Outcome.SAME
+
+
+@pytest.mark.parametrize(
+    ("known", "after", "reason"),
+    [
+        (KNOWN, {"operators": (replace(SUM, gaps=("price → model: an object",)),)}, "price → model"),
+        (KNOWN, {"operators": (replace(SUM, packages={"numpy": "2.4"}),)}, "numpy, whose version was not noted"),
+        (replace(KNOWN, packages={"numpy": "2.3"}), {"operators": (replace(SUM, packages={"numpy": "2.4"}),)}, "was 2.3"),
+        (KNOWN, {"conf": {"spark.sql.session.timeZone": "CET"}}, "session.timeZone was UTC, is CET"),
+        (replace(KNOWN, spark_version="4.2.0"), {}, "written by Spark 4.2.0"),
+        (replace(KNOWN, old={0: replace(KEEPS, columns={"default key": "k int"})}), {}, "does not keep what the savepoint holds"),
+        (replace(KNOWN, doubts=("The file lookup.csv beside the script differs.",)), {}, "lookup.csv"),
+    ],
+)
+def test_what_was_not_compared_whole_is_never_the_same(known: Known, after: Mapping[str, object], reason: str) -> None:
+    outcome, reasons = changed(known, **after)
+    assert outcome is Outcome.CANNOT_TELL and reason in reasons, reasons
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome", "reason"),
+    [
+        (
+            {"operators": (replace(SUM, digest="d" * 64, facts=(("computes", "count(v)"),)),)},
+            Outcome.CHANGED_MEANING,
+            "computes: sum(v) before, count(v) now",
+        ),
+        (
+            {"operators": (replace(SUM, digest="d" * 64, parts={**SUM.parts, "price → RATE": "2"}),)},
+            Outcome.CHANGED_MEANING,
+            "price → RATE was 1, is 2",
+        ),
+        ({"operators": (replace(SUM, digest="d" * 64),)}, Outcome.CHANGED_MEANING, "nothing proves that it is the same"),
+        ({"operators": (replace(SUM, name="dedupe"),)}, Outcome.NEEDS_REWRITING, "state of a stateStoreSave here"),
+        ({"operators": ()}, Outcome.NEEDS_REWRITING, "left behind"),
+        ({"refusal": Failure("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", "no")}, Outcome.NEEDS_REWRITING, "no"),
+        ({"refusal": Failure("AssertionError", "no")}, Outcome.CANNOT_START, "Spark refuses it: no"),
+        ({"failure": Failure("AnalysisException", "no such column")}, Outcome.CANNOT_START, "no such column"),
+        ({"query": "other"}, Outcome.CANNOT_START, "starts other, and not counts"),
+        ({"sources": (FILES, FILES)}, Outcome.CANNOT_START, "offsets of 1 sources, and the code reads 2"),
+        ({"sources": (replace(FILES, kind="kafka"),)}, Outcome.CANNOT_START, "was json and is kafka"),
+        ({"sources": (replace(FILES, place="/else", digest="e"),)}, Outcome.CANNOT_START, "read /in and reads /else"),
+        ({"sources": (replace(FILES, digest="e"),)}, Outcome.CHANGED_MEANING, "other options"),
+    ],
+)
+def test_what_differs_is_said(after: Mapping[str, object], outcome: Outcome, reason: str) -> None:
+    told, reasons = changed(**after)
+    assert told is outcome and reason in reasons, reasons
+
+
+def test_a_state_variable_that_goes_is_dropped_by_name() -> None:
+    keeps = replace(KEEPS, variables={"count": "value", "last": "value"})
+    known = Known(IMAGE, {0: keeps}, {0: keeps}, {0: replace(keeps, variables={"count": "value"})})
+    assert changed(known) == (Outcome.PARTLY_KEPT, "Its state variables last are dropped.")
+
+
+def test_a_script_that_fails_is_held_against_the_code_only_where_the_old_one_ran() -> None:
+    failed = Planned(failure=Failure("NameError", "line 3: name 'x' is not defined"))
+    assert said(KNOWN, Planned((QUERY,)), failed)[0] is Outcome.CANNOT_START
+    assert said(KNOWN, failed, failed)[0] is Outcome.CANNOT_TELL
+    assert "line 3" in said(KNOWN, failed, Planned((QUERY,)))[1]
+    assert said(KNOWN, failed, Planned((QUERY,)))[0] is Outcome.CANNOT_TELL
+
+
+def test_a_query_that_is_not_started_any_more_is_left_behind() -> None:
+    assert said(KNOWN, Planned((QUERY,)), Planned())[0] is Outcome.PARTLY_KEPT
+
+
+def test_an_unknown_spark_is_never_judged_by() -> None:
+    assert said(KNOWN, Planned(), Planned(), unsupported="Spark 5.0.0 was not measured")[0] is Outcome.CANNOT_TELL
+
+
+def test_what_a_version_has_beside_its_script_is_doubted() -> None:
+    old = version("a.py", "x", conf={"spark.jars": "/a.jar", "spark.jars.packages": "a:b:1"}, files={"lookup.csv": "1"})
+    new = version("a.py", "y", conf={"spark.jars": "/a.jar", "spark.jars.packages": "a:b:2"}, files={"lookup.csv": "2"})
+    told = " ".join(doubts.of(old, new))
+    assert "/a.jar, whose bytes were not noted" in told and "a:b:1, is a:b:2" in told and "lookup.csv" in told
+    assert doubts.unplannable(old, replace(new, python="/other")) and not doubts.unplannable(old, new)

@@ -1,0 +1,88 @@
+"""The search in a driver's log: entries with their stack traces, levels, times, and what is counted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain import logs
+from pipelines.domain.logs import LogLevel
+from pipelines.domain.runs import LOG_FILE
+from pipelines.verbs.jobs import SearchLog
+from pipelines.workspace import logs as searching
+from tests.workspace.conftest import House
+
+TEXT = """WARNING: Using incubator modules
+Setting Spark log level to "ERROR".
+26/11/22 08:27:29 INFO Tasks: ä is done
+26/11/22 08:27:30 ERROR MicroBatch: it broke
+org.apache.spark.SparkException: Job aborted
+\tat a.b.C(D.scala:3)
+Caused by: java.io.IOException: no space
+
+26/11/22 08:27:31 INFO Tasks: on
+[Stage 1:>  (0 + 2) / 2]\r          \r26/11/22 08:27:32 WARN Disk: nearly full
+Traceback (most recent call last):
+  File "job.py", line 3, in <module>
+pyspark.errors.StreamingQueryException: [X] it ended
+JVM stacktrace:
+\tat z
+2026-11-22 08:27:33,120 - root - CRITICAL - no exit
+"""
+ERRORS = ["ERROR MicroBatch", "Traceback", "2026-11-22"]
+
+
+def at(clock: str) -> int:
+    return round(datetime.fromisoformat(f"2026-11-22T{clock}").timestamp() * 1_000)
+
+
+@pytest.fixture
+def house_with_log(house: House) -> House:
+    run = house.begin("a")
+    Path(house.folder(run) / LOG_FILE).write_text(TEXT)
+    return house
+
+
+def test_errors_come_with_their_stack_traces(house_with_log: House) -> None:
+    search = house_with_log.face.ask(SearchLog("a", level=LogLevel.ERROR))
+    assert [next(begin for begin in ERRORS if begin in entry.text) for entry in search.entries] == ERRORS
+    first = search.entries[0]
+    assert first == search.first and first.text.endswith("IOException: no space") and first.at_ms == at("08:27:30")
+    assert TEXT.encode()[first.offset :].startswith(b"26/11/22 08:27:30 ERROR")
+    assert search.entries[1].text.endswith("\tat z")
+    assert (search.fits, search.errors, search.warnings, search.begin, search.size) == (3, 3, 2, 0, len(TEXT.encode()))
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        (SearchLog("a", text="NEARLY"), ["26/11/22 08:27:32 WARN Disk: nearly full"]),
+        (SearchLog("a", text="log level"), ['Setting Spark log level to "ERROR".']),
+        (SearchLog("a", from_ms=at("08:27:31"), to_ms=at("08:27:31")), ["26/11/22 08:27:31 INFO Tasks: on"]),
+        (SearchLog("a", level=LogLevel.ERROR, limit=1), ["2026-11-22 08:27:33,120 - root - CRITICAL - no exit"]),
+        (SearchLog("a", text="nowhere"), []),
+    ],
+)
+def test_what_fits(house_with_log: House, question: SearchLog, texts: list[str]) -> None:
+    assert [entry.text for entry in house_with_log.face.ask(question).entries] == texts
+
+
+def test_of_a_very_long_log_the_end_is_searched(house_with_log: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "MOST_SEARCHED_BYTES", 60)
+    search = house_with_log.face.ask(SearchLog("a"))
+    assert [entry.text for entry in search.entries] == ["2026-11-22 08:27:33,120 - root - CRITICAL - no exit"]
+    assert 0 < search.begin < search.size and not search.warnings
+
+
+def test_a_run_without_a_log_has_nothing(house: House) -> None:
+    house.begin("a")
+    search = house.face.ask(SearchLog("a"))
+    assert (search.entries, search.first, search.size) == ((), None, 0)
+
+
+def test_an_endless_entry_is_cut() -> None:
+    lines = [b"26/11/22 08:27:30 ERROR a\n", *[b"\tat b\n"] * 10_000]
+    found = logs.search(lines, logs.Wanted(), 5, logs.RunId("r"))
+    assert found.entries[0].text.count("\n") == logs.MOST_LINES - 1
