@@ -26,6 +26,7 @@ OF_NO_INDEX = "direct_url.json"
 FOLDERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _PLACES = sysconfig.get_paths()
 STANDARD = tuple({_PLACES[name] + os.sep for name in ("stdlib", "platstdlib")})
+MOST_BYTES = 20_000_000
 SPARK = ("pyspark", "py4j")
 """Modules of Spark, whose version is noted by itself."""
 OURS = str(Path(__file__).parents[1]) + os.sep
@@ -47,7 +48,7 @@ def packages(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _of_folder(path: str) -> Iterator[tuple[str, str]]:
-    for entry in os.listdir(path) if os.path.isdir(path) else ():
+    for entry in os.listdir(path) if os.path.isdir(path) and os.access(path, os.R_OK) else ():
         match = DISTRIBUTION.fullmatch(entry)
         if match is not None:
             yield normal(match["name"]), match["version"] + _files(os.path.join(path, entry))
@@ -100,9 +101,10 @@ def is_users(place: str) -> bool:
 
 @cache
 def digest(place: str) -> str:
-    """SHA-256 of a file, or of the archive that it lies in; empty where there is none."""
+    """SHA-256 of a file, or of the archive that it lies in; empty where that is not to be read, or would hold up the start of a driver."""
     file = _file(place)
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+    is_read = file and os.access(file, os.R_OK) and os.path.getsize(file) <= MOST_BYTES
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if is_read else ""
 
 
 def _file(place: str) -> str:
