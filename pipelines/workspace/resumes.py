@@ -31,7 +31,7 @@ from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Cancelled, Ticket
-from pipelines.workspace.verdicts import known
+from pipelines.workspace.verdicts import known, stand_in
 
 ON_THE_WAY = {Reason.BEFORE_RESUME, Reason.BEFORE_UPGRADE, Reason.REWIND}
 """Why a resume takes savepoints."""
@@ -86,9 +86,9 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
         return _from_savepoint(context, going, change.from_savepoint)
     if change.batch is not None:
         return _to_batch(context, going, change.batch)
-    if sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints or sources.table_of_a_run(context, going.job):
-        return _moved(context, going)
-    return _own(context, going)
+    moved = sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints
+    shown, go = (_moved if moved or sources.table_of_a_run(context, going.job) else _own)(context, going)
+    return _judged(context, shown, stand_in(context, going.job), going), go
 
 
 def _resume(context: Context, going: Going, go: Go, ticket: Ticket) -> Run:
@@ -147,7 +147,14 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
         safety.keep(context, safe, ticket)
         return _restored(context, going, frozen, manifest, ticket)
 
-    return replace(shown, saves=safe.labels, verdict=known(context, manifest, going.version)), go
+    return replace(_judged(context, shown, manifest, going), saves=safe.labels), go
+
+
+def _judged(context: Context, shown: RestorePlan, manifest: Manifest | None, going: Going) -> RestorePlan:
+    """The plan with what is known of the version on the state of `manifest`."""
+    if manifest is None:
+        return shown
+    return replace(shown, verdict=known(context, manifest, going.version, going.new_queries), judged=manifest.id)
 
 
 def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, Go]:
