@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dashboard.widgets import STATES, Tone, chip
-from pipelines.domain.findings import Urgency
+from pipelines.domain.findings import Problem, Urgency
 from pipelines.domain.jobs import JobSummary
 
 URGENCY_TONES: dict[Urgency, Tone] = {Urgency.FAILED: "red", Urgency.WARNING: "orange", Urgency.NOTICE: "blue"}
 
 
 def health(job: JobSummary) -> tuple[str, Tone]:
-    """How a job does, in a word or two: its state, unless a warning or an idle driver says more than that."""
-    warning = next((finding for finding in job.findings if finding.urgency is Urgency.WARNING), None)
+    """How a job does, in a word or two: its state, unless a warning, a poison batch or an idle driver says more than that."""
+    more = (finding for finding in job.findings if finding.urgency is Urgency.WARNING or finding.problem is Problem.POISON)
+    warning = next(more, None)
     if warning:
         return warning.title.capitalize(), URGENCY_TONES[warning.urgency]
     return ("Idle", "blue") if job.idle_since_ms is not None else STATES[job.state]

@@ -29,6 +29,7 @@ STATES: dict[RunState | None, tuple[str, Tone]] = {
     RunState.WATCHED: ("Watched", "blue"),
     RunState.FINISHED: ("Finished", "gray"),
     RunState.FAILED: ("Failed", "red"),
+    RunState.RESTARTING: ("Restarting", "orange"),
 }
 
 

@@ -15,6 +15,8 @@ from pipelines.domain.ids import ExperimentId, JobName, QueryName, RunId, Versio
 from pipelines.domain.job_limits import JobLimits, changed
 from pipelines.domain.jobs import Job
 from pipelines.domain.operations import Operation
+from pipelines.domain.restart_strategies import USUAL
+from pipelines.domain.restart_strategies import changed as restarting
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint, TakePlan
@@ -35,6 +37,7 @@ from pipelines.verbs.import_ import Import, ImportPlan
 from pipelines.verbs.operations import CancelOperation
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.rename_query import RenamePlan, RenameQuery
+from pipelines.verbs.restart_strategy import RestartStrategyPlan, SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunPlan, RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
@@ -102,6 +105,7 @@ PLANS: Told = {
         JobName(it.name), RunId(RUN), VERSION, it.script, it.args, it.conf, it.master, it.python, f"/fake/jobs/{it.name}/output"
     ),
     Attach: lambda face, it: AttachPlan(JobName(it.name), VERSION, it.checkpoints),
+    SetRestartStrategy: lambda face, it: RestartStrategyPlan(JobName(it.job), USUAL, restarting(USUAL, it.strategy, it.given())),
     SetLimits: lambda face, it: LimitsPlan(JobName(it.job), JobLimits(), changed(JobLimits(), it.given())),
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
     Forget: lambda face, it: ForgetPlan(JobName(it.job), (RunId(RUN),), f"/fake/jobs/{it.job}", len(face.ask(ListSavepoints(it.job)))),
@@ -169,6 +173,7 @@ def _cancels(face: FakeFace, change: CancelOperation) -> Operation:
 ANSWERS: Told = {
     RunScript: lambda face, it: begun(it.name, it.from_savepoint),
     Attach: lambda face, it: begun(it.name, state=RunState.WATCHED),
+    SetRestartStrategy: lambda face, it: Job(JobName(it.job), samples.NOW_MS, restarts=restarting(USUAL, it.strategy, it.given())),
     SetLimits: lambda face, it: Job(JobName(it.job), samples.NOW_MS, limits=changed(JobLimits(), it.given())),
     RenameQuery: lambda face, it: begun(it.job, state=RunState.WATCHED),
     Forget: lambda face, it: None,

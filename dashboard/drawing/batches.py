@@ -17,7 +17,6 @@ from dashboard.drawing.phases import PHASES, REST, Phase, timed
 from dashboard.drawing.units import Unit, milliseconds
 from pipelines.domain.experiments import BatchRow
 from pipelines.domain.jobs import Run
-from pipelines.domain.runs import RunState
 from pipelines.words import formats
 
 MOST_BARS = 400
@@ -180,7 +179,7 @@ def _failures(crashes: Sequence[Run], drawn: Sequence[Bar], top: float) -> list[
 
 def failed_runs(runs: Sequence[Run]) -> list[Run]:
     """The runs that failed."""
-    return [run for run in runs if run.state is RunState.FAILED and run.ended_ms]
+    return [run for run in runs if run.state.has_failed and run.ended_ms]
 
 
 def _padded(span: tuple[float, float]) -> list[float]:

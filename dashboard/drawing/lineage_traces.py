@@ -18,6 +18,7 @@ from pipelines.words import formats
 ENDED, FORKED, SAVED = GRAY, "$muted", VIOLET
 COLORS = {
     RunState.FAILED: "$red",
+    RunState.RESTARTING: ORANGE,
     RunState.STOPPED: ENDED,
     RunState.FINISHED: ENDED,
     RunState.STOPPING: ORANGE,
@@ -25,7 +26,7 @@ COLORS = {
 }
 """State of a run -> its colour; one that is about to run, or runs elsewhere, is blue."""
 _CURVE_STEPS = 28
-_ENDS = {RunState.FAILED: ("x", 10), RunState.STOPPED: ("square", 9), RunState.FINISHED: ("square", 9)}
+_ENDS = {RunState.FAILED: ("x", 10), RunState.RESTARTING: ("x", 10), RunState.STOPPED: ("square", 9), RunState.FINISHED: ("square", 9)}
 
 
 def color(run: Run | None) -> str:

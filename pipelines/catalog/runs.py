@@ -55,6 +55,12 @@ def live(reader: Reader) -> list[Run]:
     return read(Run, reader.execute(f"SELECT document FROM runs WHERE state IN ? {_NEWEST_FIRST}", [_LIVE]).fetchall(), "run")
 
 
+def restarting(reader: Reader) -> set[JobName]:
+    """Jobs whose newest run failed and is followed by another."""
+    sql = f"SELECT job, state FROM runs QUALIFY row_number() OVER (PARTITION BY job {_NEWEST_FIRST}) = 1"
+    return {JobName(job) for job, state in reader.execute(sql).fetchall() if state == RunState.RESTARTING}
+
+
 def listed(reader: Reader) -> list[Run]:
     """All runs of all jobs, newest first."""
     return read(Run, reader.execute(f"SELECT document FROM runs {_NEWEST_FIRST}").fetchall(), "run")

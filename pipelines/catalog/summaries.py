@@ -18,6 +18,7 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger
 from pipelines.words.findings import of_job
 
+_FAILED = [state.value for state in RunState if state.has_failed]
 WINDOW_MS = 600_000
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 LINE_POINTS = 60
@@ -162,7 +163,7 @@ def _window(now_ms: int, job: str) -> dict[str, Any]:
 
 def _failures(newest: Sequence[Mapping[str, Any]], now_ms: int) -> dict[str, Any]:
     """The runs that failed, and when each began its last batch."""
-    failed = [(row["last_run"], row["last_progress_ms"]) for row in newest if row["run_state"] == RunState.FAILED and row["last_run"]]
+    failed = [(row["last_run"], row["last_progress_ms"]) for row in newest if row["run_state"] in _FAILED and row["last_run"]]
     runs, ends = zip(*failed, strict=True) if failed else ((), ())
     return {"runs": list(runs), "ends": list(ends), "oldest": min(ends, default=now_ms) - WINDOW_MS, "window": WINDOW_MS}
 
@@ -187,7 +188,7 @@ def _summary(
     job = read(Job, [(newest["job"],)], "job")[0]
     run = read(Run, [(newest["run"],)], "run")[0] if newest["run"] else None
     current = run is not None and run.state.current
-    past = "last_" if run is not None and run.state is RunState.FAILED and not job.attached else ""
+    past = "last_" if run is not None and run.state.has_failed and not job.attached else ""
     recent, idle_since = recents.get(job.name, {}), _idle_since(newest, run, now_ms)
     return JobSummary(
         job=job,

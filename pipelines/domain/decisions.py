@@ -10,7 +10,6 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
-from pipelines.domain.runs import RunState
 from pipelines.domain.verdicts import Verdict
 
 
@@ -49,7 +48,7 @@ class Decision:
 
 def refusal_of_failed(job: JobName, run: Run) -> Conflict | None:
     """Why a variant whose newest run is `run` is not promoted: that failed, and so would its parent. None where it did not."""
-    if run.state is not RunState.FAILED:
+    if not run.state.has_failed:
         return None
     why = f" ({run.exit.error_class})" if run.exit and run.exit.error_class else ""
     hint = "Resume it with code that runs, or fork the savepoint again; then promote that."

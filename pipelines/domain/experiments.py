@@ -195,7 +195,7 @@ class Health:
             self,
             jobs=len(jobs),
             running=sum(job.state in (RunState.RUNNING, RunState.STOPPING) for job in jobs),
-            failed=sum(job.state is RunState.FAILED for job in jobs),
+            failed=sum(job.state is not None and job.state.has_failed for job in jobs),
             input_rate=sum(job.input_rate or 0.0 for job in current),
             worst_batch_ms_p99=slowest.batch_ms_p99 if slowest else None,
             worst_batch_job=slowest.job.name if slowest else "",

@@ -25,6 +25,8 @@ class Problem(enum.StrEnum):
     LAGGING = "lagging"
     FALLING_BEHIND = "falling-behind"
     RESTARTING = "restarting"
+    WAITING = "waiting-to-restart"
+    POISON = "poison-batch"
     GROWING = "growing"
     UNSAVED = "unsaved"
 

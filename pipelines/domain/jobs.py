@@ -11,6 +11,8 @@ from pipelines.domain.findings import Finding
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.operators import Waiting
+from pipelines.domain.restart_strategies import RestartStrategy
+from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.triggers import Trigger
 
@@ -34,6 +36,7 @@ class Job:
     attached: bool = False
     """Whether it runs elsewhere, under somebody else's care: we watch its checkpoint, and take savepoints and forks of it."""
     limits: JobLimits = field(default_factory=JobLimits)
+    restarts: RestartStrategy = field(default_factory=RestartStrategy)
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,10 @@ class Run:
     checkpoints: str = ""
     spark_version: str = ""
     ui_url: str = ""
+    attempt: int = 0
+    """Which restart in a row it is; 0 for a run that somebody began."""
+    restart: RestartDecision | None = None
+    """What becomes of the job after it, where it failed."""
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 A run's folder holds `run.json` (a `RunSpec`, written by the workspace before the start), `process.json` (a `Process`, by the
 supervisor), and what the driver writes: `installed.json` (an `Installed`), and, growing, `queries.jsonl` (a `QueryStarted` a line),
 `progress.jsonl` (Spark's own progress JSON, one event a line), `idle.jsonl` (`{at_ms, query_id}` a line: the query had
-no data left), `plans/` (a `QueryPlan` a query),
-`events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr) and, last, `exit.json` (an `Exit`).
+no data left), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr) and, last,
+`exit.json` (an `Exit`). After a failure the supervisor adds `restart.json` (a `RestartDecision`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from pipelines.domain.bounds import Format, Long, Moment, Pid, Took
+from pipelines.domain.bounds import Count, Format, Long, Moment, Pid, Took
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
 from pipelines.domain.triggers import Trigger
 
@@ -26,6 +26,7 @@ IDLE_FILE = "idle.jsonl"
 EVENTS_FILE = "events.jsonl"
 LOG_FILE = "driver.log"
 EXIT_FILE = "exit.json"
+RESTART_FILE = "restart.json"
 SPEC_FORMAT = 1
 
 
@@ -41,6 +42,18 @@ class RunState(enum.StrEnum):
     """Of an attached job: it runs elsewhere, if it runs; nothing here starts or stops it."""
     FINISHED = "finished"
     FAILED = "failed"
+    RESTARTING = "restarting"
+    """It failed, and the supervisor begins the job's next run at the time that `Run.restart` says."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it failed, restarted or not."""
+        return self in (RunState.FAILED, RunState.RESTARTING)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the supervisor keeps the job going: a process runs, is about to, or follows one that failed."""
+        return self.live or self is RunState.RESTARTING
 
     @property
     def live(self) -> bool:
@@ -98,6 +111,8 @@ class RunSpec:
     warehouse: str = ""
     """The job's own warehouse (`tables/`, `metastore/`, `tables.json`): where tables go that nobody gave another place. Empty: Spark's
     own, in the driver's working directory."""
+    attempt: Count = 0
+    """Which restart in a row it is; 0 for a run that somebody began."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -127,6 +142,7 @@ class RunSpec:
             outside=dict(raw.get("outside", {})),
             locations=dict(raw.get("locations", {})),
             warehouse=raw.get("warehouse", ""),
+            attempt=raw.get("attempt", 0),
         )
 
 
@@ -191,13 +207,15 @@ class Exit:
     """Spark's error class (`STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE`) or the Python exception's name; empty without an error."""
     message: str
     at_ms: Moment
+    query: str = ""
+    """The query whose failure it was; empty where no query failed."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> Exit:
-        return Exit(raw["reason"], raw["code"], raw["error_class"], raw["message"], raw["at_ms"])
+        return Exit(raw["reason"], raw["code"], raw["error_class"], raw["message"], raw["at_ms"], raw.get("query", ""))
 
 
 EXIT_STATES = {"stopped": RunState.STOPPED, "finished": RunState.FINISHED, "failed": RunState.FAILED, "killed": RunState.FAILED}

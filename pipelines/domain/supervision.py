@@ -43,6 +43,8 @@ class Seen:
     """Whether the script means to start queries."""
     terminated_ms: int | None = None
     """When this supervisor sent SIGTERM."""
+    restart_ms: int | None = None
+    """When the job's next run begins, after this one failed; None where none does."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,12 @@ class FinishStop:
     savepoint: bool
 
 
-Action = Start | Terminate | Kill | RecordExit | FinishStop
+@dataclass(frozen=True)
+class Restart:
+    """Begin the job's next run."""
+
+
+Action = Start | Terminate | Kill | RecordExit | FinishStop | Restart
 
 
 def decide(wanted: Wanted, seen: Seen | None, now_ms: int) -> Action | None:
@@ -83,7 +90,7 @@ def decide(wanted: Wanted, seen: Seen | None, now_ms: int) -> Action | None:
     if seen is None:
         return None
     if seen.settled:
-        return _after(wanted.stop)
+        return _after(wanted.stop, seen, now_ms)
     if seen.alive:
         return _alive(wanted.stop, seen, now_ms)
     if seen.started_ms is None and seen.exit is None:
@@ -91,8 +98,10 @@ def decide(wanted: Wanted, seen: Seen | None, now_ms: int) -> Action | None:
     return _gone(wanted.stop, seen, now_ms)
 
 
-def _after(stop: StopWanted | None) -> Action | None:
-    return FinishStop(stop, stop.savepoint and not stop.at_once) if stop else None
+def _after(stop: StopWanted | None, seen: Seen, now_ms: int) -> Action | None:
+    if stop is not None:
+        return FinishStop(stop, stop.savepoint and not stop.at_once)
+    return Restart() if seen.restart_ms is not None and now_ms >= seen.restart_ms else None
 
 
 def _unstarted(stop: StopWanted | None, now_ms: int) -> Action:

@@ -28,6 +28,11 @@ class Trigger:
     0: a batch begins as soon as there is data, or there is one batch only."""
 
     @property
+    def ends(self) -> bool:
+        """Whether the query ends by itself."""
+        return self.kind in (TriggerKind.AVAILABLE_NOW, TriggerKind.ONCE)
+
+    @property
     def idles(self) -> bool:
         """Whether batches leave time between them, which they then fill to a share."""
         return self.kind is TriggerKind.PROCESSING_TIME and self.interval_ms > 0

@@ -125,7 +125,7 @@ class Conductor:
             commits.take_back(self._records, name, Path(self._spec.checkpoints, folder_of(name)), failure)
         if failed:
             name, failure = failed[0]
-            return _failed(Failure(failure.error_class, f"query {name}: {failure.message}"), self._records)
+            return _failed(Failure(failure.error_class, f"query {name}: {failure.message}"), self._records, name)
         if isinstance(error, SystemExit):
             return _failed(Failure("SystemExit", f"the script exited with {error.code!r}"), self._records)
         if error is not None:
@@ -136,9 +136,9 @@ class Conductor:
         self._records.exit(Exit("killed", KILLED_CODE, "", "SIGTERM came twice.", self._records.now_ms()))
 
 
-def _failed(failure: Failure, records: Records) -> Exit:
+def _failed(failure: Failure, records: Records, query: str = "") -> Exit:
     say(f"failed: {failure.error_class}: {failure.message}")
-    return Exit("failed", 1, failure.error_class, failure.message, records.now_ms())
+    return Exit("failed", 1, failure.error_class, failure.message, records.now_ms(), query)
 
 
 def _stop_spark() -> None:

@@ -31,12 +31,13 @@ class Supervisor:
         self._complained: dict[JobName, str] = {}
 
     def tick(self) -> None:
-        """One pass over every job that has a live run or a stop to finish, and over those that are only watched."""
+        """One pass over every job that has a live run, a stop to finish or a restart to come, and over those that are only watched."""
         with self._context.catalog.reading() as reader:
             live = {run.job: run for run in reversed(run_rows.live(reader))}
             stopping = {operation.job for operation in operation_rows.running(reader)}
+            restarting = run_rows.restarting(reader)
         self._follow(list(live.values()))
-        for job in sorted(live.keys() | stopping):
+        for job in sorted(live.keys() | stopping | restarting):
             self._attend(job, live.get(job))
         self._watcher.tick()
 

@@ -8,9 +8,9 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, PROCESS_FILE, Exit, Process, RunState
-from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Seen, Start, Terminate, decide, run_state
+from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Restart, Seen, Start, Terminate, decide, run_state
 from pipelines.domain.versions import Version
-from pipelines.supervisor import facts, processes
+from pipelines.supervisor import facts, processes, restarts
 from pipelines.supervisor.commands import Driver
 from pipelines.workspace import environments, events, ingestion, runs, stops, versions
 from pipelines.workspace.context import Context
@@ -60,6 +60,9 @@ class Reconciler:
             case RecordExit(exit_):
                 self._record(run, process, exit_)
                 return True
+            case Restart():
+                restarts.begin(self._context, run)
+                return True
             case FinishStop(stop, savepoint):
                 stops.finish(self._context, run.job, stop, with_savepoint=savepoint)
                 return False
@@ -98,14 +101,19 @@ class Reconciler:
             processes.kill(process, self._context.layout.run(run.job, run.id))
 
     def _record(self, run: Run, process: Process | None, ended: Exit) -> None:
-        """The end of a run: (1) its file, (2) what the driver wrote last, (3) the catalog, (4) the event."""
+        """The end of a run: (1) its file, (2) what the driver wrote last, (3) what becomes of the job, (4) the catalog, (5) the events."""
         folder = self._context.layout.run(run.job, run.id)
         if self._context.files.exit(run.job, run.id) is None:
             self._context.files.write(folder / EXIT_FILE, ended)
         ingestion.follow(self._context, ingestion.of_run(self._context, run.job, run.id))
-        runs.update(self._context, run.id, state=EXIT_STATES[ended.reason], ended_ms=ended.at_ms, exit=ended)
+        stopping = self._context.files.wanted(run.job).stop is not None
+        decision = restarts.after(self._context, run, ended, stopping=stopping)
+        state = RunState.RESTARTING if decision and decision.at_ms is not None else EXIT_STATES[ended.reason]
+        runs.update(self._context, run.id, state=state, ended_ms=ended.at_ms, exit=ended, restart=decision)
         why = ": ".join(filter(None, (ended.error_class, ended.message)))
         events.say(self._context, f"run.{ended.reason}", run.job, run.id, f"{run.job} {ended.reason}{f': {why}' if why else ''}")
+        if decision is not None:
+            restarts.say(self._context, run, decision)
         if process is not None:
             processes.forget(process)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
-from pipelines.words import formats, limits
+from pipelines.words import formats, limits, restarts
 
 GROWN_TIMES, GROWN_BYTES = 2.0, 1_000_000_000
 """A checkpoint that became so many times as large in a day, and grew by so much, is looked at."""
@@ -24,6 +24,8 @@ def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
         return
     if job.state is RunState.FAILED:
         yield _failed(job)
+    elif job.state is RunState.RESTARTING:
+        yield _waiting(job, now_ms)
     elif job.state in (RunState.STARTING, RunState.WANTED) and now_ms - job.run.created_ms > limits.starting_ms(job):
         yield _warning(job, Problem.NOT_UP, "still starting", _not_up(job), job.run.created_ms)
     elif job.state is RunState.WATCHED or (job.state is RunState.RUNNING and _streams(job)):
@@ -44,7 +46,20 @@ def _failed(job: JobSummary) -> Finding:
     message = ended.message.strip().splitlines()[0] if ended and ended.message.strip() else ""
     since = (run.ended_ms or (ended.at_ms if ended else None)) if run else None
     code = ended.error_class if ended else ""
+    if run and run.restart and run.restart.poison:
+        words = f"{restarts.failed_at(run.restart)}: {message}"
+        return Finding(job.job.name, Problem.POISON, Urgency.FAILED, "poison batch", _short(words), code, since)
     return Finding(job.job.name, Problem.FAILED, Urgency.FAILED, "failed", _short(message), code, since)
+
+
+def _waiting(job: JobSummary, now_ms: float) -> Finding:
+    """A job that failed and begins again by itself."""
+    run = job.run
+    ended, decision = (run.exit, run.restart) if run else (None, None)
+    words = _short(". ".join(filter(None, (restarts.attempt(decision) if decision else "", restarts.cause(ended)))))
+    since = ended.at_ms if ended else None
+    title = restarts.waits(decision.at_ms if decision else None, now_ms)
+    return Finding(job.job.name, Problem.WAITING, Urgency.WARNING, title, words, ended.error_class if ended else "", since)
 
 
 def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:

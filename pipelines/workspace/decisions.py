@@ -72,7 +72,7 @@ def plan_drop(context: Context, change: Drop) -> Planned[str, DropPlan]:
 
 
 def _plan(context: Context, dropped: Variant, change: Drop) -> DropPlan:
-    live, remaining = dropped.run.state.live, len(savepoints.newest_first(context, dropped.job))
+    live, remaining = dropped.run.state.goes_on, len(savepoints.newest_first(context, dropped.job))
     how = "at once, without a savepoint" if change.at_once else "at its next batch boundary"
     saved = ", with a savepoint" if change.savepoint and not change.at_once else ""
     ends = (Step(Does.STOP, f"{dropped.job} ends {how}{saved}."),) if live else ()
@@ -87,7 +87,7 @@ def _drop(context: Context, dropped: Variant, change: Drop, plan: DropPlan, tick
         if step.does is Does.STOP:
             ticket.step(f"stopping {dropped.job}")
             run = runs.newest(context, dropped.job)
-            ended = run.id if run is not None and run.state.live else None
+            ended = run.id if run is not None and run.state.goes_on else None
             stop = Stop(dropped.job, change.savepoint, change.at_once, f"{dropped.job} was dropped")
             savepoint = stopped(context, stop, ticket)
         else:
@@ -100,7 +100,7 @@ def _drop(context: Context, dropped: Variant, change: Drop, plan: DropPlan, tick
 def _refuse_live(context: Context, job: JobName) -> None:
     """A variant that was resumed since the drop was planned is not marked while it runs."""
     run = runs.newest(context, job)
-    if run is not None and run.state.live:
+    if run is not None and run.state.goes_on:
         raise Conflict("decision.overtaken", f"{job} was begun again meanwhile", "See how it runs now, then drop it again.")
 
 
@@ -108,7 +108,7 @@ def stopped(context: Context, stop: Stop, ticket: Ticket) -> SavepointId | None:
     """Stops the job and waits; answers with the savepoint of the stop, None where there was nothing to save. Raises the error of a stop
     that failed."""
     newest = runs.newest(context, runs.known(context, stop.job))
-    if newest is None or not newest.state.live:
+    if newest is None or not newest.state.goes_on:
         return None
     operation = stops.plan(context, stop).do()
     while (current := operations.get(context, operation.id)).state is OperationState.RUNNING:
@@ -187,7 +187,7 @@ def _not_dropped(job: JobName) -> Conflict:
 
 def _undrop_plan(context: Context, mark: Decision, experiment: ExperimentId) -> UndropPlan:
     newest = runs.newest(context, mark.job)
-    resumes_it = newest is not None and newest.id == mark.run and not newest.state.live
+    resumes_it = newest is not None and newest.id == mark.run and not newest.state.goes_on
     goes = f"{mark.job} is resumed where the drop stopped it, with its own checkpoint, query ids and output."
     stays = f"{mark.job} did not run when it was dropped, or was resumed since: it stays as it is."
     marked = Step(Does.UNMARK, "It is marked as dropped no more.")

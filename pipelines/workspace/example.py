@@ -32,7 +32,7 @@ def plan(context: Context, change: StartExample) -> Planned[Sequence[Run], Examp
 
 def _lives(context: Context, job: JobName) -> bool:
     newest = runs.newest(context, job) if context.files.has_begun(job) else None
-    return newest is not None and newest.state.live
+    return newest is not None and newest.state.goes_on
 
 
 def _start(context: Context, ticket: Ticket) -> Sequence[Run]:
@@ -56,4 +56,4 @@ def _go_on(context: Context, name: JobName, args: tuple[str, ...], conf: Mapping
             source = f"pipelines/jobs/{script}"
             begin = RunScript(name=name, script=script, code=code(script), args=args, conf=conf, source=source)
             return scripts.plan(context, begin).do(ticket)
-        return newest if newest.state.live else resumes.plan(context, Resume(name)).do(ticket)
+        return newest if newest.state.goes_on else resumes.plan(context, Resume(name)).do(ticket)

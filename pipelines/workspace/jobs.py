@@ -102,7 +102,7 @@ def _forget(context: Context, name: JobName) -> None:
 
 def _refuse_live(context: Context, name: JobName) -> None:
     newest = runs.newest(context, name)
-    if newest is not None and newest.state.live:
+    if newest is not None and newest.state.goes_on:
         raise Conflict("job.running", f"Job {name} is running", "Stop it first.")
 
 

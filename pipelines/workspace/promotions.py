@@ -54,7 +54,7 @@ def _plan(context: Context, variant: Variant, state: StateFrom) -> PromotePlan:
         before.id,
         sum(part.added for part in code),
         sum(part.removed for part in code),
-        stops=present.state.live and not has_it,
+        stops=present.state.goes_on and not has_it,
         state=state,
         steps=_steps(variant, present, target, state, has_it=has_it),
         warnings=tuple(_warnings(context, variant, before, target)),
@@ -109,7 +109,7 @@ def _steps(variant: Variant, present: Run, target: Version, state: StateFrom, *,
     last_step = Step(Does.RECORD, f"The decision is kept; {variant.job} runs on until it is dropped or stopped.")
     if has_it:
         return Step(Does.LEAVE, f"{parent} has version {target.id} already: nothing is stopped."), last_step
-    stop = (Step(Does.STOP, f"{parent} stops at its next batch boundary, with a savepoint."),) if present.state.live else ()
+    stop = (Step(Does.STOP, f"{parent} stops at its next batch boundary, with a savepoint."),) if present.state.goes_on else ()
     if state is StateFrom.SAVEPOINT:
         goes = f"{parent} goes back to savepoint {variant.origin.savepoint} and does all since then again, with the code of {variant.job}"
     else:

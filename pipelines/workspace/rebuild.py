@@ -16,7 +16,8 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event, Job, Run
-from pipelines.domain.runs import EXIT_STATES, RunState
+from pipelines.domain.restarts import RestartDecision
+from pipelines.domain.runs import EXIT_STATES, RESTART_FILE, Exit, RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import Version
 from pipelines.savepoint import library
@@ -77,7 +78,8 @@ def fill(context: Context) -> None:
 
 
 def register(context: Context) -> None:
-    """Brings the catalog up to what the files have: adds what it lacks, removes what is gone. Runs that it knows stay as they are."""
+    """Brings the catalog up to what the files have: adds what it lacks, removes what is gone. Runs that it knows stay as they are, but for
+    those that were to be restarted: another may have been begun."""
     documents = read(context)
     names, savepoint_ids = set(context.files.job_names()), {savepoint.id for savepoint in documents.savepoints}
     with context.catalog.writing() as writer:
@@ -87,7 +89,7 @@ def register(context: Context) -> None:
         for savepoint in savepoint_rows.listed(writer):
             if savepoint.id not in savepoint_ids:
                 savepoint_rows.forget(writer, savepoint.id)
-        known_runs = {run.id for run in run_rows.listed(writer)}
+        known_runs = {run.id for run in run_rows.listed(writer) if run.state is not RunState.RESTARTING}
         _save(writer, replace(documents, runs=tuple(run for run in documents.runs if run.id not in known_runs)))
     report(context, documents)
 
@@ -119,7 +121,8 @@ def seen_run(context: Context, job: JobName, run: RunId) -> Run:
     """A run as its files show it. One that did not end counts as about to start; the supervisor finds out what it really does."""
     asked_for = runs.wanted_run(context.files.spec(job, run))
     process, exit_ = context.files.process(job, run), context.files.exit(job, run)
-    state = EXIT_STATES[exit_.reason] if exit_ else RunState.STARTING if process else _begun_state(context, job)
+    decision = context.files.find(RestartDecision, context.layout.run(job, run) / RESTART_FILE)
+    state = _ended_state(context, job, run, exit_, decision) if exit_ else RunState.STARTING if process else _begun_state(context, job)
     return Run(
         asked_for.id,
         job,
@@ -132,7 +135,15 @@ def seen_run(context: Context, job: JobName, run: RunId) -> Run:
         exit=exit_,
         from_savepoint=asked_for.from_savepoint,
         checkpoints=asked_for.checkpoints,
+        attempt=asked_for.attempt,
+        restart=decision,
     )
+
+
+def _ended_state(context: Context, job: JobName, run: RunId, ended: Exit, decision: RestartDecision | None) -> RunState:
+    """A run that failed is restarting until another one is wanted."""
+    restarts = decision is not None and decision.at_ms is not None and context.files.wanted(job).run == run
+    return RunState.RESTARTING if restarts else EXIT_STATES[ended.reason]
 
 
 def _begun_state(context: Context, job: JobName) -> RunState:

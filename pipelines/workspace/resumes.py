@@ -7,12 +7,11 @@ The order: (1) a safety savepoint where the resume goes back in time or changes 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.catalog import runs as run_rows
 from pipelines.domain.errors import Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run, Wanted
@@ -30,11 +29,8 @@ from pipelines.workspace.environments import is_missing
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
-from pipelines.workspace.tickets import Cancelled, Ticket
+from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.verdicts import known, stand_in
-
-ON_THE_WAY = {Reason.BEFORE_RESUME, Reason.BEFORE_UPGRADE, Reason.REWIND}
-"""Why a resume takes savepoints."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +42,7 @@ class Going:
     run: RunId
     version: Version
     new_queries: tuple[str, ...]
+    attempt: int = 0
 
 
 Go = Callable[[Context, Ticket], Run]
@@ -59,6 +56,15 @@ def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
     (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise.
     """
+    return _planned(context, change, 0)
+
+
+def restart(context: Context, job: JobName, attempt: int) -> Run:
+    """Begins the next run of a job from its checkpoint, as the restart of that number. Raises what resuming it raises."""
+    return _planned(context, Resume(job), attempt).do(Ticket())
+
+
+def _planned(context: Context, change: Resume, attempt: int) -> Planned[Run, RestorePlan]:
     name = runs.known(context, change.job)
     if change.batch is not None and change.from_savepoint:
         raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
@@ -66,7 +72,7 @@ def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
     newest = _ended(context, name)
     version = versions.changed(versions.get(context, _base(context, name, change.version) or newest.version), change, context.now_ms())
     versions.check_here(version)
-    going = Going(name, newest, RunId(context.new_id("r")), version, change.new_queries)
+    going = Going(name, newest, RunId(context.new_id("r")), version, change.new_queries, attempt)
     shown, go = _way(context, going, change)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version))
     return Planned(shown, lambda ticket: _resume(context, going, go, ticket))
@@ -92,26 +98,12 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
 
 
 def _resume(context: Context, going: Going, go: Go, ticket: Ticket) -> Run:
-    with context.holding(going.job), _taken_back(context, going.job):
+    with context.holding(going.job), safety.taken_back(context, going.job):
         if _ended(context, going.job).id != going.newest.id:
             raise Conflict(
                 "resume.overtaken", f"Another call started job {going.job} meanwhile", "Show the job; if it does not run, resume it again."
             )
         return go(context, ticket)
-
-
-@contextmanager
-def _taken_back(context: Context, job: JobName) -> Iterator[None]:
-    """Disposes of the savepoints of a cancelled resume; no one else takes any for its reasons while the job is held."""
-    before = {savepoint.id for savepoint in savepoints.newest_first(context, job)}
-    try:
-        yield
-    except Cancelled:
-        for savepoint in savepoints.newest_first(context, job):
-            if savepoint.id not in before and savepoint.reason in ON_THE_WAY:
-                with suppress(Conflict):  # a fork of it is in the making
-                    savepoints.dispose(context, savepoint.id)
-        raise
 
 
 def _ended(context: Context, job: JobName) -> Run:
@@ -229,14 +221,13 @@ def _begin(
     names: QueryNames,
 ) -> Run:
     job, run = going.job, going.run
-    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names)
+    spec = replace(runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names), attempt=going.attempt)
     runs.write_spec(context, spec)
     context.files.write(context.layout.wanted_file(job), Wanted(run))
-    begun = runs.wanted_run(spec)
-    with context.catalog.writing() as writer:
-        run_rows.save(writer, [begun])
+    begun = runs.follow(context, going.newest.id, runs.wanted_run(spec))
     origin = f"from savepoint {savepoint}" if savepoint else "from its checkpoint"
-    events.say(context, "job.resumed", job, run, f"{job} goes on {origin}, version {frozen.id}")
+    kind, what = ("restart.begun", f"restart {going.attempt}") if going.attempt else ("job.resumed", f"version {frozen.id}")
+    events.say(context, kind, job, run, f"{job} goes on {origin}, {what}")
     context.changed.set()
     return begun
 

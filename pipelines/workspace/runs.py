@@ -14,10 +14,12 @@ from typing import Any
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
+from pipelines.domain import restart_strategies
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
+from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
@@ -52,10 +54,11 @@ def prepare(
     carry: Carry,
     names: QueryNames = ANY,
     limits: JobLimits = USUAL,
+    restarts: RestartStrategy = restart_strategies.USUAL,
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error."""
     claim(context, name)
-    job = Job(name, context.now_ms(), origin, limits=limits)
+    job = Job(name, context.now_ms(), origin, limits=limits, restarts=restarts)
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
         spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)
@@ -151,7 +154,16 @@ def write_spec(context: Context, spec: RunSpec) -> None:
 def wanted_run(spec: RunSpec) -> Run:
     """A run that no driver has started yet."""
     savepoint = SavepointId(spec.from_savepoint) if spec.from_savepoint else None
-    return Run(spec.run, spec.job, spec.version, RunState.WANTED, spec.created_ms, from_savepoint=savepoint, checkpoints=spec.checkpoints)
+    return Run(
+        spec.run,
+        spec.job,
+        spec.version,
+        RunState.WANTED,
+        spec.created_ms,
+        from_savepoint=savepoint,
+        checkpoints=spec.checkpoints,
+        attempt=spec.attempt,
+    )
 
 
 def known(context: Context, job: str) -> JobName:
@@ -191,6 +203,14 @@ def update(context: Context, run: RunId, **changes: Any) -> Run:
         changed = replace(run_rows.get(writer, run), **changes)
         run_rows.save(writer, [changed])
         return changed
+
+
+def follow(context: Context, before: RunId, begun: Run) -> Run:
+    """The index with `begun`; the run before it, if it was to be restarted, has failed from now on."""
+    with context.catalog.writing() as writer:
+        past = run_rows.get(writer, before)
+        run_rows.save(writer, [replace(past, state=RunState.FAILED), begun] if past.state is RunState.RESTARTING else [begun])
+    return begun
 
 
 def named_run(context: Context, job: JobName, run: str) -> Run:

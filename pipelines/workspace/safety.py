@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from pipelines.domain.errors import TidemarkError
+from pipelines.domain.errors import Conflict, TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.savepoints import Reason
@@ -14,6 +15,10 @@ from pipelines.verbs.take import Take
 from pipelines.workspace import events, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.savepoints import PlannedTake
+from pipelines.workspace.tickets import Cancelled
+
+ON_THE_WAY = {Reason.BEFORE_RESUME, Reason.BEFORE_UPGRADE, Reason.REWIND}
+"""Why a resume takes savepoints."""
 
 
 @dataclass(frozen=True)
@@ -76,3 +81,17 @@ def _is_kept(context: Context, job: JobName, batches: Mapping[str, int]) -> bool
         and {image.query: image.batch for image in savepoint.queries if image.begun} == dict(batches)
         for savepoint in savepoints.newest_first(context, job)
     )
+
+
+@contextmanager
+def taken_back(context: Context, job: JobName) -> Iterator[None]:
+    """Disposes of the savepoints of a cancelled resume; no one else takes any for its reasons while the job is held."""
+    before = {savepoint.id for savepoint in savepoints.newest_first(context, job)}
+    try:
+        yield
+    except Cancelled:
+        for savepoint in savepoints.newest_first(context, job):
+            if savepoint.id not in before and savepoint.reason in ON_THE_WAY:
+                with suppress(Conflict):  # a fork of it is in the making
+                    savepoints.dispose(context, savepoint.id)
+        raise

@@ -17,7 +17,7 @@ from pipelines.domain.savepoints import Reason
 from pipelines.verbs.stop import Stop, StopPlan
 from pipelines.verbs.take import Take
 from pipelines.verbs.verb import Works
-from pipelines.workspace import attachments, events, operations, runs, savepoints
+from pipelines.workspace import attachments, events, operations, restarts, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Recorded, plans
 
@@ -27,7 +27,7 @@ NOTHING_TO_SAVE = {"savepoint.no_query", "savepoint.no_batch"}
 
 @plans(Stop)
 def plan(context: Context, change: Stop) -> Recorded[StopPlan]:
-    """Plans to end the job's run; during a stop it answers with that stop. Raises Conflict (`job.not_running`,
+    """Plans to end the job's run, or its wait for a restart; during a stop it answers with that stop. Raises Conflict (`job.not_running`,
     `job.attached`)."""
     name = runs.known(context, change.job)
     attachments.refuse(context, name, "stopped")
@@ -40,7 +40,7 @@ def plan(context: Context, change: Stop) -> Recorded[StopPlan]:
 
 def _live(context: Context, name: JobName) -> Run:
     run = runs.newest(context, name)
-    if run is None or not run.state.live:
+    if run is None or not run.state.goes_on:
         raise Conflict("job.not_running", f"Job {name} is not running", "Resume it first, or take a savepoint of it as it stands.")
     return run
 
@@ -57,6 +57,7 @@ def _ask(context: Context, plan: StopPlan, run: Run, label: str) -> Operation:
     operations.save(context, operation)
     stop = StopWanted(plan.at_once, plan.savepoint, operation.id, label)
     context.files.write(context.layout.wanted_file(plan.job), Wanted(run.id, stop))
+    restarts.cancel(context, run)
     events.say(context, f"run.{kind}", plan.job, run.id, f"{kind} was asked for")
     context.changed.set()
     return operation

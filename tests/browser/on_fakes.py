@@ -49,6 +49,7 @@ def options() -> argparse.ArgumentParser:
     asked.add_argument("--empty", action="store_true", help="without any job")
     asked.add_argument("--busy", action="store_true", help="with jobs run elsewhere and operations under way")
     asked.add_argument("--damaged", action="store_true", help="with a savepoint and a failed job that are damaged")
+    asked.add_argument("--failing", action="store_true", help="with a job that waits for its restart, and one stopped at a poison batch")
     asked.add_argument("--memory", action="store_true", help="with much state of several kinds")
     asked.add_argument("--copying", action="store_true", help="where savepoints, forks and resumes are copied until they are cancelled")
     asked.add_argument("--jobs", type=int, default=0, help="with so many jobs more")
@@ -69,6 +70,8 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
         face.began(f"job_{number}", version("job.py", "print('a')\n"))
     if given.past:
         pasts.give(face, given.jobs)
+    if given.failing:
+        pasts.fail(face)
     if given.memory:
         face.memory = Memory(rows=25_000, several=True)
         pasts.read_partly(face, READ)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipelines.domain.events import DRIVER, PAGE
-from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
 from pipelines.domain.jobs import Event, Origin
-from pipelines.domain.runs import RunState
+from pipelines.domain.restarts import FailedBatch, RestartDecision, SourceSpan
+from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.versions import version
 from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.verbs.state import ListStates
@@ -86,3 +87,19 @@ def read_partly(face: FakeFace, savepoint: str) -> None:
     """Of the savepoint's last table of state some rows are read."""
     read = face.memory.reading(face.ask(ShowSavepoint(savepoint)), face.ask(ListStates(savepoint))[-1], PARTLY)
     face.readings[read.id] = read
+
+
+def fail(face: FakeFace) -> None:
+    """One job waits for its third restart, another was stopped at a poison batch."""
+    span = SourceSpan("FileStreamSource[file:/in]", '{"logOffset":6}', '{"logOffset":7}', 1, "files", ("file:/in/part-00007.json",))
+    batch = FailedBatch(QueryName("counts"), 7, (span,))
+    says = "query counts: [CAST_INVALID_INPUT] The value 'seven' is no INT."
+    why = Exit("failed", 1, "CAST_INVALID_INPUT", says, samples.NOW_MS - 10_000, "counts")
+    waits = RestartDecision(samples.NOW_MS + 3_600_000, 3, 5, 40_000, batch=batch)
+    poison = RestartDecision(None, why="it failed at the same batch 3 times in a row", batch=batch, poison=3)
+    for job, state, decision in (("post_engagement", RunState.RESTARTING, waits), ("post_engagement_split", RunState.FAILED, poison)):
+        face.ended(job, RunState.FAILED, why)
+        failed = replace(face.runs[job][-1], restart=replace(waits, at_ms=samples.NOW_MS - 70_000, attempt=2), attempt=1)
+        begun = {"created_ms": samples.NOW_MS - 60_000, "started_ms": samples.NOW_MS - 59_000, "attempt": 2}
+        again = replace(failed, id=RunId(f"{failed.id}-again"), state=state, restart=decision, **begun)
+        face.runs[job] = [*face.runs[job][:-1], failed, again]

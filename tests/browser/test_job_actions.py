@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.faked import Faked
-from tests.browser.pressing import DIALOG, POPOVER, command, dialog, more, press, put_away, typed
+from tests.browser.pressing import DIALOG, POPOVER, choose, command, dialog, more, press, put_away, typed
 from tests.browser.watching import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -142,3 +142,24 @@ def test_the_log_is_wrapped_and_taken_along(watched: Watched, fakes: str) -> Non
     with page.expect_download() as download:
         press(page, "Download")
     assert download.value.suggested_filename.endswith(".log")
+
+
+def test_a_job_that_waits_for_its_restart_and_one_at_a_poison_batch(watched: Watched, faked_server: Faked) -> None:
+    fakes = faked_server.arrange("--failing", "--still")
+    page = watched.open(f"{fakes}/job?job=post_engagement&tab=Configuration", PAIRS)
+    expect(page.get_by_text("It restarts by itself from its checkpoint")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    watched.look("job_restarting")
+    press(more(page), "Restarts…")
+    asked = dialog(page, "Restarts of post_")
+    choose(page, "Strategy", "fixed-delay")
+    typed(page, "Most restarts", "3")
+    command(asked)
+    watched.look("job_restart_strategy", DIALOG)
+    press(asked, "Set strategy")
+    expect(asked).to_have_count(0)
+    page = watched.open(f"{fakes}/job?job=post_engagement_split&tab=Configuration", PAIRS)
+    expect(page.get_by_text("Poison batch: counts failed 3 times in a row at batch 7")).to_be_visible()
+    watched.look("job_poison")
+    press(page, "Fork with changed code…")
+    dialog(page, "Fork post_")

@@ -21,6 +21,7 @@ from pipelines.domain.operations import Operation
 from pipelines.domain.operators import SourceSeen
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.progress import Progress
+from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import DriverEvent, Exit, Process, QueryStarted, RunSpec
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.states import Reading
@@ -61,6 +62,7 @@ DECODED = [
     QueryPlan,
     QueryStarted,
     Reading,
+    RestartDecision,
     RunSpec,
     Said,
     Seal,

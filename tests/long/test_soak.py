@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.runs import RunState
 from pipelines.domain.trust import Trust
 from pipelines.verbs.experiments import Compare
@@ -25,6 +26,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListRetained
+from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
@@ -63,6 +65,7 @@ class Soak:
             code = example.code("post_engagement.py")
             do(self.server.face, RunScript(name=job, script="post_engagement.py", code=code, args=counted, conf=CONF))
             self.server.await_batches(job, 3)
+        do(self.server.face, SetRestartStrategy(SUBJECT, Strategy.NONE))
         self.save()
 
     def save(self) -> None:

@@ -123,7 +123,7 @@ def begin(server: Server, job: str, events: Path, *more: str) -> None:
 
 def committed(server: Server, job: JobName) -> int:
     """The newest committed batch; -1 before the first."""
-    assert server.newest(job).state is not RunState.FAILED, server.face.ask(ReadLog(job)).text
+    assert not server.newest(job).state.has_failed, server.face.ask(ReadLog(job)).text
     logged = Path(server.newest(job).checkpoints) / "engagement"
     return max(batches(logged, "commits"), default=-1) if (logged / "commits").is_dir() else -1
 

@@ -23,7 +23,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.stop import Stop
-from pipelines.workspace.opening import open_workspace
+from pipelines.workspace.opening import open_workspace, wall_clock_ms
 from pipelines.workspace.workspace import Workspace
 from tests import waiting
 
@@ -41,10 +41,12 @@ class House:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.ahead_ms = 0
+        """How far the workspace's clock is ahead of the machine's."""
         self.workspace = self.open()
 
     def open(self) -> Workspace:
-        self.workspace = open_workspace(self.root)
+        self.workspace = open_workspace(self.root, clock=lambda: wall_clock_ms() + self.ahead_ms)
         self.supervisor = Supervisor(self.workspace, DRIVER)
         return self.workspace
 

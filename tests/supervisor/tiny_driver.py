@@ -9,9 +9,11 @@ import time
 from pathlib import Path
 
 
-def write_exit(folder: Path, reason: str, code: int, error_class: str = "", message: str = "") -> None:
+def write_exit(folder: Path, reason: str, code: int, error_class: str = "", message: str = "", query: str = "") -> None:
     aside = folder / ".exit.tmp"
     ending = {"reason": reason, "code": code, "error_class": error_class, "message": message, "at_ms": time.time_ns() // 1_000_000}
+    if query:
+        ending["query"] = query
     aside.write_text(json.dumps(ending))
     aside.replace(folder / "exit.json")
     sys.exit(code)
@@ -22,7 +24,7 @@ def append(folder: Path, name: str, line: dict) -> None:
         file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
-def start_query(folder: Path, spec: dict) -> None:
+def start_query(folder: Path, spec: dict, trigger: str = "") -> None:
     append(
         folder,
         "queries.jsonl",
@@ -36,8 +38,23 @@ def start_query(folder: Path, spec: dict) -> None:
             "ui_url": "http://127.0.0.1:4040",
             "spark_version": "4.3.0",
             "at_ms": 1,
+            **({"trigger": {"kind": trigger, "interval_ms": 0}} if trigger else {}),
         },
     )
+
+
+def plan_batch(spec: dict, *, commits: bool) -> None:
+    """One more batch in the query's offset log; with `commits` those before it are in the commit log."""
+    checkpoint = Path(spec["checkpoints"], "counts")
+    for log in ("offsets", "commits"):
+        (checkpoint / log).mkdir(parents=True, exist_ok=True)
+    planned = len(list((checkpoint / "offsets").iterdir()))
+    done = len(list((checkpoint / "commits").iterdir()))
+    if commits and planned > done:
+        (checkpoint / "commits" / str(done)).write_text("v1\n{}")
+    if commits or planned == done:
+        offset = {"clicks": {"0": 10 * (planned + 1), "1": 5}}
+        (checkpoint / "offsets" / str(planned)).write_text("v1\n" + json.dumps({"batchWatermarkMs": 0}) + "\n" + json.dumps(offset))
 
 
 def main() -> None:
@@ -57,6 +74,10 @@ def main() -> None:
         signal.signal(signal.SIGTERM, lambda *_: write_exit(folder, "stopped", 0))
     if deed == "query":
         start_query(folder, spec)
+    if deed in ("crash", "crash-on", "crash-once"):
+        start_query(folder, spec, "available-now" if deed == "crash-once" else "")
+        plan_batch(spec, commits=deed == "crash-on")
+        write_exit(folder, "failed", 1, "DIVIDE_BY_ZERO", "query counts: Division by zero", "counts")
     if deed == "parent":
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         (folder / "child.pid").write_text(str(child.pid))

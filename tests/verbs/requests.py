@@ -6,6 +6,7 @@ from typing import Any
 
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.logs import LogLevel
+from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.attach import Attach
@@ -34,6 +35,7 @@ from pipelines.verbs.jobs import (
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.rename_query import RenameQuery
+from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
@@ -139,6 +141,14 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "drop": (Drop(SPLIT, savepoint=False), f"drop {SPLIT} --no-savepoint"),
     "drop at once": (Drop(SPLIT, at_once=True), f"drop {SPLIT} --at-once"),
     "undrop": (Undrop(SPLIT), f"undrop {SPLIT}"),
+    "restart strategy": (
+        SetRestartStrategy(JOB, Strategy.FIXED_DELAY, attempts=3, delay_ms=10_000),
+        f"restart-strategy {JOB} --strategy fixed-delay --attempts 3 --delay 10s",
+    ),
+    "exponential": (
+        SetRestartStrategy(JOB, Strategy.EXPONENTIAL_DELAY, backoff_multiplier=2.0, jitter_factor=0.25),
+        f"restart-strategy {JOB} --strategy exponential-delay --backoff-multiplier 2.0 --jitter-factor 0.25",
+    ),
     "limits": (SetLimits(JOB, quiet_ms=5_400_000, lag_ms=0, restarts=5), f"limits {JOB} --no-batch 1h30m --lag usual --restarts 5"),
     "rename-query": (RenameQuery(JOB, "query-0", "counts"), f"rename-query {JOB} query-0 counts"),
     "differences": (Diff(FIRST, JOB), f"diff {FIRST} {JOB}"),

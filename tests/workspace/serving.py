@@ -19,14 +19,14 @@ from tests.waiting import until
 
 
 def end_jobs(face: Workspace, seconds: float = 400.0) -> None:
-    """Ends every job that runs, at once, and waits until none does."""
+    """Ends every job that runs or is to be restarted, at once, and waits until none does."""
     for job in live_jobs(face):
         face.begin(Stop(job, at_once=True))
     until(lambda: not live_jobs(face), seconds)
 
 
 def live_jobs(face: Workspace) -> list[JobName]:
-    return [summary.job.name for summary in face.ask(ListJobs()) if summary.state is not None and summary.state.live]
+    return [summary.job.name for summary in face.ask(ListJobs()) if summary.state is not None and summary.state.goes_on]
 
 
 class Server:
@@ -58,7 +58,8 @@ class Server:
         until(lambda: self.batch(job) >= target or self._fail_if_failed(job))
 
     def _fail_if_failed(self, job: str) -> bool:
-        assert self.newest(job).state is not RunState.FAILED, self.face.ask(ReadLog(job)).text
+        newest = self.newest(job)
+        assert not newest.state.has_failed and not newest.attempt, self.face.ask(ReadLog(job)).text
         return False
 
     def stop(self, job: str, *, savepoint: bool) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from pipelines.domain.decisions import Choice
 from pipelines.domain.operations import OperationState
+from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
@@ -24,6 +25,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.fork import Variant
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
@@ -103,6 +105,7 @@ def test_walk(server: Server) -> None:
 
     do(server.face, Resume("a"))
     server.await_batches("a", 2)
+    do(server.face, SetRestartStrategy("a", Strategy.NONE))
     pid = server.newest("a").pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)

@@ -14,7 +14,6 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.domain.jobs import JobSummary
-from pipelines.domain.runs import RunState
 from pipelines.words import formats
 
 NOT_STARTED = "compare.not_started"
@@ -75,7 +74,7 @@ def _state(summary: JobSummary | None, outcome: Outcome) -> str:
 
 
 def _tone(summary: JobSummary | None, outcome: Outcome) -> Tone:
-    if summary is None or summary.state is RunState.FAILED:
+    if summary is None or (summary.state is not None and summary.state.has_failed):
         return "red"
     if not isinstance(outcome, Comparison):
         return "blue" if waits(outcome) else "orange"

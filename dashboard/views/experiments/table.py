@@ -64,7 +64,7 @@ def _row(experiment: Experiment, jobs: Mapping[str, JobSummary], now_ms: float) 
 
 def _state(states: Sequence[RunState | None]) -> tuple[str, Tone]:
     """The worst of its jobs' states, and how many of them are live."""
-    if RunState.FAILED in states:
+    if any(state is not None and state.has_failed for state in states):
         return STATES[RunState.FAILED]
     live = sum(state is not None and state.live for state in states)
     return (f"{live} of {len(states)} running", "green") if live else ("Ended", "gray")

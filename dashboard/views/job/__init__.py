@@ -105,7 +105,7 @@ def _tabs(name: str, detail: JobDetail, now: float) -> None:
         "Savepoints": lambda: savepoints.draw(name, detail, now),
         "Versions": lambda: versions.draw(name, detail, now),
         "Logs": lambda: logs.draw(name, detail),
-        "Configuration": lambda: configuration.draw(detail),
+        "Configuration": lambda: configuration.draw(detail, now),
         "Events": lambda: occurrences.draw(name, now),
     }
     for tab, title in zip(tabs, titles, strict=True):

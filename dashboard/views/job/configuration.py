@@ -8,17 +8,20 @@ from html import escape
 import streamlit as st
 
 from dashboard import session
+from dashboard.views.job import restarts
 from dashboard.views.job.versions import changes
 from dashboard.widgets import chip, section
 from pipelines.domain.jobs import Job, JobDetail, QuerySeen, Run
 from pipelines.domain.versions import Version, options
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.words import formats, limits, triggers
+from pipelines.words import restarts as words
 
 
-def draw(detail: JobDetail) -> None:
-    """The queries, and the arguments and confs of the newest run."""
+def draw(detail: JobDetail, now: float) -> None:
+    """What failed and was restarted, the queries, and the arguments and confs of the newest run."""
     run = detail.summary.run
+    restarts.draw(detail, now)
     for query in detail.queries:
         _query(query)
     if run is None:
@@ -73,6 +76,7 @@ def _run(run: Run, job: Job, version: Version) -> list[tuple[str, str]]:
         ("Checkpoints", _mono(run.checkpoints)),
         ("Began from", origin),
         ("Limits", limits.spelt(job.limits) or "the usual ones"),
+        ("Restarts", escape(words.strategy(job))),
         ("Job made", formats.exact(job.created_ms, session.zone())),
     ]
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import escape
 
 import streamlit as st
 
 from dashboard import session
 from dashboard.views import diagnosis
-from dashboard.views.job import resume
+from dashboard.views.job import restarts, resume
 from dashboard.widgets import message_box
 from pipelines.domain.diagnosis import Diagnosis
-from pipelines.domain.jobs import JobDetail
-from pipelines.domain.runs import RunState
+from pipelines.domain.jobs import JobDetail, Run
+from pipelines.domain.restarts import MISFIT
 
-MISFIT = r"STATE_STORE_.*SCHEMA|STATEFUL_OPERATOR|STATE_SCHEMA"
-"""Error classes of code that does not fit its state."""
 HINTS = (
     (MISFIT,
      "The code expects another state than the checkpoint holds. Resume with the code it had, "
@@ -51,25 +50,38 @@ def hint(error_class: str, message: str, reason: str) -> str:
 def way_back(detail: JobDetail) -> str:
     """The version to go on with where the newest run failed because its code does not fit its state; empty otherwise."""
     run = detail.summary.run
-    misfit = run is not None and run.state is RunState.FAILED and run.exit is not None and re.search(MISFIT, run.exit.error_class)
+    misfit = run is not None and run.state.has_failed and run.exit is not None and re.search(MISFIT, run.exit.error_class)
     return resume.previous_version(detail) if misfit else ""
 
 
 def draw(name: str, detail: JobDetail) -> None:
     """The failure of the newest run; nothing where it did not fail."""
     run = detail.summary.run
-    if run is None or run.state is not RunState.FAILED:
+    if run is None or not run.state.has_failed:
         return
     ended = run.exit
     code, message, reason = (ended.error_class, ended.message, ended.reason) if ended else ("", "", "")
     with st.container(key="failed", gap="small"):
         message_box(_title(reason, ended.code if ended else None), message.strip() or "The driver said nothing.", tag=code)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.html(f'<p class="tm-hint">{hint(code, message, reason)}</p>', width="stretch")
+            st.html(f'<p class="tm-hint">{_advice(run, code, message, reason)}</p>', width="stretch")
             st.button("Examine the checkpoint", icon=":material/stethoscope:", key="failed_examine", on_click=_examine, args=("yes",))
             st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
+        if run.restart is not None and run.restart.poison:
+            restarts.poison(name, run.restart)
         if session.selected("examine"):
             _doctor(name, detail)
+
+
+def _advice(run: Run, code: str, message: str, reason: str) -> str:
+    """The hint, unless it restarts by itself; and why it does not, where it was restarted before."""
+    decision = run.restart
+    if decision is not None and decision.at_ms is not None:
+        return "It restarts by itself from its checkpoint, and nothing is lost. Resume begins it at once; Stop ends the wait."
+    if decision is not None and decision.poison:
+        return "What it has committed is safe. Resumed as it is, it does this batch again."
+    given_up = decision is not None and decision.why and (run.attempt or decision.attempt)
+    return hint(code, message, reason) + (f" It is not restarted any more: {escape(decision.why)}." if decision and given_up else "")
 
 
 def _read_log() -> None:

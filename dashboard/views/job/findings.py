@@ -15,6 +15,7 @@ from pipelines.domain.jobs import JobDetail, JobSummary
 LEADS = {
     Problem.NOT_UP: ("Logs", "Read the log"),
     Problem.NO_PROGRESS: ("Logs", "Read the log"),
+    Problem.WAITING: ("Configuration", "See its restarts"),
     Problem.RESTARTING: ("Events", "See its events"),
     Problem.LAGGING: ("Batches", "See its batches"),
     Problem.FALLING_BEHIND: ("Batches", "See its batches"),

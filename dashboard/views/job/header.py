@@ -12,7 +12,7 @@ from dashboard import navigation, session
 from dashboard.health import health_chip
 from dashboard.views import changes, decisions
 from dashboard.views.commands import Shown, commands
-from dashboard.views.job import actions, failure, limits, resume
+from dashboard.views.job import actions, failure, limits, restarts, resume
 from dashboard.views.live import live_switch
 from dashboard.widgets import chip, entry, menu, page_header, when
 from pipelines.domain.decisions import Choice
@@ -61,7 +61,7 @@ def streams(detail: JobDetail) -> bool:
 
 def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
     state, attached = detail.summary.state, detail.summary.job.attached
-    running = state is not None and state.live
+    running, goes_on = state is not None and state.live, state is not None and state.goes_on
     streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
     busy = changes.BUSY if changes.busy(name) else ""
     if streaming:
@@ -84,21 +84,30 @@ def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
         label = f"Resume with {formats.short_id(back)}" if back else "Resume"
         if st.button(label, type="primary", icon=":material/play_arrow:", key="resume", disabled=bool(busy), help=busy or None):
             resume.ask_resume(name, detail, resume.PREVIOUS if back else resume.STOPPED)
-    if running and state is not RunState.STOPPING and st.button("Stop", icon=":material/stop_circle:", key="stop"):
+    if goes_on and state is not RunState.STOPPING and st.button("Stop", icon=":material/stop_circle:", key="stop"):
         actions.ask_stop(name, streaming)
-    _more(name, detail, running, dropped)
+    _more(name, detail, goes_on, dropped)
+
+
+def job_ended(detail: JobDetail) -> bool:
+    """Whether no process of the job runs that could be resumed."""
+    state = detail.summary.state
+    return not detail.summary.job.attached and not (state is not None and state.live)
 
 
 def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
     job = detail.summary.job
     commands([*_commands(name, running, job.attached), *([Undrop(name)] if dropped else [])], key="commands_job")
     with menu("more"):
-        if not running and not job.attached and entry("Upgrade…", icon=":material/upgrade:", key="upgrade", of="more"):
+        if job_ended(detail) and entry("Upgrade…", icon=":material/upgrade:", key="upgrade", of="more"):
             navigation.go("upgrade", job=name)
         if streams(detail) and entry("Look into the state", icon=":material/database:", key="look_into_state", of="more"):
             navigation.go("state", job=name)
         if streams(detail) and entry("Limits…", icon=":material/notifications:", key="limits", of="more"):
             limits.ask_limits(name)
+        asks = streams(detail) and not job.attached
+        if asks and entry("Restarts…", icon=":material/restart_alt:", key="restart_strategy_ask", of="more"):
+            restarts.ask_strategy(name)
         if dropped and entry("Undrop", icon=":material/undo:", key="undrop", of="more", help=decisions.UNDROPS):
             decisions.undrop(name)
         if running:

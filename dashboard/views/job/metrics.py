@@ -161,7 +161,7 @@ def _backlog(job: JobSummary) -> list[KeyFigure]:
 
 
 def _of_when(job: JobSummary) -> str:
-    return "its last ten minutes" if job.state is RunState.FAILED else "last ten minutes"
+    return "its last ten minutes" if job.state is not None and job.state.has_failed else "last ten minutes"
 
 
 def _busy(job: JobSummary) -> str:

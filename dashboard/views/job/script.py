@@ -11,7 +11,6 @@ from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.job import logs
 from dashboard.widgets import message_box, section
 from pipelines.domain.jobs import JobDetail
-from pipelines.domain.runs import RunState
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ReadLog
 from pipelines.words import formats
@@ -41,7 +40,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
         version = session.workspace().ask(ShowVersion(run.version))
         section("What runs", f"on {version.master}")
         st.code(shlex.join([version.script, *version.args]), language="bash", wrap_lines=True)
-    if detail.summary.state is not RunState.FAILED:
+    if not (detail.summary.state is not None and detail.summary.state.has_failed):
         message_box("This script starts no streaming query", NO_QUERY, tone="blue")
     section("End of its log")
     if chunk.text:

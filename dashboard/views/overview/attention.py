@@ -30,6 +30,8 @@ NEXT_STEPS: Mapping[Problem, Action] = {
     Problem.LAGGING: "inspect",
     Problem.FALLING_BEHIND: "inspect",
     Problem.RESTARTING: "logs",
+    Problem.WAITING: "logs",
+    Problem.POISON: "inspect",
     Problem.GROWING: "inspect",
     Problem.UNSAVED: "take",
 }

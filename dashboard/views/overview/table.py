@@ -41,7 +41,7 @@ CHOICES: Mapping[str, Callable[[JobSummary, Container[str]], bool]] = {
     ALL: lambda job, attention: True,
     "Running": lambda job, attention: job.state is not None and job.state.live,
     ATTENTION: lambda job, attention: job.job.name in attention,
-    "Failed": lambda job, attention: job.state is RunState.FAILED,
+    "Failed": lambda job, attention: job.state is not None and job.state.has_failed,
     "Stopped": lambda job, attention: job.state in _ENDED,
 }
 

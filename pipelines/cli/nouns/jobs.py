@@ -19,7 +19,7 @@ from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
-from pipelines.words import backlog, formats, limits, triggers
+from pipelines.words import backlog, formats, limits, restarts, triggers
 from pipelines.words import savepoints as words
 
 
@@ -108,7 +108,7 @@ def _job_text(job: JobDetail, now_ms: int) -> str:
         ]
         parts.append(output.Table(("QUERY", "BATCH>", "QUERY ID", "SINK", "OUTPUT", "CHECKPOINT"), rows).plain())
     if job.runs:
-        titles = ("RUN", "STATE", "VERSION", "STARTED", "TOOK>", "FROM", "REASON")
+        titles = ("RUN", "STATE", "VERSION", "STARTED", "TOOK>", "FROM", "REASON", "THEN")
         parts.append(output.Table(titles, [_run_row(run, now_ms) for run in job.runs]).plain())
     return "\n\n".join(parts)
 
@@ -122,6 +122,8 @@ def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
         ("needs attention", "; ".join(f"{finding.title}: {finding.words}" for finding in job.findings) or formats.MISSING),
         ("trigger", triggers.spelt(job.trigger)),
         ("limits of its own", limits.spelt(job.job.limits) or formats.MISSING),
+        ("restart strategy", formats.MISSING if job.job.attached else restarts.strategy(job.job)),
+        *restarts.poison(job.run),
         ("idle since", formats.when(job.idle_since_ms, now_ms, None)),
         ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else "here"),
         ("forked from", origin),
@@ -159,6 +161,7 @@ def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:
         formats.duration(took),
         run.from_savepoint or formats.MISSING,
         why[0][:100] if why else formats.MISSING,
+        restarts.next_step(run, now_ms) or formats.MISSING,
     )
 
 

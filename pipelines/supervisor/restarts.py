@@ -1,0 +1,90 @@
+"""Restarts: after a run failed what becomes of its job is decided and kept; when its time has come the next run begins.
+
+The order, and what a crash after each step leaves: (1) the run's exit is in its file, (2) `restart.json` says what was decided: the
+next supervisor decides anew, (3) the catalog has the run as restarting; (4) when it is time `resumes` begins the next run from the
+checkpoint, which ends in `wanted.json`. From then on the run before has failed, and is restarted no more. One run at a time works on
+the checkpoint: this one is gone with its whole session before (1), and the driver's lease keeps out any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.domain import restarts
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.jobs import Run
+from pipelines.domain.restarts import FailedBatch, Failure, RestartDecision
+from pipelines.domain.runs import RESTART_FILE, Exit
+from pipelines.workspace import events, failures, repairs, resumes, runs, sources
+from pipelines.workspace import restarts as decisions
+from pipelines.workspace.context import Context
+
+_CHANCES = 2**16
+
+
+def after(context: Context, run: Run, ended: Exit, *, stopping: bool) -> RestartDecision | None:
+    """Decides what becomes of the job after `run` ended like this, and keeps it; None where it did not fail, or somebody stops it."""
+    if stopping or ended.reason not in ("failed", "killed"):
+        return None
+    decision = _decide(context, run, ended)
+    context.files.write(context.layout.run(run.job, run.id) / RESTART_FILE, decision)
+    return decision
+
+
+def _decide(context: Context, run: Run, ended: Exit) -> RestartDecision:
+    started = list(sources.started_queries(context, run.job, run.id))
+    why = restarts.worth(ended.error_class, ran=bool(started) or run.attempt > 0)
+    if why:
+        return RestartDecision(None, why=why)
+    batch = failures.batch_of(context, run.job, run.id, ended.query) if ended.query else None
+    chain = _chain(context, run)
+    before = [_failure(past, past.exit, past.restart.batch) for past in chain if past.exit and past.restart]
+    last = _failure(run, ended, batch, chain[0].restart.backoff_ms if chain and chain[0].restart else 0)
+    ends = bool(started) and all(query.trigger is not None and query.trigger.ends for query in started)
+    chance = int.from_bytes(context.entropy(2), "big") / (_CHANCES - 1)
+    strategy = repairs.known_job(context, run.job).restarts
+    return restarts.decide(strategy, [last, *before], ends=ends, chance=chance)
+
+
+def _chain(context: Context, run: Run) -> list[Run]:
+    """The failed runs before `run` since somebody began the job, newest first."""
+    chain, attempt = [], run.attempt
+    for past in runs.of_job(context, run.job):
+        if past.id != run.id and past.created_ms <= run.created_ms:
+            if attempt == 0 or past.exit is None or past.restart is None:
+                break
+            chain.append(past)
+            attempt = past.attempt
+    return chain
+
+
+def _failure(run: Run, ended: Exit, batch: FailedBatch | None, backoff_ms: int = 0) -> Failure:
+    ran_ms = ended.at_ms - run.started_ms if run.started_ms is not None else 0
+    return Failure(ended.at_ms, ran_ms, ended.error_class, run.attempt, backoff_ms, batch)
+
+
+def say(context: Context, run: Run, decision: RestartDecision) -> None:
+    """The event of a decision; that a job which was never restarted is not restarted now is none."""
+    if decision.at_ms is not None:
+        of = f" of {decision.most}" if decision.most is not None else ""
+        delay_s = max(0, decision.at_ms - context.now_ms()) / 1_000
+        events.say(context, "restart.planned", run.job, run.id, f"{run.job} restarts in {delay_s:.1f} s, attempt {decision.attempt}{of}")
+    elif decision.poison and decision.batch is not None:
+        batch = decision.batch
+        message = f"{run.job} is stopped: {batch.query} failed {decision.poison} times in a row at batch {batch.batch}"
+        events.say(context, "restart.poisoned", run.job, run.id, message)
+    elif run.attempt or decision.attempt:
+        events.say(context, "restart.refused", run.job, run.id, f"{run.job} is not restarted: {decision.why}")
+
+
+def begin(context: Context, run: Run) -> None:
+    """Begins the next run of a job whose time has come. Where that is refused the job stays failed, and says why."""
+    decision = run.restart
+    if decision is None:
+        return
+    try:
+        resumes.restart(context, run.job, decision.attempt)
+    except TidemarkError as error:
+        given_up = replace(decision, at_ms=None, why=f"its restart was refused: {error.message}")
+        decisions.keep(context, run, given_up)
+        say(context, run, given_up)

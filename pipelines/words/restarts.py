@@ -1,0 +1,79 @@
+"""Restarts in words: strategies, decisions, the batch that a job failed at. Pure."""
+
+from __future__ import annotations
+
+from pipelines.domain.jobs import Job, Run
+from pipelines.domain.restart_strategies import Strategy
+from pipelines.domain.restarts import RestartDecision, SourceSpan
+from pipelines.domain.runs import Exit
+from pipelines.words import formats, offsets
+
+MENDS = (
+    "Fork it from now with changed code: a savepoint is of the batch before this one. Or resume it with changed code, which does this "
+    "batch again. Tidemark does not skip a batch: its state would be missing; let the code leave out the rows it cannot take."
+)
+"""What can be done about a poison batch."""
+
+
+def strategy(job: Job) -> str:
+    """`fixed-delay --attempts 3`; of a job for which nobody chose one what that means."""
+    usual = "usual: exponential-delay, none where its queries end by themselves"
+    spelt = str(job.restarts)
+    return spelt.replace(Strategy.USUAL.value, usual, 1) if job.restarts.strategy is Strategy.USUAL else spelt
+
+
+def waits(at_ms: float | None, now_ms: float) -> str:
+    """`restarting in 40.0 s`."""
+    return f"restarting in {formats.duration(at_ms - now_ms)}" if at_ms is not None and at_ms > now_ms else "restarting now"
+
+
+def attempt(decision: RestartDecision) -> str:
+    """`attempt 3 of 5`."""
+    return f"attempt {decision.attempt}{f' of {decision.most}' if decision.most is not None else ''}"
+
+
+def cause(ended: Exit | None) -> str:
+    """`[DIVIDE_BY_ZERO] Division by zero`, Spark's error class first."""
+    if ended is None:
+        return ""
+    text = next(iter(ended.message.strip().splitlines()), "")
+    if not ended.error_class:
+        return text
+    tag = f"[{ended.error_class}]"
+    return text[text.index(tag) :] if tag in text else f"{tag} {text}".strip()
+
+
+def failed_at(decision: RestartDecision) -> str:
+    """`counts failed 3 times in a row at batch 7`; empty where the batch is not known."""
+    batch = decision.batch
+    if batch is None:
+        return ""
+    again = f" {decision.poison} times in a row" if decision.poison else ""
+    return f"{batch.query} failed{again} at batch {batch.batch:,}"
+
+
+def next_step(run: Run, now_ms: float) -> str:
+    """What became of the job after a run of it failed: `restarted after 1.04 s`, `waits`, `not restarted: …`; empty of any other run."""
+    decision = run.restart
+    if decision is None:
+        return ""
+    if decision.at_ms is None:
+        return f"not restarted: {decision.why}"
+    if not run.state.goes_on:
+        return f"restarted, {attempt(decision)}"
+    return f"{waits(decision.at_ms, now_ms)}, {attempt(decision)}"
+
+
+def span(source: SourceSpan) -> str:
+    """What a batch reads of a source: `entry 6 of the file log → entry 7 of the file log, 1 file`."""
+    amount = "" if source.amount is None else f", {formats.plural(source.amount, source.unit.removesuffix('s'))}"
+    return f"{offsets.words(source.before)} → {offsets.words(source.offset)}{amount}"
+
+
+def poison(run: Run | None) -> list[tuple[str, str]]:
+    """The batch that a job was stopped at, and what it reads of each source; empty for any other job."""
+    decision = run.restart if run else None
+    if decision is None or decision.batch is None or not decision.poison:
+        return []
+    spans = [(f"it reads of {source.source}", span(source)) for source in decision.batch.sources]
+    return [("poison batch", failed_at(decision)), *spans, ("what to do", MENDS)]

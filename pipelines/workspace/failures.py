@@ -1,0 +1,84 @@
+"""The batch that a run failed at: planned, and not committed, in the checkpoint of its query; with what it reads of each source."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import PurePosixPath
+
+from pipelines.checkpoint import commits, compact_log, logs, offsets, source_log
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.ids import JobName, QueryName
+from pipelines.domain.json_text import read_json
+from pipelines.domain.restarts import FailedBatch, SourceSpan
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
+from pipelines.workspace import events, sources
+from pipelines.workspace.context import Context
+
+MOST_FILES = 5
+"""So many files of a batch are named."""
+
+
+def batch_of(context: Context, job: JobName, run: str, query: str) -> FailedBatch | None:
+    """The batch that `query` of the run was at; None where it was at none, or it cannot be told, which is an event."""
+    started = next((begun for begun in sources.started_before(context, job)[::-1] if begun.query == query), None)
+    if started is None:
+        return None
+    try:
+        storage = open_storage(started.checkpoint)
+        batch = _unfinished(storage)
+        return None if batch is None else FailedBatch(QueryName(query), batch, _spans(storage, batch, started.sources))
+    except TidemarkError as error:
+        events.say(context, "restart.batch_unknown", job, run, f"the batch that {query} was at cannot be told: {error.message}")
+        return None
+
+
+def _unfinished(storage: Storage) -> int | None:
+    planned, done = (_newest(storage, folder) for folder in (offsets.FOLDER, commits.FOLDER))
+    return planned if planned > done else None
+
+
+def _newest(storage: Storage, folder: str) -> int:
+    return max(logs.batch_ids(PurePosixPath(entry.path).name for entry in storage.list(folder)), default=-1)
+
+
+def _spans(storage: Storage, batch: int, names: tuple[str, ...]) -> tuple[SourceSpan, ...]:
+    after = offsets.read(storage, batch).offsets
+    before = offsets.read(storage, batch - 1).offsets if batch else {}
+    return tuple(
+        _span(storage, key, names[int(key)] if key.isdigit() and int(key) < len(names) else key, before.get(key) or "", offset)
+        for key, offset in after.items()
+        if offset is not None
+    )
+
+
+def _span(storage: Storage, key: str, name: str, before: str, offset: str) -> SourceSpan:
+    entry = source_log.offset_of(offset)
+    if entry is None:
+        return SourceSpan(name, before, offset, _rows(before, offset))
+    files = _files(storage, f"sources/{key}", source_log.offset_of(before or None), entry)
+    return SourceSpan(name, before, offset, len(files), "files", tuple(islice(files, MOST_FILES)))
+
+
+def _files(storage: Storage, folder: str, before: int | None, entry: int) -> list[str]:
+    """The files of the source's log after `before`, up to `entry`."""
+    names = compact_log.names(PurePosixPath(found.path).name for found in storage.list(folder))
+    log = source_log.read(storage, folder, names, entry)
+    return [file.path for file in log.entries if before is None or file.batch > before]
+
+
+def _rows(before: str, offset: str) -> int | None:
+    """The rows between two offsets that count rows by topic and partition, as Kafka's do; None for any other."""
+    first, last = _places(before), _places(offset)
+    return None if first is None or last is None else sum(max(0, place - first.get(name, place)) for name, place in last.items())
+
+
+def _places(offset: str) -> dict[str, int] | None:
+    try:
+        topics = read_json(offset)
+    except ValueError:  # an offset of a source of its own
+        return None
+    if not isinstance(topics, dict) or not all(isinstance(parts, dict) for parts in topics.values()):
+        return None
+    places = {f"{topic} {part}": place for topic, parts in topics.items() for part, place in parts.items()}
+    return places if all(type(place) is int for place in places.values()) else None

@@ -1,0 +1,82 @@
+"""Restarts on a job's page: a job that waits for one, a poison batch with its ways on, every failure, the dialog of the strategy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.domain.ids import QueryName, RunId
+from pipelines.domain.restart_strategies import Strategy
+from pipelines.domain.restarts import FailedBatch, RestartDecision, SourceSpan
+from pipelines.domain.runs import Exit, RunState
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.restart_strategy import SetRestartStrategy
+from tests.dashboard.opening import Opener, clicked, column, said
+from tests.faces import NOW_MS, FakeFace, judged
+
+JOB = "post_engagement"
+BATCH = FailedBatch(
+    QueryName("counts"), 7, (SourceSpan("FileStreamSource", '{"logOffset":6}', '{"logOffset":7}', 1, "files", ("file:/in/007.json",)),)
+)
+WHY = Exit("failed", 1, "CAST_INVALID_INPUT", "query counts: [CAST_INVALID_INPUT] The value 'seven' is no INT", NOW_MS - 10_000, "counts")
+
+
+def failed(decision: RestartDecision, state: RunState, attempt: int = 2) -> FakeFace:
+    """The sample, whose running job has failed like this."""
+    face = FakeFace.sample()
+    detail = face.ask(ShowJob(JOB))
+    run = replace(detail.runs[0], state=state, exit=WHY, ended_ms=WHY.at_ms, attempt=attempt, restart=decision)
+    restarted = RestartDecision(NOW_MS - 60_000, attempt, batch=BATCH)
+    before = replace(run, id=RunId("r-before"), state=RunState.FAILED, attempt=attempt - 1, restart=restarted)
+    summary = judged(replace(detail.summary, state=state, run=run))
+    face.answers(ShowJob, lambda question: replace(detail, summary=summary, runs=(run, before)))
+    return face
+
+
+def test_a_job_that_waits_for_its_restart(opened: Opener) -> None:
+    face = failed(RestartDecision(NOW_MS + 40_000, 3, 5, 40_000, batch=BATCH), RunState.RESTARTING)
+    app = opened(face, "job", job=JOB)
+    words = said(app)
+    assert "Restarting in 40.0 s" in words
+    assert "attempt 3 of 5. [CAST_INVALID_INPUT] The value" in words
+    assert "It restarts by itself from its checkpoint" in words
+    assert {"Stop", "Resume"} <= {button.label for button in app.button}
+
+
+def test_a_poison_batch_is_named_with_what_it_reads_and_the_ways_on(opened: Opener) -> None:
+    decision = RestartDecision(None, why="it failed at the same batch 3 times in a row", batch=BATCH, poison=3)
+    app = opened(failed(decision, RunState.FAILED), "job", job=JOB)
+    words = said(app)
+    assert "Poison batch: counts failed 3 times in a row at batch 7" in words
+    assert "entry 6 of the file log → entry 7 of the file log, 1 file" in words and "file:/in/007.json" in words
+    assert "does not skip a batch" in words and "Poison batch</span>" in words
+    assert {"Fork with changed code…", "Resume with changed code…"} <= {button.label for button in app.button}
+    assert "Fork post_engagement" in said(clicked(app, "poison_fork")) or app.button(key="fork_now")
+
+
+def test_every_failure_is_listed_with_its_cause_and_what_came_of_it(opened: Opener) -> None:
+    decision = RestartDecision(None, most=1, why="it was restarted once", batch=BATCH)
+    app = opened(failed(decision, RunState.FAILED, 1), "job", job=JOB, tab="Configuration")
+    assert "It is not restarted any more: it was restarted once." in said(app)
+    assert column(app, "restarts", "Began") == ["restart 1", "by hand"]
+    assert column(app, "restarts", "Cause") == ["CAST_INVALID_INPUT"] * 2
+    assert column(app, "restarts", "At batch") == ["7", "7"]
+    assert column(app, "restarts", "Then") == ["not restarted: it was restarted once", "restarted, attempt 1"]
+
+
+def test_the_dialog_begins_with_the_strategy_as_it_is_and_asks_for_its_options(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB)
+    app.button(key="restart_strategy_ask").click().run()
+    assert "usual" in str(app.selectbox(key="restart_strategy").value)
+    app.button(key="restart_strategy_ask").click()
+    app.selectbox(key="restart_strategy").set_value(Strategy.FIXED_DELAY).run()
+    app.button(key="restart_strategy_ask").click()
+    app.text_input(key="restart_fixed-delay_attempts").set_value("three").run()
+    assert "That is no number" in said(app) and app.button(key="restart_strategy_set_yes").disabled
+    app.button(key="restart_strategy_ask").click()
+    app.text_input(key="restart_fixed-delay_attempts").set_value("3").run()
+    app.button(key="restart_strategy_ask").click()
+    app.text_input(key="restart_fixed-delay_delay_ms").set_value("10s").run()
+    app.button(key="restart_strategy_ask").click()
+    clicked(app, "restart_strategy_set_yes")
+    assert face.begun == [SetRestartStrategy(JOB, Strategy.FIXED_DELAY, attempts=3, delay_ms=10_000)]

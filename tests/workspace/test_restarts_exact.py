@@ -1,0 +1,146 @@
+"""A job that fails, is killed and is stopped at a poison batch, restarted by its supervisor each time, with real Spark: what goes on from
+there has the rows of a run that was never interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.findings import Problem
+from pipelines.domain.restart_strategies import Strategy
+from pipelines.domain.runs import RunState
+from pipelines.verbs.experiments import Compare
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ReadLog, ShowJob
+from pipelines.verbs.restart_strategy import SetRestartStrategy
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.take import Take
+from tests.driver.process import CONF
+from tests.waiting import until
+from tests.workspace.serving import Server, serving
+
+FLAKY, POISON, FILES = 2, 6, 9
+"""One file a batch: the third fails twice and then succeeds, the seventh holds a value that is no number."""
+CODE = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+
+events, output, flaked = sys.argv[1:4]
+spark = SparkSession.builder.getOrCreate()
+
+
+@F.udf("string")
+def passing(post):
+    if post == "flaky":
+        with open(flaked, "a+") as file:
+            file.seek(0)
+            if len(file.readlines()) < 2:
+                file.write("once\\n")
+                file.flush()
+                raise RuntimeError("not yet")
+    return post
+
+
+schema = "event_time TIMESTAMP, post STRING, value STRING"
+rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(events)
+amounts = rows.select("event_time", passing("post").alias("post"), AMOUNT.alias("amount"))
+windows = amounts.withWatermark("event_time", "10 seconds").groupBy(F.window("event_time", "10 seconds"), "post")
+sums = windows.agg(F.count("*").alias("rows"), F.sum("amount").alias("amount"))
+sums.select(F.col("window.start").alias("start"), "post", "rows", "amount").writeStream.queryName("sums").trigger(
+    processingTime="300 milliseconds"
+).start(f"{output}/sums", format="parquet")
+spark.streams.awaitAnyTermination()
+"""
+STRICT = CODE.replace("AMOUNT", 'F.col("value").cast("int")')
+FIXED = CODE.replace("AMOUNT", 'F.expr("try_cast(value AS INT)")')
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "my data #1 (ä)") as running:
+        yield running
+
+
+def write(events: Path, files: range) -> None:
+    """Each file has twenty seconds of events, so that its windows close two files later."""
+    events.mkdir(exist_ok=True)
+    for number in files:
+        rows = [
+            {
+                "event_time": f"2026-11-20T10:{(20 * number + second) // 60:02d}:{(20 * number + second) % 60:02d}Z",
+                "post": post,
+                "value": str(second),
+            }
+            for second in range(20)
+            for post in ("a", "b")
+        ]
+        rows += [{**rows[0], "post": "flaky"}] if number == FLAKY else []
+        rows += [{**rows[0], "value": "seven"}] if number == POISON else []
+        aside = events / f".{number}.tmp"
+        aside.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        aside.rename(events / f"{number:03d}.json")
+
+
+def committed(server: Server, job: str) -> int:
+    commits = Path(server.newest(job).checkpoints) / "sums" / "commits"
+    return max((int(path.name) for path in commits.glob("[0-9]*")), default=-1)
+
+
+def ran(server: Server, job: str) -> str:
+    """For messages: the runs of the job, and the log of the newest."""
+    return f"{server.face.ask(ShowJob(job)).runs}\n{server.face.ask(ReadLog(job)).text}"
+
+
+def idle(server: Server, job: str) -> bool:
+    summary = server.face.ask(ShowJob(job)).summary
+    assert not (summary.state is not None and summary.state.has_failed), ran(server, job)
+    return (summary.batch or 0) >= FILES - 1 and summary.idle_since_ms is not None
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(1800)
+def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp_path: Path) -> None:
+    events, flaked = tmp_path / "events", tmp_path / "flaked"
+    write(events, range(POISON))
+    args = (str(events), "{output}", str(flaked))
+    do(server.face, RunScript(name="main", script="sums.py", code=STRICT, args=args, conf=CONF))
+    do(server.face, SetRestartStrategy("main", Strategy.EXPONENTIAL_DELAY, initial_backoff_ms=200, max_backoff_ms=400))
+
+    until(lambda: committed(server, "main") >= FLAKY + 1)
+    third, second, first = server.face.ask(ShowJob("main")).runs
+    assert [run.attempt for run in (third, second, first)] == [2, 1, 0]
+    assert {run.checkpoints for run in (third, second, first)} == {first.checkpoints}
+    for run in (first, second):
+        assert run.exit is not None and run.exit.query == "sums" and "not yet" in run.exit.message, run.exit
+        assert run.restart is not None and run.restart.batch is not None and run.restart.batch.batch == FLAKY
+
+    assert third.pid is not None
+    os.kill(third.pid, signal.SIGKILL)
+    until(lambda: server.newest("main").attempt == 3)
+    write(events, range(POISON, FILES))
+    until(lambda: server.newest("main").state is RunState.FAILED)
+    sixth, fifth, fourth, killed = server.face.ask(ShowJob("main")).runs[:4]
+    assert killed.exit is not None and killed.exit.reason == "killed"
+    decision = sixth.restart
+    assert decision is not None and decision.batch is not None and (decision.poison, sixth.attempt) == (3, 5), ran(server, "main")
+    assert decision.batch.batch == committed(server, "main") + 1
+    (source,) = decision.batch.sources
+    assert (source.amount, source.unit, [Path(file).name for file in source.files]) == (1, "files", [f"{POISON:03d}.json"])
+    assert {run.exit.error_class for run in (fourth, fifth, sixth) if run.exit} == {"CAST_INVALID_INPUT"}
+    finding = server.face.ask(ShowJob("main")).summary.findings[0]
+    assert (finding.problem, finding.code) == (Problem.POISON, "CAST_INVALID_INPUT")
+
+    saved = do(server.face, Take("main"))
+    assert saved.batch == decision.batch.batch - 1
+    do(server.face, Fork(saved.id, name="mended", code=FIXED))
+    do(server.face, RunScript(name="reference", script="sums.py", code=FIXED, args=args, conf=CONF))
+    until(lambda: idle(server, "mended") and idle(server, "reference"))
+    comparison = server.face.ask(Compare("mended", "reference"))
+    assert (comparison.only_a, comparison.only_b, comparison.changed) == (0, 0, 0), comparison
+    assert comparison.equal == comparison.rows_a == comparison.rows_b >= 2 * 2 * (FILES - 2)
