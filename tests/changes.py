@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.domain import verdicts
@@ -70,6 +71,13 @@ def _restore(savepoint: str, job: str, *, keeps: bool = False) -> RestorePlan:
     return samples.restore_plan(savepoint, job, keeps_query_id=keeps)
 
 
+def _resumption(face: FakeFace, change: Resume) -> RestorePlan:
+    """From the present state, too, the code is checked: against the newest savepoint."""
+    newest = next((saved.id for saved in face.ask(ListSavepoints(change.job))), None)
+    plan = _restore(change.from_savepoint, change.job, keeps=True)
+    return replace(plan, judged=plan.judged or newest)
+
+
 def _annotation(face: FakeFace, change: Annotate) -> Annotation:
     s = _of(face, change.savepoint)
     return first(s.id, s.label if change.label is None else change.label)
@@ -110,7 +118,7 @@ PLANS: Told = {
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
     Forget: lambda face, it: ForgetPlan(JobName(it.job), (RunId(RUN),), f"/fake/jobs/{it.job}", len(face.ask(ListSavepoints(it.job)))),
     Stop: lambda face, it: StopPlan(JobName(it.job), RunId(RUN), it.at_once, it.savepoint),
-    Resume: lambda face, it: _restore(it.from_savepoint, it.job, keeps=True),
+    Resume: lambda face, it: _resumption(face, it),
     Take: lambda face, it: TakePlan(JobName(it.job), {QUERY: it.batch or 9}, 12, 2_000_000, 4_096, "link", it.to),
     Annotate: _annotation,
     Verify: lambda face, it: VerifyPlan(_of(face, it.savepoint).id, _of(face, it.savepoint).job, it.level, 12, 2_000_000),

@@ -100,6 +100,6 @@ def _digest(path: str) -> str:
 
 
 def _bound(context: Context) -> None:
-    files = sorted(context.layout.verdicts.glob("*.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    files = sorted(context.layout.verdicts.glob("verdict-*.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for path in files[MOST:]:
         path.unlink(missing_ok=True)
