@@ -34,7 +34,7 @@ class Settings:
 
 
 class Api:
-    """The place of `/api` in the server's routes: REST exists once the workspace is open."""
+    """The place of REST in the server's routes (`/api`; `/metrics`, where Prometheus looks): it exists once the workspace is open."""
 
     def __init__(self) -> None:
         self.app: ASGIApp | None = None

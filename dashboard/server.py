@@ -66,7 +66,13 @@ offered_files.mend()
 app = App(
     Path(__file__).with_name("app.py"),
     lifespan=lifespan,
-    routes=[Route("/assets/{name}", serve_asset), Mount("/api", app=api), *downloads.routes(), *shell.routes()],
+    routes=[
+        Route("/assets/{name}", serve_asset),
+        Mount("/api", app=api),
+        Route("/metrics", api, methods=["GET"]),
+        *downloads.routes(),
+        *shell.routes(),
+    ],
     middleware=[Middleware(Guard, hosts=lambda: LOOPBACK)],
 )
 

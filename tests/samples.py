@@ -335,6 +335,7 @@ def restore_plan(named: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
         (sink,),
         ("a warning",),
         saves=("before it went back",) if keeps_query_id else (),
+        judged=SavepointId(named) if named else None,
     )
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard import session, undo
 from dashboard.dialogs import answer, dialog
-from dashboard.views import operations, outcomes, restore_plans
+from dashboard.views import operations, outcomes, restore_plans, verdicts
 from dashboard.views.commands import folded
 from dashboard.widgets import Tone, chip, error_box, errors_shown, message_box
 from pipelines.domain.decisions import Choice, Decision, PromotePlan, StateFrom, Step, refusal_of_failed
@@ -86,6 +86,9 @@ def ask_promote(job: str) -> None:
                 message_box(warning, tone="orange")
             if plan.restore:
                 restore_plans.draw(plan.restore)
+            verdict = plan.restore.verdict if plan.restore else plan.verdict
+            if verdict is not None:
+                verdicts.draw(verdict)
         folded([change])
         _answer("Promote", plan is not None, change)
 

@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import navigation, session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.health import health_chip
-from dashboard.views import changes, restore_plans
+from dashboard.views import changes, restore_plans, verdicts
 from dashboard.views.commands import commands
 from dashboard.views.fork import drafts, form
 from dashboard.views.fork.drafts import Variant
@@ -113,7 +113,7 @@ def _own(detail: JobDetail) -> str:
 
 
 def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, variant: Variant) -> Outlook:
-    """The outlook of the upgrade; from its own checkpoint nothing is restored, so there is no plan."""
+    """The outlook of the upgrade."""
     try:
         change = changed(name, original, savepoint, variant)
         why_not = resume.why_not(detail)
@@ -121,7 +121,7 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
             raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
         if not why_not and change == Resume(name, from_savepoint=savepoint):
             why_not = "Nothing is changed yet; to go on with the same code, resume it."
-        plan = session.workspace().plan(change) if savepoint and not why_not else None
+        plan = session.workspace().plan(change) if not why_not else None
     except TidemarkError as error:
         return Outlook(None, refusal=error, why_not=error.message)
     return Outlook(change, plan, why_not=why_not or plans.refusal(plan))
@@ -152,10 +152,12 @@ def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlo
         if outlook.refusal:
             error_box(outlook.refusal)
             return
-        if outlook.plan:
+        if outlook.plan and outlook.plan.savepoint:
             restore_plans.draw(outlook.plan)
         else:
             facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant))])
+        if outlook.plan:
+            verdicts.of_plan(outlook.plan, variant.asked())
         if outlook.why_not:
             st.caption(outlook.why_not)
 

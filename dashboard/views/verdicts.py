@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard.views import changes, operations
 from dashboard.widgets import Tone, chip, errors_shown, message_box
-from pipelines.domain.savepoints import Manifest
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.verdicts import Outcome, Part, Verdict
 from pipelines.verbs import fork
 from pipelines.verbs.check import Check
@@ -39,23 +39,31 @@ def draw(verdict: Verdict) -> None:
         message_box(words.VARIES, ", ".join(verdict.varies), tone="blue")
 
 
+def of_plan(plan: RestorePlan, variant: fork.Variant) -> None:
+    """What becomes of the state, or the button that asks; nothing where no savepoint stands for it."""
+    if plan.verdict is not None:
+        draw(plan.verdict)
+    elif plan.judged is not None:
+        ask(plan.judged, variant)
+
+
 def _text(part: Part) -> str:
     return " ".join(filter(None, (*(f"{reason.rstrip('.')}." for reason in part.reasons), part.hint)))
 
 
-def ask(manifest: Manifest, variant: fork.Variant) -> None:
+def ask(savepoint: str, variant: fork.Variant) -> None:
     """The button that asks for the verdict, and the progress of who has pressed it."""
-    key = f"check_{manifest.id}"
-    operations.under_way(lambda operation: operation.kind == "check" and operation.subject == manifest.id, key="check")
+    key = f"check_{savepoint}"
+    operations.under_way(lambda operation: operation.kind == "check" and operation.subject == savepoint, key="check")
     busy = changes.is_asked(key)
     with errors_shown():
         if changes.answered(key) is not None:
             st.rerun()
         pressed = st.button("Check", icon=":material/rule:", key=CHECK, disabled=busy, help=changes.BUSY if busy else HELP)
-        if pressed and changes.ask(key, _check(manifest, variant), f"The code was checked against {manifest.id}") is not None:
+        if pressed and changes.ask(key, _check(savepoint, variant), f"The code was checked against {savepoint}") is not None:
             st.rerun()
 
 
-def _check(manifest: Manifest, variant: fork.Variant) -> Check:
+def _check(savepoint: str, variant: fork.Variant) -> Check:
     revised = {part.name: getattr(variant, part.name) for part in fields(Revision)}
-    return Check(manifest.id, new_queries=variant.new_queries, **revised)
+    return Check(savepoint, new_queries=variant.new_queries, **revised)

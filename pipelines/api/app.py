@@ -1,4 +1,4 @@
-"""The REST application: every question and change as a route, under the paths that begin with `/v1`."""
+"""The REST application: every question and change as a route, under the paths that begin with `/v1`; and `/metrics`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 
 from pipelines import __version__, verbs
-from pipelines.api import bodies, failures, routes, server
+from pipelines.api import bodies, failures, metrics, routes, server
 from pipelines.api.shared_reads import ShareReads
 from pipelines.storage.layout import Layout
 
@@ -49,6 +49,7 @@ def create_api(face: Face, layout: Layout | None = None, generation: Callable[[]
     api.state.face = face
     api.state.layout = layout or getattr(face, "layout", None)
     api.include_router(server.router, prefix="/v1")
+    api.include_router(metrics.router)
     routes.add(api, verbs.every())
     failures.answer_failures(api)
     if generation is not None:

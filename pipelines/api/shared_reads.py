@@ -15,7 +15,8 @@ KEPT_SECONDS = 0.5
 MOST_ANSWERS = 256
 MOST_BYTES = 1024 * 1024
 """A larger answer goes to those who wait for it, and is not kept."""
-Key = tuple[str, bytes, str]
+Key = tuple[str, bytes, str, str]
+"""Path, query, host, and what the client accepts: all that an answer depends on."""
 State = tuple[int, int]
 """How many times the catalog was written, and how many changes were asked for: an answer of another state is not given."""
 
@@ -42,7 +43,8 @@ class ShareReads:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._changing(scope, receive, send)
             return
-        key = (scope["path"], scope["query_string"], Headers(scope=scope).get("host", ""))
+        headers = Headers(scope=scope)
+        key = (scope["path"], scope["query_string"], headers.get("host", ""), headers.get("accept", ""))
         answer = self._kept(key) or self._begun(key, scope)
         try:
             messages = await asyncio.shield(answer.messages)

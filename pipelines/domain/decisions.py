@@ -10,6 +10,7 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
+from pipelines.domain.verdicts import Verdict
 
 
 class Choice(enum.StrEnum):
@@ -95,6 +96,10 @@ class PromotePlan:
     warnings: tuple[str, ...] = ()
     restore: RestorePlan | None = None
     """Of a promotion from the savepoint."""
+    verdict: Verdict | None = None
+    """What becomes of the parent's present state under that version; None where nobody has checked it."""
+    judged: SavepointId | None = None
+    """The savepoint whose state stands for that one, as of `RestorePlan`."""
 
 
 @dataclass(frozen=True)

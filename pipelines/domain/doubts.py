@@ -15,10 +15,13 @@ ENVIRONMENT = ("spark.executorEnv.", "spark.yarn.appMasterEnv.", "spark.kubernet
 CODE = "{code}"
 
 
-def unplannable(old: Version, new: Version) -> str:
-    """Why the code of `old` cannot be planned beside that of `new`; empty where it can."""
+def unplannable(old: Version, new: Version, *, is_noted: bool) -> str:
+    """Why the code of `old` cannot be planned beside that of `new`; empty where it can. `is_noted`: what it stood on is known, and is
+    compared afterwards."""
     if not old.code:
         return "its job was attached without its code"
+    if is_noted:
+        return ""
     if old.python != new.python:
         return f"it ran on the interpreter {old.python or 'of Tidemark'}, not on {new.python or 'that of Tidemark'}"
     if (old.requirements, old.pins) != (new.requirements, new.pins):

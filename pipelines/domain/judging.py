@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pipelines.domain import contracts
 from pipelines.domain.contracts import Contract, Keeps
+from pipelines.domain.installed import Installed, other_java, other_packages, other_python
 from pipelines.domain.judged_sources import judged as judged_sources
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedOperator, PlannedQuery, Planning
 from pipelines.domain.savepoints import QueryImage
@@ -43,8 +44,8 @@ class Known:
     kept: Contract
     old: Contract
     new: Contract
-    packages: Mapping[str, str] = field(default_factory=dict)
-    """Installed packages of the interpreter that wrote the state -> version, as far as they were noted."""
+    installed: Installed | None = None
+    """What the run that wrote the state stood on, where that was noted."""
     spark_version: str = ""
     """The Spark that wrote it."""
     doubts: tuple[str, ...] = ()
@@ -63,7 +64,7 @@ def judge(known: Known, planning: Planning) -> tuple[Part, ...]:
     if after.failure is not None:
         return (_whole(query, Outcome.CANNOT_START, f"Spark cannot plan it: {after.failure.message}", START),)
     before = _find(old, query)
-    return (*judged_sources(known.image, before, after), *_operators(known, before, after, old, planning.spark_version))
+    return (*judged_sources(known.image, before, after), *_operators(known, before, after, old, planning))
 
 
 def _missing(query: str, old: Planned, new: Planned) -> Part:
@@ -78,7 +79,7 @@ def _missing(query: str, old: Planned, new: Planned) -> Part:
     return _whole(query, Outcome.PARTLY_KEPT, "The code does not start it any more: its state is left behind.", "")
 
 
-def _operators(known: Known, before: PlannedQuery | None, after: PlannedQuery, old: Planned, spark_version: str) -> Iterator[Part]:
+def _operators(known: Known, before: PlannedQuery | None, after: PlannedQuery, old: Planned, planning: Planning) -> Iterator[Part]:
     now = {operator.id: operator for operator in after.operators}
     then = {operator.id: operator for operator in before.operators} if before is not None else {}
     if not known.kept and not now:
@@ -86,16 +87,22 @@ def _operators(known: Known, before: PlannedQuery | None, after: PlannedQuery, o
     if after.refusal is not None and not after.refusal.error_class.startswith(REWRITTEN):
         yield _whole(known.image.query, Outcome.CANNOT_START, f"Spark refuses it: {after.refusal.message}", START)
         return
-    doubts = tuple(_doubts(known, before, after, old, spark_version))
+    doubts = tuple(_doubts(known, before, after, old, planning))
     ids = sorted(known.kept.keys() | now.keys())
-    parts = [_operator(known, operator, then.get(operator), now.get(operator), after, doubts) for operator in ids]
+    parts = [_operator(known, operator, then.get(operator), now.get(operator), after, doubts, planning.python_version) for operator in ids]
     yield from parts
     if after.refusal is not None and all(part.outcome.starts for part in parts):
         yield _whole(known.image.query, Outcome.NEEDS_REWRITING, f"Spark refuses it: {after.refusal.message}", REWRITE)
 
 
 def _operator(
-    known: Known, id: int, then: PlannedOperator | None, now: PlannedOperator | None, after: PlannedQuery, doubts: tuple[str, ...]
+    known: Known,
+    id: int,
+    then: PlannedOperator | None,
+    now: PlannedOperator | None,
+    after: PlannedQuery,
+    doubts: tuple[str, ...],
+    python: str,
 ) -> Part:
     query, kept, keeps = known.image.query, known.kept.get(id), known.new.get(id)
     name = now.name if now is not None else kept.name if kept is not None else ""
@@ -105,7 +112,7 @@ def _operator(
         changed = tuple(contracts.differences(kept, keeps))
         if changed or len(known.kept) == 1:
             return Part(query, id, name, Outcome.NEEDS_REWRITING, changed or (after.refusal.message,), REWRITE)
-    return _compared(known, id, then, now, doubts)
+    return _compared(known, id, then, now, (*doubts, *_beneath(known.installed, then, now, python)))
 
 
 def _compared(known: Known, id: int, then: PlannedOperator | None, now: PlannedOperator, doubts: tuple[str, ...]) -> Part:
@@ -115,7 +122,7 @@ def _compared(known: Known, id: int, then: PlannedOperator | None, now: PlannedO
         return Part(query, id, now.name, Outcome.CANNOT_TELL, doubts or ("The code it had does not keep what the savepoint holds.",), LOOK)
     if then.digest != now.digest:
         return Part(query, id, now.name, Outcome.CHANGED_MEANING, tuple(_changes(then, now)), MEANT)
-    unproved = (*doubts, *then.gaps, *now.gaps, *_other_packages(known.packages, now.packages))
+    unproved = (*doubts, *then.gaps, *now.gaps)
     if unproved:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, tuple(dict.fromkeys(unproved)), LOOK)
     if lost:
@@ -153,7 +160,7 @@ def _short(text: str) -> str:
     return "something else" if len(text) == 64 else text
 
 
-def _doubts(known: Known, before: PlannedQuery | None, after: PlannedQuery, old: Planned, spark_version: str) -> Iterator[str]:
+def _doubts(known: Known, before: PlannedQuery | None, after: PlannedQuery, old: Planned, planning: Planning) -> Iterator[str]:
     """Why nothing of the query can be called the same."""
     if before is None:
         why = f": {old.failure.message}" if old.failure is not None else "."
@@ -162,19 +169,22 @@ def _doubts(known: Known, before: PlannedQuery | None, after: PlannedQuery, old:
     if before.failure is not None:
         yield f"The code that the savepoint was taken of could not be planned: {before.failure.message}"
     yield from known.doubts
-    if known.spark_version and spark_version != known.spark_version:
-        yield f"The state was written by Spark {known.spark_version}, and this is Spark {spark_version}."
+    if known.spark_version and planning.spark_version != known.spark_version:
+        yield f"The state was written by Spark {known.spark_version}, and this is Spark {planning.spark_version}."
+    if known.installed is not None:
+        yield from other_packages(known.installed, {**old.uses, **planning.sides[NEW].uses})
+    yield from other_java(known.installed, planning.java_version)
     for key in sorted({**before.conf, **after.conf}):
         was, now = before.conf.get(key), after.conf.get(key)
         if was != now and key not in known.image.conf and not key.startswith(WITHOUT_MEANING):
             yield f"The conf {key} was {was or 'not set'}, is {now or 'not set'}."
 
 
-def _other_packages(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    for package, version in sorted(now.items()):
-        if not version or then.get(package) != version:
-            before = f"was {then[package]}" if package in then else "was not noted"
-            yield f"It uses the package {package}, whose version {before} when the state was written, and is {version or 'not known'}."
+def _beneath(installed: Installed | None, then: PlannedOperator | None, now: PlannedOperator, python: str) -> Iterator[str]:
+    """What Python functions stand on beside the code that was compared."""
+    if now.has_functions:
+        yield from other_python(installed, python)
+    yield from other_packages(installed, {**(then.packages if then is not None else {}), **now.packages})
 
 
 def _moved(kept: Keeps | None, now: PlannedOperator | None) -> str:

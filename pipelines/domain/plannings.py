@@ -54,7 +54,9 @@ class PlannedOperator:
     gaps: tuple[str, ...] = ()
     """What could not be compared whole."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Installed packages that its functions use -> version."""
+    """Installed packages and modules of elsewhere that its functions use -> version, as `Installed.packages` has them."""
+    has_functions: bool = False
+    """Whether Python functions are among what is computed."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,10 @@ class Planned:
 
     queries: tuple[PlannedQuery, ...] = ()
     failure: Failure | None = None
+    uses: Mapping[str, str] = field(default_factory=dict)
+    """What its code imports, as `Installed.packages`."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Files of this machine that are among it -> SHA-256."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,7 @@ class Planning:
 
     spark_version: str = ""
     python_version: str = ""
+    java_version: str = ""
     sides: Mapping[str, Planned] = field(default_factory=dict)
     unsupported: str = ""
 
@@ -115,11 +122,11 @@ class Planning:
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> Planning:
         sides = {name: _planned(side) for name, side in raw["sides"].items()}
-        return Planning(raw["spark_version"], raw["python_version"], sides, raw["unsupported"])
+        return Planning(raw["spark_version"], raw["python_version"], raw["java_version"], sides, raw["unsupported"])
 
 
 def _planned(raw: Mapping[str, Any]) -> Planned:
-    return Planned(tuple(map(_query, raw["queries"])), _failure(raw["failure"]))
+    return Planned(tuple(map(_query, raw["queries"])), _failure(raw["failure"]), raw["uses"], raw["files"])
 
 
 def _query(raw: Mapping[str, Any]) -> PlannedQuery:
@@ -137,7 +144,9 @@ def _query(raw: Mapping[str, Any]) -> PlannedQuery:
 
 def _operator(raw: Mapping[str, Any]) -> PlannedOperator:
     facts = tuple((what, text) for what, text in raw["facts"])
-    return PlannedOperator(raw["id"], raw["name"], raw["digest"], facts, raw["parts"], tuple(raw["gaps"]), raw["packages"])
+    return PlannedOperator(
+        raw["id"], raw["name"], raw["digest"], facts, raw["parts"], tuple(raw["gaps"]), raw["packages"], raw["has_functions"]
+    )
 
 
 def _failure(raw: Mapping[str, Any] | None) -> Failure | None:

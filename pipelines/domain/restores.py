@@ -47,3 +47,6 @@ class RestorePlan:
     """Whether an environment of the version's requirements is made first."""
     verdict: Verdict | None = None
     """What becomes of the state under that version; None where nobody has checked it."""
+    judged: SavepointId | None = None
+    """The savepoint against which that version is checked: the one that is restored; of a job's present state its newest that stands for
+    it, None where there is none."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Batch, Count, Format, Long, Moment, Took
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.installed import Installed
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import Version
 
@@ -159,6 +160,8 @@ class Manifest:
     took_ms: Took
     how: Mapping[str, Count]
     """Files by the way they were cloned (`link`, `copy`, …, `written`)."""
+    installed: Installed | None = None
+    """What the run stood on; None where no driver of ours noted it."""
 
     @property
     def begun(self) -> tuple[QueryImage, ...]:

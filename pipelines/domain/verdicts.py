@@ -6,6 +6,7 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pipelines.domain.bounds import Count, Took
 from pipelines.domain.ids import SavepointId, VersionId
 
 
@@ -33,7 +34,7 @@ class Part:
     """The verdict on one operator of a query, or on the query itself."""
 
     query: str
-    operator: int | None
+    operator: Count | None
     """Spark's id, None for the query itself."""
     name: str
     """Spark's name of the operator, empty for the query itself."""
@@ -54,7 +55,7 @@ class Verdict:
     """What depends on the clock or on chance: a replay of it differs by itself."""
     spark_version: str = ""
     """The Spark that planned it, empty where nothing had to be planned."""
-    took_ms: float = 0.0
+    took_ms: Took = 0.0
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
@@ -66,7 +67,7 @@ def of(savepoint: SavepointId, version: VersionId, parts: tuple[Part, ...], vari
     return Verdict(savepoint, version, worst(part.outcome for part in parts), parts, varies)
 
 
-UNCHANGED = "The code, its arguments and its confs are those that the savepoint was taken of."
+UNCHANGED = "The code, its arguments and its confs are those that the savepoint was taken of, and so is all that they stand on."
 
 
 def unchanged(savepoint: SavepointId, version: VersionId, queries: Iterable[str]) -> Verdict:

@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.runs import QueryStarted, RunSpec
-from pipelines.driver import destinations, inputs, sinks, sources
+from pipelines.driver import destinations, inputs, installed, sinks, sources
 from pipelines.driver.destinations import Destination
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
@@ -76,7 +76,8 @@ class Queries:
         """What `DataStreamWriter.start` does in this process; raises TidemarkError where it must not start.
 
         1. Name it. 2. Give it its checkpoint. 3. Take that checkpoint's lease. 4. Get its file sink and its file sources ready.
-        5. Listen. 6. Start. 7. Record it.
+        5. Listen, and note what the
+        run stands on. 6. Start. 7. Record it.
         """
         self._refuse_when_closed()
         spark = writer._spark
@@ -93,6 +94,8 @@ class Queries:
         if live := sinks.local_path(checkpoint, default_fs(spark)):
             sources.mend(self._records, name, live)
         self._listening.attach(spark)
+        if not self.started:
+            self._records.installed(installed.of(spark, Path(self._spec.script).parent))
         query = launch()
         with self._lock:
             self._started.append(Running(name, query))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from pipelines.domain.ids import folder_of
+from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.plans import PLANS_FOLDER, QueryPlan
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
 
@@ -44,6 +46,10 @@ class Records:
         """Replaces the query's plan."""
         (self.folder / PLANS_FOLDER).mkdir(exist_ok=True)
         replace_whole(self.folder / PLANS_FOLDER / f"{folder_of(plan.query)}.json", _line(plan.as_json()))
+
+    def installed(self, installed: Installed) -> None:
+        """What the run stands on, once its Java is known."""
+        replace_whole(self.folder / INSTALLED_FILE, _line(asdict(installed)))
 
     def exit(self, ending: Exit) -> None:
         """The driver's last act."""

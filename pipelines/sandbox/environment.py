@@ -47,6 +47,11 @@ def keep_classes(python: str) -> None:
     classes.make_beside(_java(), python)
 
 
+def java_version() -> str:
+    """Of the Java that Sparks get; raises Unavailable where there is none."""
+    return _java().version
+
+
 @cache
 def _java() -> JavaHome:
     """The Java, looked up once: finding its version starts it."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipelines.domain.ids import JobName, QueryName, RunId
+from pipelines.domain.installed import Installed
 from pipelines.domain.runs import QueryStarted
 from pipelines.domain.versions import Version
 
@@ -35,6 +36,8 @@ class JobSource:
     version: Version
     spark_version: str
     queries: tuple[QueryLocation, ...]
+    installed: Installed | None = None
+    """What the run stands on; None where its driver did not note it."""
 
 
 def job_source(job: JobName, run: RunId | None, version: Version, started: Iterable[QueryStarted]) -> JobSource:

@@ -213,6 +213,7 @@ def _manifest(
         new_bytes=done.new_bytes,
         took_ms=round(took_ms, 1),
         how=dict(done.ways),
+        installed=job.installed,
     )
     return replace(manifest, new_bytes=done.new_bytes + len(documents.encode(manifest)))
 

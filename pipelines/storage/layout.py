@@ -90,6 +90,14 @@ class Layout:
         return self.readings_of(savepoint) / reading
 
     @property
+    def verdicts(self) -> Path:
+        """Verdicts that were found: a cache, which anybody may delete."""
+        return self.root / "cache" / "verdicts"
+
+    def verdict(self, key: str) -> Path:
+        return self.verdicts / f"{key}.json"
+
+    @property
     def environments(self) -> Path:
         """Environments made of requirements, shared by versions: a cache, which anybody may delete while no job runs."""
         return self.root / "cache" / "environments"

@@ -8,6 +8,7 @@ from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
+from pipelines.domain.verdicts import Verdict
 from pipelines.words import formats, verdicts
 from pipelines.words.formats import Facts
 
@@ -57,7 +58,7 @@ def restore(plan: RestorePlan) -> Facts:
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
         *([("environment", ENVIRONMENT)] if plan.builds else []),
-        *([("verdict", f"{plan.verdict.outcome}: {verdicts.SENTENCES[plan.verdict.outcome]}")] if plan.verdict else []),
+        *_verdict(plan.verdict),
         *([("saved first", f"{_labels(plan.saves)}, so nothing is lost")] if plan.saves else []),
     ]
 
@@ -129,7 +130,12 @@ def promote(plan: PromotePlan) -> Facts:
         ("job", plan.parent),
         ("version", f"{plan.replaces} becomes {plan.version}"),
         ("code", code(plan.added, plan.removed)),
+        *_verdict(plan.verdict),
     ]
+
+
+def _verdict(verdict: Verdict | None) -> Facts:
+    return [("verdict", f"{verdict.outcome}: {verdicts.SENTENCES[verdict.outcome]}")] if verdict is not None else []
 
 
 def _going(disposal: Disposal) -> str:

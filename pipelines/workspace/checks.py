@@ -40,7 +40,7 @@ def plan(context: Context, change: Check) -> PlannedChange[Verdict, CheckPlan]:
     manifest = savepoints.manifest(context, change.savepoint)
     version = versions.of_fork(manifest, change, context.now_ms())
     versions.check(version)
-    verdict = known_verdicts.known(context, manifest, version)
+    verdict = known_verdicts.known(context, manifest, version, change.new_queries)
     plan = CheckPlan(manifest.id, manifest.job, version.id, verdict is None)
     return PlannedChange(plan, lambda ticket: verdict or _check(context, manifest, version, change.new_queries, ticket))
 
@@ -63,13 +63,14 @@ def _check(context: Context, manifest: Manifest, version: Version, new_queries: 
     varies = [word for planned in planning.sides.get(NEW, Planned()).queries for word in planned.varies]
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
     verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000)
-    known_verdicts.keep(context, verdict)
+    files = {path: digest for side in planning.sides.values() for path, digest in side.files.items()}
+    known_verdicts.keep(context, manifest, version, new_queries, verdict, files)
     return verdict
 
 
 def _planned(manifest: Manifest, version: Version, python: str, new_queries: tuple[str, ...], folder: Path, ticket: Ticket) -> Planning:
     """What Spark plans, on the interpreter of the changed code; the code of before only where it can run there."""
-    unplannable = doubts.unplannable(manifest.version, version)
+    unplannable = doubts.unplannable(manifest.version, version, is_noted=manifest.installed is not None)
     sides = {NEW: version} if unplannable else {NEW: version, OLD: manifest.version}
     for side, of_side in sides.items():
         (folder / side).mkdir()
@@ -95,6 +96,7 @@ def _judged(manifest: Manifest, version: Version, image: QueryImage, planning: P
         kept=_contract(folder / "checkpoints" / name, image.batch),
         old=_contract(folder / OLD / CONTRACT / name, 0),
         new=_contract(folder / NEW / CONTRACT / name, 0),
+        installed=manifest.installed,
         spark_version=manifest.spark_version,
         doubts=tuple(doubts.of(manifest.version, version)),
     )

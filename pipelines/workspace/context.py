@@ -13,7 +13,6 @@ from pipelines.catalog import state_worker
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
 from pipelines.domain.operations import Operation
-from pipelines.domain.verdicts import Verdict
 from pipelines.savepoint import worker as savepoint_worker
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import Layout
@@ -57,8 +56,6 @@ class Context:
     """What came of the newest operations."""
     unsaved: dict[OperationId, Operation] = field(default_factory=dict)
     """Operations that have ended, and whose end the catalog could not take."""
-    verdicts: dict[tuple[SavepointId, VersionId], Verdict] = field(default_factory=dict)
-    """What checks have found since the workspace was opened; an environment may change, so they are not kept longer."""
     proving: threading.Lock = field(default_factory=threading.Lock)
     """Held by the one piece of work that runs in the sandbox; others wait for their turn."""
     state_workers: Pool = field(default_factory=lambda: Pool(state_worker.TASK))

@@ -9,6 +9,7 @@ from typing import TypeVar
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, RunId, VersionId
+from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.jobs import Job, Wanted
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec
 from pipelines.domain.versions import Version
@@ -87,6 +88,10 @@ class Files:
 
     def process(self, job: JobName, run: RunId) -> Process | None:
         return self.find(Process, self.layout.run(job, run) / PROCESS_FILE)
+
+    def installed(self, job: JobName, run: RunId) -> Installed | None:
+        """What the run stands on; None before its first query starts, and of a run that no driver of ours executes."""
+        return self.find(Installed, self.layout.run(job, run) / INSTALLED_FILE)
 
     def exit(self, job: JobName, run: RunId) -> Exit | None:
         return self.find(Exit, self.layout.run(job, run) / EXIT_FILE)

@@ -53,11 +53,11 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     run = RunId(context.new_id("r"))
     restoring = restores.of_fork(context, manifest, name, run, version, variant.sinks)
     names = query_names.restored(manifest, variant.new_queries)
-    verdict = verdicts.known(context, manifest, version)
+    verdict = verdicts.known(context, manifest, version, variant.new_queries)
     restored = restoring.plan()
     refused = restored.refusal or (None if variant.force else _refusal(verdict))
     builds = environments.is_missing(context, version)
-    shown = replace(restored, run=run, version=version.id, verdict=verdict, refusal=refused, builds=builds)
+    shown = replace(restored, run=run, version=version.id, verdict=verdict, judged=manifest.id, refusal=refused, builds=builds)
     return PlannedFork(manifest, name, run, version, restoring, names, shown)
 
 

@@ -16,6 +16,8 @@ from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
@@ -43,6 +45,7 @@ def _plan(context: Context, variant: Variant, state: StateFrom) -> PromotePlan:
     before = versions.get(context, present.version)
     target = versions.changed(before, _revision(variant.version, before), context.now_ms())
     code, has_it = (code_difference(before, target), *file_differences(before, target)), target.id == before.id
+    judged = verdicts.stand_in(context, variant.parent) if state is StateFrom.PRESENT and not has_it else None
     return PromotePlan(
         variant.job,
         variant.parent,
@@ -56,7 +59,13 @@ def _plan(context: Context, variant: Variant, state: StateFrom) -> PromotePlan:
         steps=_steps(variant, present, target, state, has_it=has_it),
         warnings=tuple(_warnings(context, variant, before, target)),
         restore=_restore(context, variant, target) if state is StateFrom.SAVEPOINT and not has_it else None,
+        verdict=_known(context, variant, judged, target) if judged is not None else None,
+        judged=judged.id if judged is not None else None,
     )
+
+
+def _known(context: Context, variant: Variant, judged: Manifest, target: Version) -> Verdict | None:
+    return verdicts.known(context, judged, target, context.files.spec(variant.job, variant.run.id).new_queries)
 
 
 def _parent(context: Context, variant: Variant) -> Run:
@@ -128,7 +137,7 @@ def _restore(context: Context, variant: Variant, target: Version) -> RestorePlan
     plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r"))).plan()
     if plan.refusal is not None:
         raise plan.refusal.error
-    return replace(plan, verdict=verdicts.known(context, manifest, target))
+    return replace(plan, verdict=_known(context, variant, manifest, target), judged=manifest.id)
 
 
 def _promote(context: Context, variant: Variant, plan: PromotePlan, ticket: Ticket) -> str:

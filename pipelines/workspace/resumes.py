@@ -6,7 +6,6 @@ The order: (1) a safety savepoint where the resume goes back in time or changes 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Cancelled, Ticket
-from pipelines.workspace.verdicts import known
+from pipelines.workspace.verdicts import known, stand_in
 
 ON_THE_WAY = {Reason.BEFORE_RESUME, Reason.BEFORE_UPGRADE, Reason.REWIND}
 """Why a resume takes savepoints."""
@@ -95,9 +94,9 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
         return _from_savepoint(context, going, change.from_savepoint)
     if change.batch is not None:
         return _to_batch(context, going, change.batch)
-    if sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints or sources.table_of_a_run(context, going.job):
-        return _moved(context, going)
-    return _own(context, going)
+    moved = sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints
+    shown, go = (_moved if moved or sources.table_of_a_run(context, going.job) else _own)(context, going)
+    return _judged(context, shown, stand_in(context, going.job), going), go
 
 
 def _resume(context: Context, going: Going, go: Go, ticket: Ticket) -> Run:
@@ -156,7 +155,14 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
         safety.keep(context, safe, ticket)
         return _restored(context, going, frozen, manifest, ticket)
 
-    return replace(shown, saves=safe.labels, verdict=known(context, manifest, going.version)), go
+    return replace(_judged(context, shown, manifest, going), saves=safe.labels), go
+
+
+def _judged(context: Context, shown: RestorePlan, manifest: Manifest | None, going: Going) -> RestorePlan:
+    """The plan with what is known of the version on the state of `manifest`."""
+    if manifest is None:
+        return shown
+    return replace(shown, verdict=known(context, manifest, going.version, going.new_queries), judged=manifest.id)
 
 
 def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, Go]:
@@ -217,7 +223,7 @@ def _restored(context: Context, going: Going, frozen: Version, manifest: Manifes
         return _begin(context, going, frozen, str(checkpoints), sink_logs, manifest.id, names)
     except BaseException:
         if context.files.wanted(going.job).run != going.run:
-            discard(context, going.job, going.run)
+            runs.discard(context, going.job, going.run)
         raise
 
 
@@ -240,10 +246,3 @@ def _begin(
     events.say(context, kind, job, run, f"{job} goes on {origin}, {what}")
     context.changed.set()
     return begun
-
-
-def discard(context: Context, job: JobName, run: RunId) -> None:
-    """Removes a run that was begun here and is not wanted, with the checkpoint that it was to begin."""
-    for folder in (context.layout.checkpoints(job, run), context.layout.run(job, run)):
-        if folder.exists():
-            shutil.rmtree(folder)

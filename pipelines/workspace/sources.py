@@ -22,7 +22,8 @@ def of_job(context: Context, job: JobName) -> JobSource:
     for run in ran:
         started = [_here(context, job, query) for query in started_queries(context, job, run.id)]
         if started:
-            return _told(context, job_source(job, run.id, versions.get(context, run.version), started), ran)
+            source = job_source(job, run.id, versions.get(context, run.version), started)
+            return _told(context, replace(source, installed=context.files.installed(job, run.id)), ran)
     raise Conflict(
         "savepoint.no_query",
         f"No streaming query of job {job} has started on its present checkpoint",

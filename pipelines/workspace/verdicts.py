@@ -1,20 +1,105 @@
-"""Verdicts that are known without planning: of a savepoint's own version, and what checks have found."""
+"""Verdicts that are known without planning: of a savepoint's own version, and what checks have found.
+
+A verdict is kept under all that it rests on: the savepoint (which never changes, and neither do its version, its contract, and what it
+stood on), the changed version, what that would stand on now, and the judge. So nothing has to be forgotten when one of these changes.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pipelines import __version__
 from pipelines.domain import verdicts
+from pipelines.domain.errors import Corrupt, NotFound, Unsupported
+from pipelines.domain.ids import JobName, content_id
+from pipelines.domain.installed import Installed, is_same
+from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
+from pipelines.sandbox import installed
+from pipelines.workspace import environments, runs, savepoints
 from pipelines.workspace.context import Context
 
+MOST = 500
+"""So many are kept; those that were found first go first."""
 
-def known(context: Context, manifest: Manifest, version: Version) -> Verdict | None:
-    """The verdict on `version` going on from the savepoint; None where it would have to be checked. No Spark is started."""
-    if version.id == manifest.version.id:
+
+@dataclass(frozen=True)
+class KeptVerdict:
+    """A verdict, with the files of this machine that it rests on besides (path -> SHA-256)."""
+
+    verdict: Verdict
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def known(context: Context, manifest: Manifest, version: Version, new_queries: Sequence[str] = ()) -> Verdict | None:
+    """The verdict on `version` going on from the savepoint; None where it would have to be checked. No Spark is started.
+
+    Unchanged code is the same where nothing beneath it has changed since.
+    """
+    now = _installed(context, version)
+    if now is None:
+        return None
+    if version.id == manifest.version.id and is_same(manifest.installed, now) and now.packages.get("pyspark") == manifest.spark_version:
         return verdicts.unchanged(manifest.id, version.id, [image.query for image in manifest.begun])
-    return context.verdicts.get((manifest.id, version.id))
+    kept = _find(context, _key(manifest, version, new_queries, now))
+    return kept.verdict if kept is not None and all(_digest(path) == digest for path, digest in kept.files.items()) else None
 
 
-def keep(context: Context, verdict: Verdict) -> None:
-    context.verdicts[verdict.savepoint, verdict.version] = verdict
+def stand_in(context: Context, job: JobName) -> Manifest | None:
+    """The savepoint whose state stands for the one that the job has now: the newest of the version that it ran last, on its present
+    checkpoint. None where there is none, or it cannot be read."""
+    ran = runs.of_job(context, job)
+    here = [run for run in ran if run.checkpoints == ran[0].checkpoints]
+    last = next((run.version for run in here if (context.layout.run(job, run.id) / QUERIES_FILE).is_file()), None)
+    ids = {run.id for run in here}
+    newest = (saved for saved in savepoints.newest_first(context, job) if saved.version == last and saved.run in ids)
+    savepoint = next(newest, None)
+    try:
+        return savepoints.manifest(context, savepoint.id) if savepoint is not None else None
+    except (Corrupt, NotFound, Unsupported):
+        return None
+
+
+def keep(
+    context: Context, manifest: Manifest, version: Version, new_queries: Sequence[str], verdict: Verdict, files: Mapping[str, str]
+) -> None:
+    """Keeps what a check has found. The environment of `version` has been made."""
+    now = _installed(context, version)
+    if now is not None:
+        context.files.write(context.layout.verdict(_key(manifest, version, new_queries, now)), KeptVerdict(verdict, files))
+        _bound(context)
+
+
+def _installed(context: Context, version: Version) -> Installed | None:
+    """What the version would stand on; None where its environment has to be made first, or its interpreter does not answer."""
+    if environments.is_missing(context, version):
+        return None
+    return installed.of(environments.entered(context, version).python)
+
+
+def _key(manifest: Manifest, version: Version, new_queries: Sequence[str], now: Installed) -> str:
+    rests_on = {"savepoint": manifest.id, "version": version.id, "new_queries": list(new_queries), "installed": asdict(now)}
+    return content_id("verdict", {**rests_on, "tidemark": __version__})
+
+
+def _find(context: Context, key: str) -> KeptVerdict | None:
+    """The verdict under `key`; None where there is none, or a damaged one, which can be found again."""
+    try:
+        return context.files.find(KeptVerdict, context.layout.verdict(key))
+    except Corrupt:
+        return None
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else ""
+
+
+def _bound(context: Context) -> None:
+    files = sorted(context.layout.verdicts.glob("*.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in files[MOST:]:
+        path.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError
+from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.ids import JobName, OperationId, RunId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.operations import Amount, Operation, OperationState
@@ -453,6 +454,14 @@ def test_versions_is_a_tree(tidemark: Door) -> None:
         f"└─ {SECOND}  batch 9  2.0 MB  just now",
         f"post_events  stopped  {events}",
     ]
+
+
+def test_the_tree_says_which_job_needs_attention(tidemark: Door) -> None:
+    quiet, *others = tidemark.face.ask(ListJobs())
+    finding = Finding(quiet.job.name, Problem.NO_PROGRESS, Urgency.WARNING, "no progress", "no batch for 20 min")
+    tidemark.face.answers(ListJobs(), [replace(quiet, findings=(finding,)), *others])
+    lines = tidemark("versions").stdout.splitlines()
+    assert [line for line in lines if "no progress" in line] == [line for line in lines if f"{quiet.job.name}  " in line]
 
 
 def test_a_version_prints_its_code(tidemark: Door) -> None:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from typer.models import ArgumentInfo
 
 from pipelines import verbs
-from pipelines.api import server
+from pipelines.api import metrics, server
 from pipelines.cli import additions, commands
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.verbs import docs
@@ -42,6 +42,7 @@ def blocks() -> dict[str, str]:
         "commands": docs.commands(_command(word, function) for word, function in commands.every()),
         "calls": docs.calls([*declared, *_calls_by_hand()]),
         "refusals": docs.refusals(verbs.every()),
+        "metrics": _metrics(),
         "floors": _floors(),
     }
 
@@ -59,6 +60,11 @@ def write() -> None:
         before, _, rest = page.partition(f"<!-- {name} -->\n")
         page = f"{before}<!-- {name} -->\n\n{block}\n\n<!-- /{name} -->{rest.partition(f'<!-- /{name} -->')[2]}"
     PAGE.write_text(page)
+
+
+def _metrics() -> str:
+    rows = [f"| `{name}` | {labels or '–'} | {says} |" for name, labels, says in metrics.documented()]
+    return "\n".join(["| metric | labels | what it says |", "| --- | --- | --- |", *rows])
 
 
 # commands

@@ -15,6 +15,7 @@ from pipelines.checkpoint.doctor import Examined
 from pipelines.cli.server import Announcement
 from pipelines.domain.annotations import Annotation
 from pipelines.domain.experiments import Experiment
+from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import SourceSeen
@@ -36,6 +37,7 @@ from pipelines.storage.documents import Numbered
 from pipelines.supervisor.facts import Terminated
 from pipelines.workspace.json_lines import Idle, Size
 from pipelines.workspace.opening import Marker
+from pipelines.workspace.verdicts import KeptVerdict
 
 ROOT = Path(__file__).parents[2]
 DECODED = [
@@ -49,7 +51,9 @@ DECODED = [
     Found,
     Idle,
     ImportRecord,
+    Installed,
     Job,
+    KeptVerdict,
     Manifest,
     Marker,
     Numbered,

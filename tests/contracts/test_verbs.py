@@ -22,6 +22,7 @@ HOMES = ("pipelines/verbs/", "pipelines/workspace/", "pipelines/cli/nouns/", "da
 FRAME = {"ListOperations", "ShowOperation", "CancelOperation", "ReadAnswer"}
 """What follows the work of every verb; client and shell are built on it."""
 ENGINE = {
+    "pipelines/api/metrics.py": {"ListJobs", "ShowHealth"},
     "pipelines/api/server.py": {"Dispose"},
     "pipelines/catalog/events.py": {"ListEvents"},
     "pipelines/catalog/state_worker.py": {"QueryState"},
@@ -29,7 +30,8 @@ ENGINE = {
     "dashboard/assembly.py": {"StartExample"},
     "dashboard/session.py": {"ListSavepoints", "ShowSpace"},
 }
-"""Files elsewhere that are a part of a verb: an older path of REST, its SQL, what a start of the server does, what pages share."""
+"""Files elsewhere that are a part of a verb: an older path of REST, its SQL, what a start of the server does, what pages share, what
+Prometheus scrapes."""
 ONLY_REST = {
     "event_series",
     "experiment",

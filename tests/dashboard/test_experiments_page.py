@@ -9,11 +9,13 @@ import pytest
 
 from dashboard.views.experiments.intervals import intervals_table
 from dashboard.views.experiments.shares import Pair, bar, examples_frame, pair, parting_table, share, whole
+from pipelines.domain import verdicts
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.experiments import Comparison
-from pipelines.domain.ids import ExperimentId, JobName
+from pipelines.domain.ids import ExperimentId, JobName, SavepointId
 from pipelines.domain.runs import RunState
+from pipelines.domain.verdicts import Outcome, Part
 from pipelines.verbs.drop import Drop
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.jobs import ShowJob
@@ -188,10 +190,20 @@ def test_a_variant_that_failed_is_not_promoted_and_the_button_says_why(opened: O
 
 def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
     face = mended()
+    plan = face.plan(Promote("post_engagement_split"))
+    part = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("computes: sum(v) before, count(v) now",))
+    face.plans_as(Promote, replace(plan, verdict=verdicts.of(SavepointId("sp-1"), plan.version, (part,))))
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
     words = said(app)
-    for part in ("goes on: version", "The variant keeps running.", "Its arguments become those of", "+12"):
-        assert part in words
+    for text in (
+        "goes on: version",
+        "The variant keeps running.",
+        "Its arguments become those of",
+        "+12",
+        "changed meaning",
+        "count(v) now",
+    ):
+        assert text in words
     assert face.begun == []
     follow(face, Promote)
     answered(app, "decide_promote", "decide_yes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,13 @@ import pytest
 from dashboard import typed
 from dashboard.views import upgrade
 from dashboard.views.fork import drafts, form
+from pipelines.domain import verdicts
+from pipelines.domain.ids import QueryName
+from pipelines.domain.verdicts import Outcome, Part
 from pipelines.domain.versions import version
+from pipelines.verbs.check import Check
 from pipelines.verbs.resume import Resume
+from tests import samples
 from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import FakeFace
 
@@ -95,6 +101,23 @@ def test_changed_code_from_a_savepoint_shows_its_plan(opened: Opener, tmp_path: 
     app.multiselect(key=f"fork_new_{key(face)}").set_value(["late ones"]).run()
     clicked(app, "upgrade_start")
     assert face.begun[-1] == Resume(JOB, from_savepoint=taken.id, code=script.read_text(), new_queries=("late ones",))
+
+
+def test_the_verdict_on_its_present_state_is_asked_for_and_shown(opened: Opener) -> None:
+    face = FakeFace.sample()
+    saved = face.saved(JOB)
+    plan = samples.restore_plan("", JOB, keeps_query_id=True)
+    face.plans_as(Resume, replace(plan, judged=saved.id))
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    clicked(app, "fork_check")
+    (change,) = face.begun
+    assert isinstance(change, Check) and (change.savepoint, change.args) == (saved.id, ("--fast",))
+    part = Part(QueryName("events"), 0, "stateStoreSave", Outcome.NEEDS_REWRITING, ("key: k string before, nothing now",))
+    face.plans_as(Resume, replace(plan, verdict=verdicts.of(saved.id, ORIGINAL.id, (part,))))
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    assert "needs rewriting" in said(app) and "key: k string before, nothing now." in said(app)
 
 
 def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:

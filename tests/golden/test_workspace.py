@@ -15,8 +15,8 @@ from tests.waiting import until
 
 NUMBERS = sorted(folder.name for folder in frozen.FOLDER.iterdir())
 EXPORTS = sorted((place.parents[1].name, place.name) for place in frozen.FOLDER.glob("*/exported/*"))
-FORKS = [("1", "counts", ["--available-now"]), ("1", "stores", [])]
-"""What a fork of each shows that the others do not: the HDFS-backed store, each way of RocksDB."""
+FORKS = [("1", "counts", ["--available-now"]), ("1", "stores", []), ("2", "minutes", [])]
+"""What a fork of each shows that the others do not: the HDFS-backed store, each way of RocksDB, several files with a table."""
 
 
 @pytest.fixture(params=NUMBERS)
@@ -82,6 +82,14 @@ def test_an_attached_jobs_checkpoint_is_attached_again(tidemark: Tidemark) -> No
     assert tidemark("attach", frozen.WATCHED, lake, "--query", "counts").exit_code == 0
     assert tidemark.json("savepoint", frozen.WATCHED)["queries"][0]["batch"] == 13
     assert len(tidemark.json("savepoints", frozen.WATCHED)) == 2
+
+
+@pytest.mark.parametrize("number", ["2"])
+def test_a_file_known_by_its_hash_that_is_gone_is_named_before_a_fork_starts(number: str, tidemark: Tidemark) -> None:
+    refused = tidemark("fork", frozen.named(number, "shipped"), "--name", "forked")
+    assert refused.exit_code != 0
+    assert "model.bin" in refused.stderr
+    assert "forked" not in [summary["job"]["name"] for summary in tidemark.json("list")]
 
 
 @pytest.mark.spark

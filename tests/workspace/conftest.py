@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipelines.domain.ids import JobName
+from pipelines.domain.installed import INSTALLED_FILE
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIES_FILE, RunState
+from pipelines.sandbox import installed
+from pipelines.storage import documents
 from pipelines.verbs.face import do
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.stop import Stop
@@ -68,6 +72,13 @@ class House:
 
     def begin(self, name: str = "a", args: tuple[str, ...] = ("--output", "{output}")) -> Run:
         return do(self.face, RunScript(name=name, script="job.py", code=CODE, args=args))
+
+    def stands(self, run: Run, **others: str) -> None:
+        """The driver noted what it stands on: what is installed here, with `others` in other versions."""
+        now = installed.of("")
+        assert now is not None
+        then = replace(now, packages={**now.packages, **others})
+        (self.folder(run) / INSTALLED_FILE).write_bytes(documents.encode(then))
 
     def ran(self, name: str = "a", golden: str = "rocksdb_format2", state: RunState = RunState.STOPPED) -> Run:
         """A job with a golden checkpoint, whose run is in `state`."""

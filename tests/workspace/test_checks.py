@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,13 +14,17 @@ from pipelines.domain.errors import Incompatible
 from pipelines.domain.ids import JobName
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.verdicts import Outcome, Part, Verdict
+from pipelines.sandbox import installed
 from pipelines.verbs.check import Check
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
 from pipelines.workspace import verdicts as known
+from pipelines.workspace import versions
 from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace.conftest import House, query_line
 
@@ -35,16 +42,24 @@ spark.stop()
 RATES = {"rates.py": "RATE = 1\n"}
 
 
-def saved(house: House, tmp_path: Path) -> Savepoint:
-    """A savepoint of that code on a golden checkpoint, which the same query wrote."""
+def saved(house: House, tmp_path: Path, **others: str) -> Savepoint:
+    """A savepoint of that code on a golden checkpoint, which the same query wrote on what is installed here, but for `others`."""
     (tmp_path / "input").mkdir(exist_ok=True)
     run = do(house.face, RunScript(name="a", script="job.py", code=CODE, args=(str(tmp_path / "input"), "{output}/counts"), files=RATES))
     checkpoint, sink = Path(run.checkpoints) / "counts", house.face.layout.output(JobName("a")) / "counts"
     lay_checkpoint("rocksdb_format2", checkpoint)
     lay_output("rocksdb_format2", sink)
     house.append(run, "queries.jsonl", query_line(str(checkpoint), str(sink)))
+    house.stands(run, **others)
     house.see(run, RunState.STOPPED)
     return do(house.face, Take("a"))
+
+
+def keep(house: House, savepoint: Savepoint, code: str, verdict: Verdict, files: Mapping[str, str] | None = None) -> None:
+    """As a check does that has found it."""
+    manifest = house.face.ask(ReadManifest(savepoint.id))
+    version = versions.of_fork(manifest, Fork(savepoint.id, name="b", code=code), 1)
+    known.keep(house.face.context, manifest, version, (), verdict, files or {})
 
 
 def files(folder: str) -> dict[str, bytes]:
@@ -54,7 +69,7 @@ def files(folder: str) -> dict[str, bytes]:
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(house: House, tmp_path: Path) -> None:
-    savepoint = saved(house, tmp_path)
+    savepoint = saved(house, tmp_path, numpy="0.1")
     before = files(savepoint.path)
     counts = CODE.replace('F.sum("n")', 'F.count("n")')
     verdict = do(house.face, Check(savepoint.id, code=counts))
@@ -64,8 +79,12 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(house:
     assert verdict.spark_version == savepoint.spark_version
     assert files(savepoint.path) == before and not any(house.face.layout.sandbox.iterdir())
     assert house.face.plan(Fork(savepoint.id, name="b", code=counts)).verdict == verdict
-    assert not house.face.plan(Check(savepoint.id, code=counts)).starts_spark
-    assert do(house.face, Check(savepoint.id, code=f"# a comment\n{CODE}")).outcome is Outcome.SAME
+    house.reopen()
+    assert not house.face.plan(Check(savepoint.id, code=counts)).starts_spark, "kept, with the workspace closed meanwhile"
+    assert house.face.plan(Fork(savepoint.id, name="b", code=counts)).verdict == verdict
+    assert do(house.face, Check(savepoint.id)).outcome is Outcome.SAME, "of another version is only a package that it does not use"
+    uses = do(house.face, Check(savepoint.id, code=f"import numpy\n{CODE}"))
+    assert uses.outcome is Outcome.CANNOT_TELL and "numpy, which was 0.1 and is" in uses.parts[0].reasons[0]
 
 
 def test_a_savepoints_own_version_is_the_same_without_any_spark(house: House, tmp_path: Path) -> None:
@@ -77,12 +96,73 @@ def test_a_savepoints_own_version_is_the_same_without_any_spark(house: House, tm
     assert house.face.plan(Fork(savepoint.id, name="b", code="print(1)\n")).verdict is None
 
 
+def test_going_on_from_the_present_state_has_the_verdict_on_the_savepoint_that_stands_for_it(house: House, tmp_path: Path) -> None:
+    savepoint, counts = saved(house, tmp_path), CODE.replace('F.sum("n")', 'F.count("n")')
+    plain = house.face.plan(Resume("a"))
+    assert plain.verdict is not None and plain.verdict.outcome is Outcome.SAME and plain.judged == savepoint.id
+    changed = house.face.plan(Resume("a", code=counts))
+    assert (changed.savepoint, changed.verdict, changed.judged) == ("", None, savepoint.id)
+    part = Part("counts", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("sum before, count now",))
+    verdict = verdicts.of(savepoint.id, changed.version or savepoint.version, (part,))
+    keep(house, savepoint, counts, verdict)
+    assert house.face.plan(Resume("a", code=counts)).verdict == verdict
+    run = do(house.face, Resume("a", code=counts))
+    house.append(run, "queries.jsonl", query_line(f"{run.checkpoints}/counts", ""))
+    house.see(run, RunState.STOPPED)
+    assert house.face.plan(Resume("a", code=CODE)).judged is None, "nothing was saved of the version that it runs now"
+    assert house.face.plan(Resume("a", version=savepoint.version)).verdict is None
+
+
+@pytest.mark.parametrize("others", [{"numpy": "0.1"}, {"gone": "1.0"}])
+def test_unchanged_code_on_other_packages_is_not_called_the_same_unseen(house: House, tmp_path: Path, others: dict[str, str]) -> None:
+    savepoint = saved(house, tmp_path, **others)
+    assert house.face.plan(Check(savepoint.id)).starts_spark
+    assert house.face.plan(Fork(savepoint.id, name="b")).verdict is None
+
+
+def test_unchanged_code_of_which_nothing_was_noted_is_not_called_the_same_unseen(house: House) -> None:
+    house.ran()
+    savepoint = do(house.face, Take("a"))
+    assert house.face.ask(ReadManifest(savepoint.id)).installed is None
+    assert house.face.plan(Check(savepoint.id)).starts_spark
+
+
+def test_a_kept_verdict_holds_as_long_as_what_it_rests_on(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint, module = saved(house, tmp_path), tmp_path / "shared.py"
+    module.write_text("RATE = 1\n")
+    fork = Fork(savepoint.id, name="b", code="print(1)\n")
+    verdict = verdicts.of(savepoint.id, house.face.plan(fork).version or savepoint.version, ())
+    keep(house, savepoint, "print(1)\n", verdict, {str(module): hashlib.sha256(b"RATE = 1\n").hexdigest()})
+    assert house.face.plan(fork).verdict == verdict
+    assert house.face.plan(replace(fork, new_queries=("other",))).verdict is None, "other queries are another question"
+    module.write_text("RATE = 2\n")
+    assert house.face.plan(fork).verdict is None, "a file that it rests on is another"
+    module.write_text("RATE = 1\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "numpy-0.1.dist-info").mkdir()
+    monkeypatch.setattr(installed, "_ANSWERS", {})
+    assert house.face.plan(fork).verdict is None, "another package is installed"
+
+
+def test_only_so_many_verdicts_are_kept_and_a_damaged_one_is_none(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house, tmp_path)
+    monkeypatch.setattr(known, "MOST", 2)
+    codes = [f"print({number})\n" for number in range(3)]
+    for code in codes:
+        keep(house, savepoint, code, verdicts.of(savepoint.id, savepoint.version, ()))
+    plans = [house.face.plan(Fork(savepoint.id, name="b", code=code)).verdict for code in codes]
+    assert [plan is not None for plan in plans] == [False, True, True]
+    for path in house.face.layout.verdicts.iterdir():
+        path.write_text("{")
+    assert house.face.plan(Fork(savepoint.id, name="b", code=codes[2])).verdict is None
+
+
 def test_a_fork_whose_code_is_known_not_to_start_is_refused_unless_it_is_forced(house: House, tmp_path: Path) -> None:
     savepoint = saved(house, tmp_path)
     fork = Fork(savepoint.id, name="b", code="print(1)\n")
     plan = house.face.plan(Check(savepoint.id, code=fork.code))
     part = Part("counts", 0, "stateStoreSave", Outcome.NEEDS_REWRITING, ("default value: sum before, sum and count now",), "Keep it.")
-    known.keep(house.face.context, verdicts.of(savepoint.id, plan.version, (part,)))
+    keep(house, savepoint, fork.code or "", verdicts.of(savepoint.id, plan.version, (part,)))
     refusal = house.face.plan(fork).refusal
     assert refusal is not None and (refusal.code, refusal.hint) == ("code.cannot_start", "Keep it. To begin it all the same: --force.")
     with pytest.raises(Incompatible, match="sum and count now"):

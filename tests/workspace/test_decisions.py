@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from pipelines.domain import verdicts
 from pipelines.domain.decisions import Choice, StateFrom
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.experiments import Experiment
@@ -16,6 +17,7 @@ from pipelines.domain.jobs import Job, Run, StopWanted, Wanted
 from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Reason
+from pipelines.domain.verdicts import Outcome, Part
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import ShowExperiment, ShowVersion
@@ -25,10 +27,11 @@ from pipelines.verbs.fork import Variant
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
-from pipelines.verbs.savepoints import ShowSavepoint
+from pipelines.verbs.savepoints import ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.workspace import operations, stops
+from pipelines.workspace import verdicts as known
 from tests.workspace.conftest import CODE, House, query_line
 
 CHANGED = CODE + "x = 1\n"
@@ -69,6 +72,13 @@ def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
     assert (plan.added, plan.removed, plan.warnings) == (1, 0, ())
     assert plan.steps[0].words == "a stops at its next batch boundary, with a savepoint."
     assert plan.version == newest(house, "split").version and plan.replaces == newest(house, "a").version
+    assert (plan.verdict, plan.judged) == (None, made.savepoint), "nobody has checked that code on the parent's state"
+    verdict = verdicts.of(made.savepoint, plan.version, (Part("counts", 0, "dedupe", Outcome.CHANGED_MEANING, ("a filter",)),))
+    manifest, version = house.face.ask(ReadManifest(made.savepoint)), house.face.ask(ShowVersion(plan.version))
+    known.keep(house.face.context, manifest, version, (), verdict, {})
+    assert house.face.plan(Promote("split")).verdict == verdict
+    back = house.face.plan(Promote("split", StateFrom.SAVEPOINT)).restore
+    assert back is not None and back.verdict == verdict
     dropped = house.face.plan(Drop("split"))
     assert not dropped.stops and "marked as dropped" in dropped.steps[0].words
     assert house.face.ask(ShowExperiment(made.id)).decisions == ()

@@ -10,6 +10,7 @@ import pytest
 from pipelines.domain import doubts, verdicts
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.ids import QueryName
+from pipelines.domain.installed import Installed
 from pipelines.domain.judging import Known, judge
 from pipelines.domain.plannings import NEW, OLD, Failure, Planned, PlannedOperator, PlannedQuery, PlannedSource, Planning
 from pipelines.domain.savepoints import QueryImage, SourceOffset
@@ -23,11 +24,13 @@ QUERY = PlannedQuery("counts", (SUM,), (FILES,), conf={"spark.sql.session.timeZo
 IMAGE = QueryImage(
     QueryName("counts"), "id", 7, 0, 0, (SourceOffset("0", '{"logOffset":7}'),), "hdfs", 1, (), {}, "noop", "", 0, 0, sources=("json",)
 )
+NUMPY = Installed("3.11", "17.0.1", {"numpy": "2.3", "module rates": "a" * 64})
 KNOWN = Known(IMAGE, {0: KEEPS}, {0: KEEPS}, {0: KEEPS}, spark_version="4.3.0")
+NOTED = replace(KNOWN, installed=NUMPY)
 
 
 def said(known: Known, old: Planned, new: Planned, spark: str = "4.3.0", unsupported: str = "") -> tuple[Outcome, str]:
-    parts = judge(known, Planning(spark, "3.11", {OLD: old, NEW: new}, unsupported))
+    parts = judge(known, Planning(spark, "3.11", "17.0.2", {OLD: old, NEW: new}, unsupported))
     return verdicts.worst(part.outcome for part in parts), " | ".join(reason for part in parts for reason in part.reasons)
 
 
@@ -39,12 +42,26 @@ def test_the_same_plan_is_the_same() -> None:
     assert changed()[0] is Outcome.SAME
 
 
+def test_what_functions_stand_on_is_compared_by_version_and_what_they_do_not_use_is_not() -> None:
+    uses = replace(SUM, packages={"numpy": "2.3", "module rates": "a" * 64}, has_functions=True)
+    assert changed(NOTED, old=replace(QUERY, operators=(uses,)), operators=(uses,))[0] is Outcome.SAME
+    assert changed(replace(KNOWN, installed=Installed("3.10", "17.0.1", {"numpy": "2.3"})))[0] is Outcome.SAME, "no function, no package"
+
+
 @pytest.mark.parametrize(
     ("known", "after", "reason"),
     [
         (KNOWN, {"operators": (replace(SUM, gaps=("price → model: an object",)),)}, "price → model"),
-        (KNOWN, {"operators": (replace(SUM, packages={"numpy": "2.4"}),)}, "numpy, whose version was not noted"),
-        (replace(KNOWN, packages={"numpy": "2.3"}), {"operators": (replace(SUM, packages={"numpy": "2.4"}),)}, "was 2.3"),
+        (KNOWN, {"operators": (replace(SUM, packages={"numpy": "2.4"}),)}, "numpy, whose version was not noted (now 2.4)"),
+        (NOTED, {"operators": (replace(SUM, packages={"numpy": "2.4"}),)}, "numpy, which was 2.3 and is 2.4"),
+        (NOTED, {"operators": (replace(SUM, packages={"numpy": ""}),)}, "numpy, whose version is not known"),
+        (
+            NOTED,
+            {"operators": (replace(SUM, packages={"module rates": "b" * 64}),)},
+            "module rates, which was aaaaaaaaaaaa and is bbbbbbbbbbbb",
+        ),
+        (replace(KNOWN, installed=Installed("3.10", "17.0.1")), {"operators": (replace(SUM, has_functions=True),)}, "Python 3.10, and"),
+        (replace(KNOWN, installed=Installed("3.11", "21.0.1")), {}, "Java 21.0.1, and this is Java 17.0.2"),
         (KNOWN, {"conf": {"spark.sql.session.timeZone": "CET"}}, "session.timeZone was UTC, is CET"),
         (replace(KNOWN, spark_version="4.2.0"), {}, "written by Spark 4.2.0"),
         (replace(KNOWN, old={0: replace(KEEPS, columns={"default key": "k int"})}), {}, "does not keep what the savepoint holds"),
@@ -114,4 +131,5 @@ def test_what_a_version_has_beside_its_script_is_doubted() -> None:
     new = version("a.py", "y", conf={"spark.jars": "/a.jar", "spark.jars.packages": "a:b:2"}, files={"lookup.csv": "2"})
     told = " ".join(doubts.of(old, new))
     assert "/a.jar, whose bytes were not noted" in told and "a:b:1, is a:b:2" in told and "lookup.csv" in told
-    assert doubts.unplannable(old, replace(new, python="/other")) and not doubts.unplannable(old, new)
+    assert doubts.unplannable(old, replace(new, python="/other"), is_noted=False) and not doubts.unplannable(old, new, is_noted=False)
+    assert not doubts.unplannable(old, replace(new, python="/other"), is_noted=True), "what it stood on is compared afterwards"

@@ -73,7 +73,7 @@ def shown(manifest: Manifest, outlook: Outlook) -> None:
             error_box(outlook.refusal)
         if outlook.plan:
             _plan(outlook.plan)
-            _state(manifest, outlook.variant, outlook.plan)
+            verdicts.of_plan(outlook.plan, outlook.variant.asked())
             _notes(manifest, outlook)
 
 
@@ -87,14 +87,6 @@ def _plan(plan: RestorePlan) -> None:
         st.html(restore_plans.sink_words(sink))
         if sink.action == "refuse":
             message_box(f"The output of {sink.query} would not be right", REFUSED, tone="red")
-
-
-def _state(manifest: Manifest, variant: Variant, plan: RestorePlan) -> None:
-    """What becomes of the state, or the button that asks."""
-    if plan.verdict is None:
-        verdicts.ask(manifest, variant.asked())
-    else:
-        verdicts.draw(plan.verdict)
 
 
 def _notes(manifest: Manifest, outlook: Outlook) -> None:

@@ -14,6 +14,7 @@ from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.files import text
 from pipelines.domain.versions import Version
 from pipelines.verbs.experiments import ShowTree, ShowVersion
+from pipelines.verbs.jobs import ListJobs
 
 
 @command("versions", "versions")
@@ -25,7 +26,8 @@ def versions(
     """Print the tree of versions. It has jobs, savepoints and forks; with a version's id, that version's code is printed instead."""
     if not version:
         tree = here.face.ask(ShowTree())
-        here.show(tree, tree_text(tree, here.session.now_ms))
+        attention = {job.job.name: ", ".join(finding.title for finding in job.findings) for job in here.face.ask(ListJobs())}
+        here.show(tree, tree_text(tree, attention, here.session.now_ms))
         return
     shown = here.face.ask(ShowVersion(version))
     confs = " ".join(f"{key}={value}" for key, value in shown.conf.items())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pipelines.driver.planning.functions import Reading
 
@@ -26,39 +26,47 @@ WHOLE_IN_TEXT = {
     "org.apache.spark.sql.types.Decimal",
 }
 DRAWN = {"Rand", "Randn"}
+TREE, PYTHON, TYPE = f"{SPARK}sql.catalyst.trees.TreeNode", f"{SPARK}api.python.PythonFunction", f"{SPARK}sql.types.DataType"
+ENUM, MAP, MANY, PRODUCT = "java.lang.Enum", "scala.collection.Map", "scala.collection.Iterable", "scala.Product"
+SORTS = (TREE, PYTHON, TYPE, ENUM, MAP, MANY, PRODUCT)
+"""What objects are told apart by, in this order: a type is a list, too, and a list a product."""
+OTHER = ""
 RELATION = "StreamingRelationExec"
 
 
 class Form:
     """Takes plans apart; `sources` is (ids of a leaf's columns) -> what it reads, which the physical leaf does not say."""
 
-    def __init__(self, jvm: Any, sources: Mapping[tuple[int, ...], Any], with_names: bool) -> None:
-        self.reading = Reading()
+    _SORTS: ClassVar[dict[str, str]] = {}
+    """Class -> what its objects are; asked of the JVM once, since each question takes as long as it does."""
+    _LABELS: ClassVar[dict[tuple[str, int], list[str]]] = {}
+    """(class, number of arguments) -> the names of its constructor's arguments."""
+
+    def __init__(self, jvm: Any, sources: Mapping[tuple[int, ...], Any], with_names: bool, version: str = "") -> None:
+        self.reading = Reading(version)
+        self.has_functions = False
         self._jvm = jvm
         self._sources = sources
         self._with_names = with_names
         self._ids: dict[str, int] = {}
-        self._tree = jvm.java.lang.Class.forName(f"{SPARK}sql.catalyst.trees.TreeNode")
-        self._type = jvm.java.lang.Class.forName(f"{SPARK}sql.types.DataType")
-        self._python = jvm.java.lang.Class.forName(f"{SPARK}api.python.PythonFunction")
-        self._product = jvm.java.lang.Class.forName("scala.Product")
-        self._iterable = jvm.java.lang.Class.forName("scala.collection.Iterable")
-        self._enum = jvm.java.lang.Class.forName("java.lang.Enum")
-        self._map = jvm.java.lang.Class.forName("scala.collection.Map")
+        self._kinds = {sort: jvm.java.lang.Class.forName(sort) for sort in SORTS}
 
     def of(self, value: Any) -> Any:
         """`value` of the JVM as JSON has it."""
         if not hasattr(value, "getClass"):
             return value if not isinstance(value, bytes | bytearray) else bytes(value).hex()
         name = str(value.getClass().getName())
-        if self._tree.isInstance(value):
+        if name not in self._SORTS:
+            self._SORTS[name] = next((sort for sort, of in self._kinds.items() if of.isInstance(value)), OTHER)
+        sort = self._SORTS[name]
+        if sort == TREE:
             return self._node(value, name)
-        if self._python.isInstance(value):
+        if sort == PYTHON:
             return self._function(value)
-        return self._value(value, name)
+        return self._value(value, name, sort)
 
-    def _value(self, value: Any, name: str) -> Any:
-        if self._type.isInstance(value):
+    def _value(self, value: Any, name: str, sort: str) -> Any:
+        if sort == TYPE:
             return ["type", value.json()]
         if name.endswith("expressions.ExprId"):
             return ["id", self._ids.setdefault(str(value.toString()), len(self._ids))]
@@ -68,17 +76,17 @@ class Form:
             return [name, value.toString()]
         if name == "java.lang.Class":
             return ["class", self._class(str(value.getName()))]
-        if name == "scala.Enumeration$Val" or self._enum.isInstance(value):
+        if name == "scala.Enumeration$Val" or sort == ENUM:
             return ["enum", str(value.toString())]
         if name == "java.util.UUID":
             return ["uuid"]
         if name == "scala.None$" or (name.endswith("$") and name.startswith((SPARK, "scala."))):
             return name
-        if self._map.isInstance(value):
+        if sort == MAP:
             return ["map", sorted(([self.of(pair._1()), self.of(pair._2())] for pair in items(value)), key=str)]
-        if self._iterable.isInstance(value):
+        if sort == MANY:
             return [self.of(item) for item in items(value)]
-        if name.startswith((SPARK, "scala.")) and self._product.isInstance(value):
+        if name.startswith((SPARK, "scala.")) and sort == PRODUCT:
             return [name, [self.of(value.productElement(at)) for at in range(value.productArity())]]
         return self._gap(f"Spark's plan holds an object of {name}")
 
@@ -86,13 +94,15 @@ class Form:
         if not name.startswith(SPARK):
             self._gap(f"{name} comes from a jar")
         short = name.rpartition(".")[2]
-        arguments = {label: self.of(value) for label, value in self._arguments(node, short)}
+        arguments = {label: self.of(value) for label, value in self._arguments(node, name, short)}
         others = [self.of(value) for at, value in enumerate(items(node.otherCopyArgs())) if not self._is_name(short, at, value)]
         return [short, arguments, others, *([self._source(node)] if short == RELATION else [])]
 
-    def _arguments(self, node: Any, short: str) -> Iterator[tuple[str, Any]]:
-        for at in range(node.productArity()):
-            label = str(node.productElementName(at))
+    def _arguments(self, node: Any, name: str, short: str) -> Iterator[tuple[str, Any]]:
+        count = int(node.productArity())
+        if (name, count) not in self._LABELS:
+            self._LABELS[name, count] = [str(node.productElementName(at)) for at in range(count)]
+        for at, label in enumerate(self._LABELS[name, count]):
             if label not in PLACES | NUMBERS and not self._is_left_out(node, short, label):
                 yield label, node.productElement(at)
 
@@ -110,7 +120,7 @@ class Form:
         """Whether it is a qualifier or another word about names: the ids and the metadata are what counts."""
         if short == "AttributeReference":
             return at > 0
-        return short == "Alias" and (not hasattr(value, "getClass") or self._iterable.isInstance(value))
+        return short == "Alias" and (not hasattr(value, "getClass") or self._kinds[MANY].isInstance(value))
 
     def _class(self, name: str) -> str:
         if "." in name and not name.startswith((SPARK, "scala.", "java.")):
@@ -128,6 +138,7 @@ class Form:
         """A Python function, with what was sent along with it."""
         from pyspark.serializers import CloudPickleSerializer
 
+        self.has_functions = True
         if function.broadcastVars().size():
             self._gap("a Python function uses a broadcast variable")
         if function.pythonIncludes().size():
@@ -142,9 +153,9 @@ class Form:
 
 def items(sequence: Any) -> Iterator[Any]:
     """The items of a Scala collection."""
-    iterator = sequence.iterator()
-    while iterator.hasNext():
-        yield iterator.next()
+    sequence = sequence.toSeq()
+    for at in range(sequence.length()):
+        yield sequence.apply(at)
 
 
 def _spark_keys(text: str) -> list[list[str]]:

@@ -41,9 +41,12 @@ SHOWN_CHARS = 60
 
 
 class Reading:
-    """Takes Python values apart. What it learns besides the form: named parts, gaps, packages, what varies."""
+    """Takes Python values apart. What it learns besides the form: named parts, gaps, packages, what varies.
 
-    def __init__(self) -> None:
+    `version` is the folder of the code that is read; the user's modules of elsewhere are noted with the digests of their files."""
+
+    def __init__(self, version: str = "") -> None:
+        self._version = version
         self.parts: dict[str, str] = {}
         self.gaps: dict[str, None] = {}
         self.packages: dict[str, str] = {}
@@ -133,6 +136,7 @@ class Reading:
     def _function(self, function: types.FunctionType, path: str) -> Any:
         if origins.of_module(function.__module__ or "") is not Origin.OWN and origins.is_importable(function):
             return self._by_name(function, path)
+        self.packages |= origins.elsewhere(function.__module__, self._version)
         path = path or function.__name__
         names = set(codes.names(function.__code__))
         used = {name: self._named(function.__globals__[name], _at(path, name)) for name in sorted(names & function.__globals__.keys())}
@@ -179,11 +183,13 @@ class Reading:
         name = module.__name__
         if origins.of_module(name) is not Origin.OWN:
             return self._installed(name, ["module", name])
+        self.packages |= origins.elsewhere(name, self._version)
         return ["module", self._forms({key: value for key, value in vars(module).items() if not key.startswith("__")}, path)]
 
     def _class(self, kind: type, path: str) -> Any:
         if origins.of_module(kind.__module__) is not Origin.OWN and (kind.__module__ == "builtins" or origins.is_importable(kind)):
             return self._by_name(kind, path)
+        self.packages |= origins.elsewhere(kind.__module__, self._version)
         inside = {name: value for name, value in sorted(vars(kind).items()) if name not in OF_THE_CLASS and not codes.is_slot(value)}
         form = {name: self._named(value, _at(path or kind.__name__, name)) for name, value in inside.items()}
         return ["class", [self.form(base, path) for base in kind.__bases__], form]
@@ -207,8 +213,7 @@ class Reading:
         if top in MODULES and origins.of_module(module) is Origin.STANDARD:
             self._gap("", f"it uses Python's {module}, which reaches outside of the code")
         if origins.of_module(module) is Origin.INSTALLED:
-            package, version = origins.package_of(module)
-            self.packages[package] = version
+            self.packages |= origins.packages_of(module)
         return form
 
     def _reaches(self, names: set[str], path: str) -> None:

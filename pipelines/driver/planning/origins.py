@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 import sys
 import sysconfig
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
+from pathlib import Path
+
+from pipelines.domain.installed import MODULE
+from pipelines.driver import installed
 
 _PATHS = sysconfig.get_paths()
 _STANDARD = tuple({os.path.realpath(_PATHS[name]) + os.sep for name in ("stdlib", "platstdlib")})
 _INSTALLED = ("site-packages", "dist-packages")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""The name at the beginning of a requirement (PEP 508)."""
+EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)""")
+FOR_DEVELOPERS = {"test", "tests", "testing", "dev", "doc", "docs", "lint", "all"}
 MAIN = "__main__"
 """The script, whatever program runs it."""
 
@@ -39,10 +49,36 @@ def of_module(name: str) -> Origin:
     return Origin.STANDARD if path.startswith(_STANDARD) else Origin.OWN
 
 
-def package_of(module: str) -> tuple[str, str]:
-    """The installed distribution that has `module`, and its version; an empty version where nobody says."""
-    names = _distributions().get(module.partition(".")[0], ())
-    return (names[0], metadata.version(names[0])) if len(names) == 1 else (module.partition(".")[0], "")
+def packages_of(module: str) -> dict[str, str]:
+    """The installed distribution that has `module`, and all that it may use, with their versions; no version where nobody says."""
+    top = module.partition(".")[0]
+    names = _distributions().get(top, ())
+    return _with_required(names[0], tuple(sys.path)) if len(names) == 1 else {top: ""}
+
+
+def elsewhere(module: str, version: str) -> dict[str, str]:
+    """The user's module `module` with the digest of its file, where that is not below the folder `version`."""
+    place = installed.elsewhere(sys.modules.get(module), Path(version)) if version and module != MAIN else ""
+    return {f"{MODULE}{module}": installed.digest(place)} if place else {}
+
+
+@cache
+def _with_required(package: str, paths: tuple[str, ...]) -> dict[str, str]:
+    """A distribution, what it may use beside (its extras), and what all these require, at whatever remove, as far as they are there."""
+    there, known, rest = installed.packages(paths), dict[str, str](), [package, *_required(package, with_extras=True)]
+    while rest:
+        name = installed.normal(rest.pop())
+        if name in there and name not in known:
+            known[name] = there[name]
+            rest += _required(name, with_extras=False)
+    return known or {package: ""}
+
+
+def _required(package: str, *, with_extras: bool) -> Iterator[str]:
+    for requirement in metadata.requires(package) or ():
+        extra, name = EXTRA.search(requirement), NAME.match(requirement)
+        if name and (extra is None or (with_extras and extra[1] not in FOR_DEVELOPERS)):
+            yield name[0]
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, Plann
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, queries
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.planning import facts, sources, trial
+from pipelines.driver.planning import facts, origins, sources, trial
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import BY_POSITION, Form, items
 from pipelines.driver.planning.functions import digest
@@ -19,6 +20,11 @@ from pipelines.driver.planning.sources import Source
 from pipelines.driver.query_names import GivenNames
 
 SQL = "spark.sql."
+FIRST_OF_COLUMNS = 200
+"""From here on kinds of Python functions (PythonEvalType) get columns of pandas or Arrow."""
+OF_ROWS = {213, 214}
+"""But for these: transformWithState, whose rows are Spark's."""
+COLUMN_PACKAGES = ("pandas", "pyarrow")
 
 
 class Unknown(BaseException):
@@ -81,7 +87,7 @@ class Planner:
         plan, failure = _asked(lambda: opened.beginning(frame, mode, folder, pinned, point.batch if point else 0, self._now_ms))  # 1
         if failure is not None:
             return _with(query, failure=failure)
-        operators, varies = _operators(opened, plan, analyzed, read)
+        operators, varies = _operators(opened, plan, analyzed, read, os.path.dirname(self._spec.script))
         query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies))))
         if point is None or not self._checks:
             return query
@@ -108,14 +114,17 @@ def _asked(call: Callable[[], Any]) -> tuple[Any, Failure | None]:
         return None, Failure(refused.error_class, refused.message)
 
 
-def _operators(opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...]) -> tuple[tuple[PlannedOperator, ...], tuple[str, ...]]:
-    """The stateful operators, and what varies in their functions."""
+def _operators(
+    opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...], version: str
+) -> tuple[tuple[PlannedOperator, ...], tuple[str, ...]]:
+    """The stateful operators, and what varies in their functions; the code's own files are in the folder `version`."""
     nodes = opened.stateful(plan)
     known = {source.columns: source.form for source in read}
     gaps = tuple(source.gap for source in read if source.gap)
     operators, varies = [], dict[str, None]()
     for node, said in zip(nodes, facts.of_operators(analyzed, len(nodes)), strict=True):
-        form = Form(opened.jvm, known, _sees_names(node))
+        kinds = _kinds(node)
+        form = Form(opened.jvm, known, not BY_POSITION.issuperset(kinds), version)
         digested = digest(form.of(node))
         reading = form.reading
         operators.append(
@@ -126,7 +135,8 @@ def _operators(opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...]
                 said,
                 reading.parts,
                 (*reading.gaps, *gaps),
-                reading.packages,
+                {**reading.packages, **_of_the_columns(kinds)},
+                form.has_functions,
             )
         )
         varies |= reading.varies
@@ -140,17 +150,22 @@ def _fingerprint(frame: Any, node: Any) -> str:
     return digest(Form(SparkContext._jvm, known, False).of(node))
 
 
-def _sees_names(node: Any) -> bool:
-    """Whether a Python function below sees its columns by their names, which then mean something."""
+def _of_the_columns(kinds: set[int]) -> dict[str, str]:
+    """The packages whose objects functions of these kinds get and give."""
+    names = [name for name in COLUMN_PACKAGES if any(kind >= FIRST_OF_COLUMNS and kind not in OF_ROWS for kind in kinds)]
+    return {package: version for name in names for package, version in origins.packages_of(name).items()}
+
+
+def _kinds(node: Any) -> set[int]:
+    """Kinds of the Python functions (PythonEvalType) in a plan."""
     from pyspark import SparkContext
 
-    pattern = SparkContext._jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF()
-    return any(int(kind) not in BY_POSITION for kind in _kinds(node, pattern))
+    return set(_kinds_of(node, SparkContext._jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF()))
 
 
-def _kinds(node: Any, pattern: Any) -> list[int]:
+def _kinds_of(node: Any, pattern: Any) -> list[int]:
     found = [int(udf.evalType()) for expression in items(node.expressions()) for udf in _udfs(expression, pattern)]
-    return found + [kind for child in items(node.children()) for kind in _kinds(child, pattern)]
+    return found + [kind for child in items(node.children()) for kind in _kinds_of(child, pattern)]
 
 
 def _udfs(expression: Any, pattern: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import random
 import runpy
 import signal
@@ -20,6 +21,7 @@ from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, intercept, outside, records, rehearsal, run, submit
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning.planner import Planner, Unknown
+from pipelines.driver.planning.uses import Uses
 
 PATIENCE_S = 10.0
 """A script that starts no other query for so long is taken to have started all."""
@@ -69,7 +71,8 @@ def plan(folder: Path) -> int:
             answer = replace(answer, sides={**answer.sides, side: planned})
     except Unknown as unknown:
         answer = replace(answer, unsupported=str(unknown))
-    answer = replace(answer, spark_version=_spark_version(), python_version=sys.version.split()[0])
+    answer = replace(answer, spark_version=_spark_version(), python_version=platform.python_version())
+    answer = replace(answer, java_version=_java_version())
     records.replace_whole(folder / RESULT_FILE, json.dumps(answer.as_json()))
     stage.end()
     return 0
@@ -104,9 +107,9 @@ class Stage:
     def play(self, spec: RunSpec, planner: Planner) -> Planned:
         """Runs one script to its end, or until its queries are planned."""
         self._spec, self._planner = spec, planner
-        with _alone(spec):
+        with _alone(spec), Uses(Path(spec.script).parent) as uses:
             failure = self._played(spec)
-        return Planned(tuple(planner.planned), failure)
+            return Planned(tuple(planner.planned), failure, uses.packages(), uses.files())
 
     def end(self) -> None:
         from pyspark import SparkContext
@@ -201,6 +204,12 @@ def _configure(spec: RunSpec) -> None:
     for key, value in spec.conf.items():
         conf.set(key, value)
         context._conf.set(key, value)
+
+
+def _java_version() -> str:
+    from pyspark import SparkContext
+
+    return str(SparkContext._jvm.java.lang.System.getProperty("java.version")) if SparkContext._jvm is not None else ""
 
 
 def _spark_version() -> str:

@@ -1,8 +1,12 @@
-"""Code of stateful queries with its variants: each with the verdict that it must have. `{input}` is a folder of JSON files."""
+"""Code of stateful queries with its variants: each with the verdict that it must have, and with what happens where it goes on.
+
+`{input}` is a folder of JSON files.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pipelines.domain.verdicts import Outcome
 
@@ -30,6 +34,10 @@ class Variant:
     changes: tuple[tuple[str, str], ...]
     outcome: Outcome
     says: str = ""
+    noted: Mapping[str, str] = field(default_factory=dict)
+    """Packages that were noted in another version than is installed."""
+    shows: bool = True
+    """Of a changed meaning: whether the next three rows show it."""
 
     def of(self, code: str) -> str:
         for text, other in self.changes:
@@ -49,8 +57,8 @@ class Case:
     rocksdb_only: bool = False
 
 
-def variant(name: str, outcome: Outcome, *changes: str, says: str = "") -> Variant:
-    return Variant(name, tuple(zip(changes[::2], changes[1::2], strict=True)), outcome, says)
+def variant(name: str, outcome: Outcome, *changes: str, says: str = "", shows: bool = True) -> Variant:
+    return Variant(name, tuple(zip(changes[::2], changes[1::2], strict=True)), outcome, says, shows=shows)
 
 
 ON_EVERY = (
@@ -59,8 +67,8 @@ ON_EVERY = (
     variant("a frame's name", SAME, "events", "late_events"),
     variant("pace", SAME, '"maxFilesPerTrigger", 1', '"maxFilesPerTrigger", 3'),
     variant("filter before", CHANGED, "events = source()", "events = source().where('v > 1')", says="v > 1"),
-    variant("watermark", CHANGED, "10 minutes", "20 minutes", says="20 minutes"),
-    variant("column read", CHANGED, "k string, v int, w int", "k string, w int, v int"),
+    variant("watermark", CHANGED, "10 minutes", "20 minutes", says="20 minutes", shows=False),
+    variant("column read", CHANGED, "k string, v int, w int", "k string, w int, v int", shows=False),
     variant("one source more", START, "events = source()", "events = source().union(source())", says="1 sources"),
     variant("other folder", START, "{input}", "{input}2", says="folder"),
     variant("stateless", REWRITE, "df =", "kept = ", "\n#end", "\ndf = source().select('k')", says="no "),
@@ -97,7 +105,7 @@ df = events.groupBy("k", F.window("t", "5 minutes")).agg(F.sum(price("v")).alias
         variant("wider", REWRITE, 'F.sum(price("v"))', 'F.sum(price("v").cast("double"))', says="double"),
         variant("deduplicated before", REWRITE, "events.groupBy", 'events.dropDuplicates(["k", "t"]).groupBy'),
         variant("deduplicated instead", REWRITE, "df =", "kept = ", "\n#end", '\ndf = events.dropDuplicates(["k", "t"])', says="dedupe"),
-        variant("file", CHANGED, "return x + RATE", "return x + RATE if x else len(open('/etc/hostname').read())"),
+        variant("file", CHANGED, "return x + RATE", "return x + RATE if x else len(open('/etc/hostname').read())", shows=False),
     ),
 )
 PACKAGE = Case(
@@ -118,7 +126,10 @@ df = events.groupBy("k").agg(F.sum(price("v")).alias("s"))
 #end""",
     "Update",
     (
-        variant("nothing", TELL, says="package numpy"),
+        variant("nothing", SAME),
+        Variant("another version of the package", (), TELL, "numpy, which was 0.1 and is", {"numpy": "0.1"}),
+        Variant("no version was noted", (), TELL, "numpy, whose version was not noted", {"numpy": ""}),
+        Variant("another version of another package", (), SAME, "", {"pandas": "0.1"}),
         variant("an array", CHANGED, "numpy.ones(3)", "numpy.ones(4)"),
         variant("a method", CHANGED, "return x + int", "return x - int", says="predict"),
         variant("a literal", CHANGED, "model.predict(x)", "model.predict(x + 1)"),
@@ -136,7 +147,7 @@ df = events.alias("a").join(right, F.expr("a.k = b.k and b.t between a.t and a.t
         variant("nothing", SAME),
         variant("comment", SAME, "df =", "# joined\ndf ="),
         variant("condition", CHANGED, "1 minutes", "2 minutes", says="joins"),
-        variant("type", CHANGED, 'minutes"))', 'minutes"), "left")', says="left"),
+        variant("type", CHANGED, 'minutes"))', 'minutes"), "left")', says="left", shows=False),
         variant("filter on one side", CHANGED, "right = source()", "right = source().where('v > 1')", says="v > 1"),
         variant("other key", REWRITE, "a.k = b.k", "a.v = b.v"),
     ),
@@ -167,22 +178,24 @@ PANDAS = Case(
     "applyInPandasWithState",
     HEAD
     + """
+import pandas
 from pyspark.sql.streaming.state import GroupStateTimeout
 START = 0
 def counted(key, frames, state):
     number = (state.get[0] if state.exists else START) + sum(len(frame) for frame in frames)
     state.update((number,))
-    yield from ()
+    yield pandas.DataFrame({"k": [key[0]], "n": [number]})
 keyed = events.select("k", "v").groupBy("k")
 df = keyed.applyInPandasWithState(counted, "k string, n long", "n long", "update", GroupStateTimeout.NoTimeout)
 #end""",
     "Update",
     (
         variant("nothing", SAME),
+        Variant("another version of pandas", (), TELL, "pandas, which was 0.1", {"pandas": "0.1"}),
         variant("comment", SAME, "START = 0", "# begin\nSTART = 0"),
         variant("body", CHANGED, "len(frame) for", "2 * len(frame) for", says="counted"),
         variant("a global", CHANGED, "START = 0", "START = 5", says="START was 0, is 5"),
-        variant("columns renamed", CHANGED, 'select("k", "v")', 'select("k", F.col("v").alias("w"))'),
+        variant("columns renamed", CHANGED, 'select("k", "v")', 'select("k", F.col("v").alias("w"))', shows=False),
         variant("state's schema", REWRITE, '"n long", "update"', '"n long, m long", "update"'),
         variant("timeout", REWRITE, "GroupStateTimeout.NoTimeout", "GroupStateTimeout.ProcessingTimeTimeout"),
     ),
@@ -208,9 +221,10 @@ df = events.groupBy("k").transformWithState(Counter(), "k string, n long", "upda
     "Update",
     (
         variant("nothing", SAME),
+        Variant("another version of pandas", (), SAME, "", {"pandas": "0.1"}),
         variant("comment", SAME, "class Counter", "# counts\n\nclass Counter"),
         variant("body", CHANGED, "sum(row.v", "sum(2 * row.v", says="handleInputRows"),
-        variant("a variable less", CHANGED, '        self.last = handle.getValueState("last", "n long")\n', "", says="init"),
+        variant("a variable less", CHANGED, '        self.last = handle.getValueState("last", "n long")\n', "", says="init", shows=False),
         variant("a variable's schema", REWRITE, '("count", "n long")', '("count", "n string")'),
     ),
     rocksdb_only=True,

@@ -1,4 +1,5 @@
-"""The truth table: every stateful operator and every cause, on both stores, planned by real Spark on a savepoint that it wrote."""
+"""The truth table: every stateful operator and every cause, on both stores, planned by real Spark on a savepoint that it
+wrote, and run on from there: what happens is what the verdict says."""
 
 from __future__ import annotations
 
@@ -6,10 +7,12 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 from pipelines.checkpoint import contracts
 from pipelines.domain import judging, verdicts
@@ -18,7 +21,8 @@ from pipelines.domain.judging import Known
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedQuery, Planning, Point
 from pipelines.domain.runs import RunSpec
 from pipelines.domain.savepoints import QueryImage, SourceOffset
-from pipelines.domain.verdicts import Part
+from pipelines.domain.verdicts import Outcome, Part
+from pipelines.driver import installed
 from pipelines.driver.planning.planner import Planner
 from pipelines.storage.addresses import open_storage
 from tests.driver.planning.codes import CASES, Case
@@ -31,8 +35,16 @@ STORES = {
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     },
 }
+NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
+"""Batches without data, which put out what the watermark has passed: only where that is all that is put out."""
 QUERY = QueryName("query")
 ROWS = ({"k": "a", "v": 1, "w": 2, "t": "2026-01-01T00:00:00Z"}, {"k": "b", "v": 5, "w": 6, "t": "2026-01-01T00:01:00Z"})
+LATER = (
+    {"k": "a", "v": 3, "w": 4, "t": "2026-01-01T00:02:00Z"},
+    {"k": "c", "v": 1, "w": 7, "t": "2026-01-01T00:03:00Z"},
+    {"k": "b", "v": 2, "w": 9, "t": "2026-01-01T00:40:00Z"},
+)
+"""What comes after the savepoint: to a key that is there, to a new one, and one that lets the watermark pass all others."""
 
 
 class Table:
@@ -40,14 +52,8 @@ class Table:
 
     def __init__(self, name: str, spark: Any, folder: Path) -> None:
         self.name, self.spark, self.folder = name, spark, folder
-        self.input = folder / "input"
-        for at in (1, 2):
-            place = folder / ("input" if at == 1 else "input2")
-            place.mkdir()
-            for batch in range(2):
-                (place / f"{batch}.json").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-                os.utime(place / f"{batch}.json", (1_767_225_600 + batch, 1_767_225_600 + batch))
         self._count = 0
+        self.installed = installed.of(spark, folder)
 
     def frame(self, code: str) -> Any:
         scope = {"spark": self.spark, "__name__": "__main__"}
@@ -55,16 +61,44 @@ class Table:
         return scope["df"]
 
     def run(self, case: Case) -> Path:
-        checkpoint = self.folder / case.name.replace(" ", "-")
-        writer = self.frame(case.code).writeStream.format("noop").outputMode(case.mode.lower())
-        query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
-        query.awaitTermination()
+        """The checkpoint of two batches; there is more to read after them."""
+        name = case.name.replace(" ", "-")
+        self.input, checkpoint = self.folder / f"{name}-input", self.folder / name
+        for at, rows in enumerate((ROWS, ROWS)):
+            self._put(at, rows)
+        self.spark.conf.set(NO_DATA, str(case.mode == "Append").lower())
+        self.went_on(case.code, case.mode, checkpoint)
+        self._put(2, LATER)
         return checkpoint
 
-    def plan(self, code: str, mode: str, checkpoint: Path, checks: bool) -> tuple[PlannedQuery, Path]:
+    def _put(self, at: int, rows: tuple[Any, ...]) -> None:
+        for place in (self.input, Path(f"{self.input}2")):
+            place.mkdir(exist_ok=True)
+            (place / f"{at}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+            os.utime(place / f"{at}.json", (1_767_225_600 + at, 1_767_225_600 + at))
+
+    def went_on(self, code: str, mode: str, checkpoint: Path) -> list[str] | Exception:
+        """What Spark puts out in going on from a checkpoint to the end of the input, or its refusal."""
+        rows: list[str] = []
+        writer = self.frame(code).writeStream.outputMode(mode.lower()).option("checkpointLocation", str(checkpoint))
+        writer = writer.foreachBatch(lambda frame, batch: rows.extend(str(tuple(row)) for row in frame.collect()))
+        try:
+            writer.trigger(availableNow=True).start().awaitTermination()
+        except StreamingQueryException as error:
+            return error
+        return sorted(rows)
+
+    def runs(self, at: int) -> bool:
+        """Whether this store has its turn to run a case's variant `at`: each is run on one of both, and planned on both."""
+        return at % len(STORES) == list(STORES).index(self.name)
+
+    def linked(self, checkpoint: Path) -> Path:
         self._count += 1
-        folder, linked = self.folder / f"planned-{self._count}", self.folder / f"linked-{self._count}"
-        shutil.copytree(checkpoint, linked, copy_function=os.link)
+        return Path(shutil.copytree(checkpoint, self.folder / f"linked-{self._count}", copy_function=os.link))
+
+    def plan(self, code: str, mode: str, checkpoint: Path, checks: bool) -> tuple[PlannedQuery, Path]:
+        linked = self.linked(checkpoint)
+        folder = self.folder / f"planned-{self._count}"
         point = Point(QUERY, str(linked), 1)
         planner = Planner(spec(), folder, {QUERY: point}, checks, 1_234_567_890)
         return planner.plan(self.spark, self.frame(code), QUERY, mode), folder / "contract" / QUERY
@@ -87,7 +121,7 @@ def table(request: pytest.FixtureRequest, spark: Any, tmp_path_factory: pytest.T
     for key, value in STORES[request.param].items():
         spark.conf.set(key, value)
     yield Table(request.param, spark, tmp_path_factory.mktemp(request.param))
-    for key in STORES[request.param]:
+    for key in (*STORES[request.param], NO_DATA):
         spark.conf.unset(key)
 
 
@@ -104,19 +138,32 @@ def test_the_verdict_on_each_change_is_the_one_that_spark_and_the_rows_give(tabl
     checkpoint = table.run(case)
     before = files(checkpoint)
     old, old_folder = table.plan(case.code, case.mode, checkpoint, False)
-    wrong = []
-    for variant in case.variants:
+    wrong: list[Any] = []
+    reference = table.went_on(case.code, case.mode, table.linked(checkpoint))
+    for at, variant in enumerate(case.variants):
         new, new_folder = table.plan(variant.of(case.code), case.mode, checkpoint, True)
         kept, then, now = (
             contracts.read(open_storage(str(place)), at) for place, at in ((checkpoint, 1), (old_folder, 0), (new_folder, 0))
         )
-        known = Known(image(checkpoint), kept, then, now)
-        parts = judging.judge(known, Planning("", "", {OLD: Planned((old,)), NEW: Planned((new,))}))
+        noted = replace(table.installed, packages={**table.installed.packages, **variant.noted})
+        known = Known(image(checkpoint), kept, then, now, noted)
+        parts = judging.judge(known, Planning("", table.installed.python, "", {OLD: Planned((old,)), NEW: Planned((new,))}))
         told = verdicts.worst(part.outcome for part in parts)
         if told is not variant.outcome or variant.says not in words(parts):
             wrong.append((variant.name, variant.outcome.value, told.value, words(parts), new.failure, new.refusal))
-    assert files(checkpoint) == before, "planning changes nothing that is linked"
+        if case.rocksdb_only or table.runs(at):
+            went_on = table.went_on(variant.of(case.code), case.mode, table.linked(checkpoint))
+            if not agrees(told, went_on, reference, shows=variant.shows):
+                wrong.append((variant.name, told.value, went_on, reference))
+    assert files(checkpoint) == before, "neither planning nor going on changes what is linked"
     assert wrong == []
+
+
+def agrees(told: Outcome, went_on: list[str] | Exception, reference: list[str] | Exception, *, shows: bool) -> bool:
+    """Whether what happened is what the verdict says; `reference` is what the unchanged code puts out."""
+    if not told.starts or isinstance(went_on, Exception):
+        return not told.starts and isinstance(went_on, Exception)
+    return (went_on != reference) == (shows and told is Outcome.CHANGED_MEANING)
 
 
 def words(parts: tuple[Part, ...]) -> str:

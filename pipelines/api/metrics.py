@@ -1,0 +1,151 @@
+"""`/metrics`: what Prometheus scrapes. The figures are those of the overview, asked for when they are scraped; names and labels are stable.
+
+A job is a label, so there are as many series as jobs times figures; what is not known yet has no sample, and is never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import GaugeMetricFamily, InfoMetricFamily, Metric, StateSetMetricFamily
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+from starlette.concurrency import run_in_threadpool
+
+from pipelines import __version__
+from pipelines.domain.experiments import Health
+from pipelines.domain.findings import Problem
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.runs import RunState
+from pipelines.verbs.face import Face
+from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.system import ShowHealth
+
+T = TypeVar("T")
+PREFIX = "tidemark_"
+router = APIRouter()
+
+
+@dataclass(frozen=True)
+class Figure(Generic[T]):
+    """A gauge: its name without the prefix, what it says, and its value; None where that is not known."""
+
+    name: str
+    says: str
+    of: Callable[[T], float | None]
+
+
+def _up(job: JobSummary) -> float | None:
+    return None if job.state is RunState.WATCHED else float(job.state in (RunState.RUNNING, RunState.STOPPING))
+
+
+def _seconds(ms: float | None) -> float | None:
+    return None if ms is None else ms / 1_000
+
+
+OF_JOBS: tuple[Figure[JobSummary], ...] = (
+    Figure("job_up", "1 while the job's driver runs, else 0; of a job that runs elsewhere nobody knows", _up),
+    Figure("job_queries", "Streaming queries of the newest run", lambda job: job.queries),
+    Figure("job_batch", "Newest batch that was committed", lambda job: job.batch),
+    Figure("job_batch_seconds_p50", "Median duration of a batch, last ten minutes", lambda job: _seconds(job.batch_ms_p50)),
+    Figure("job_batch_seconds_p99", "99th percentile of batch durations, last ten minutes", lambda job: _seconds(job.batch_ms_p99)),
+    Figure("job_busy_ratio", "Batch time by the trigger's interval; beyond 1 the job cannot keep up", lambda job: job.busy),
+    Figure("job_input_rows_per_second", "Rows a second that all sources read, last ten minutes", lambda job: job.input_rate),
+    Figure("job_processed_rows_per_second", "Rows a second that batches worked off, last ten minutes", lambda job: job.processed_rate),
+    Figure("job_event_time_lag_seconds", "How far the newest event is behind the clock", lambda job: _seconds(job.lag_ms)),
+    Figure("job_watermark_timestamp_seconds", "The watermark, Unix time", lambda job: _seconds(job.watermark_ms)),
+    Figure("job_late_rows", "Rows that came after the watermark and were dropped, newest run", lambda job: job.late_rows),
+    Figure("job_state_rows", "Rows of state", lambda job: job.state_rows),
+    Figure("job_state_bytes", "Bytes of state as Spark reports them", lambda job: job.state_bytes),
+    Figure("job_checkpoint_bytes", "Bytes of the checkpoint's files", lambda job: job.checkpoint_bytes),
+    Figure("job_last_batch_timestamp_seconds", "When the last batch ended, Unix time", lambda job: _seconds(job.last_progress_ms)),
+    Figure(
+        "job_last_savepoint_timestamp_seconds",
+        "When the newest savepoint was taken, Unix time",
+        lambda job: _seconds(job.last_savepoint_ms),
+    ),
+    Figure("job_savepoints", "Savepoints that are kept", lambda job: job.savepoints),
+    Figure("job_restarts", "Restarts after a failure", lambda job: job.restarts),
+)
+OF_WORKSPACE: tuple[Figure[Health], ...] = (
+    Figure("jobs", "Jobs that the workspace knows", lambda health: health.jobs),
+    Figure("jobs_running", "Jobs whose driver runs", lambda health: health.running),
+    Figure("jobs_failed", "Jobs whose newest run failed", lambda health: health.failed),
+    Figure("savepoints", "Savepoints of all jobs", lambda health: health.savepoints),
+    Figure("savepoint_bytes", "Bytes that all savepoints refer to", lambda health: health.savepoint_bytes),
+    Figure("disk_free_bytes", "Free bytes of the workspace's disk", lambda health: health.free_bytes),
+    Figure("disk_bytes", "Size of the workspace's disk", lambda health: health.total_bytes),
+)
+STATE = "job_state", "1 for the state of the job's newest run, 0 for every other one"
+FINDING = "job_finding", "1 for each kind of finding that the job has now, 0 for every other one"
+BACKLOG = "job_backlog", "What the job's sources have not read yet, by unit"
+INFO = "build", "The server's version"
+
+
+def documented() -> Iterator[tuple[str, str, str]]:
+    """Name in an exposition, labels, meaning, of each metric beside those of the server's process (`process_…`)."""
+    yield from ((PREFIX + figure.name, "job", figure.says) for figure in OF_JOBS)
+    yield PREFIX + STATE[0], f"job, {PREFIX}{STATE[0]}", STATE[1]
+    yield PREFIX + FINDING[0], f"job, {PREFIX}{FINDING[0]}", FINDING[1]
+    yield PREFIX + BACKLOG[0], "job, unit", BACKLOG[1]
+    yield from ((PREFIX + figure.name, "", figure.says) for figure in OF_WORKSPACE)
+    yield f"{PREFIX}{INFO[0]}_info", "version", INFO[1]
+
+
+class Figures(Collector):
+    """All that a scrape finds, asked of `face` anew."""
+
+    def __init__(self, face: Face) -> None:
+        self._face = face
+
+    def collect(self) -> Iterator[Metric]:
+        jobs = self._face.ask(ListJobs())
+        health = self._face.ask(ShowHealth()).as_of(jobs)
+        for figure in OF_JOBS:
+            yield _gauge(figure, [([job.job.name], job) for job in jobs], ["job"])
+        yield _states(STATE, RunState, ((job.job.name, {job.state} if job.state else set()) for job in jobs))
+        yield _states(FINDING, Problem, ((job.job.name, {finding.problem for finding in job.findings}) for job in jobs))
+        backlog = GaugeMetricFamily(PREFIX + BACKLOG[0], BACKLOG[1], labels=["job", "unit"])
+        for job in jobs:
+            for waiting in job.backlog:
+                backlog.add_metric([job.job.name, waiting.unit], waiting.amount)
+        yield backlog
+        for of_all in OF_WORKSPACE:
+            yield _gauge(of_all, [([], health)], [])
+        yield InfoMetricFamily(PREFIX + INFO[0], INFO[1], {"version": __version__})
+
+
+def _gauge(figure: Figure[T], of: Iterable[tuple[Sequence[str], T]], labels: Sequence[str]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(PREFIX + figure.name, figure.says, labels=labels)
+    for values, subject in of:
+        amount = figure.of(subject)
+        if amount is not None:
+            family.add_metric(values, amount)
+    return family
+
+
+def _states(named: tuple[str, str], kinds: type[RunState] | type[Problem], of: Iterable[tuple[str, Iterable[str]]]) -> StateSetMetricFamily:
+    """A sample of each job and kind, so that what is over is 0 and does not vanish."""
+    family = StateSetMetricFamily(PREFIX + named[0], named[1], labels=["job"])
+    for job, now in of:
+        family.add_metric([job], {str(kind): kind in now for kind in kinds})
+    return family
+
+
+@router.get("/metrics", include_in_schema=False)
+async def metrics(request: Request) -> Response:
+    """Prometheus' text, or OpenMetrics where the scraper accepts that."""
+    encode, content_type = choose_encoder(request.headers.get("accept", ""))
+    return Response(await run_in_threadpool(_exposed, request.app.state.face, encode), media_type=content_type)
+
+
+def _exposed(face: Face, encode: Callable[[CollectorRegistry], bytes]) -> bytes:
+    registry = CollectorRegistry()
+    registry.register(Figures(face))
+    ProcessCollector(registry=registry)
+    return encode(registry)

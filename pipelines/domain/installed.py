@@ -1,0 +1,74 @@
+"""What code runs on beside itself: the interpreter, its Java, the installed packages. Noted by the driver, kept with each savepoint, and
+compared where changed code, or the same on another day, is to be called the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+INSTALLED_FILE = "installed.json"
+"""In a run's folder."""
+MODULE = "module "
+"""Begins the name of a module that is neither installed nor a part of the version; its version is the SHA-256 of its file."""
+SHOWN_CHARS = 12
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An interpreter with what is installed in it."""
+
+    python: str
+    """`3.11.7`."""
+    java: str
+    """`17.0.13`; empty where no Java was asked."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Distribution, as package indexes write it (`scikit-learn`) -> version; with a digest of its files where no index gave it."""
+
+
+def other_java(then: Installed | None, java: str) -> Iterator[str]:
+    """That Spark runs on another release of Java, whose calendars, collations and texts may differ."""
+    if then is not None and then.java and java and _release(then.java) != _release(java):
+        yield f"It ran on Java {then.java}, and this is Java {java}."
+
+
+def other_python(then: Installed | None, python: str) -> Iterator[str]:
+    """That Python functions run on another interpreter."""
+    if then is not None and then.python != python:
+        yield f"Its functions ran on Python {then.python}, and this is Python {python}."
+
+
+def other_packages(then: Installed | None, now: Mapping[str, str]) -> Iterator[str]:
+    """Packages that functions use, and that may not be what they were. `now` is as `Installed.packages`; no version: nobody knows."""
+    noted = then.packages if then is not None else {}
+    for name, version in sorted(now.items()):
+        was = noted.get(name, "")
+        if not version or not was:
+            yield f"It uses {_named(name)}, whose version {'is not known' if was else 'was not noted'}{_of(version)}."
+        elif version != was:
+            yield f"It uses {_named(name)}, which was {_short(was)} and is {_short(version)}."
+
+
+def is_same(then: Installed | None, now: Installed | None) -> bool:
+    """Whether nothing beneath the code has changed."""
+    return then is not None and now is not None and then.packages == now.packages and not list(_others(then, now))
+
+
+def _others(then: Installed, now: Installed) -> Iterable[str]:
+    yield from other_python(then, now.python)
+    yield from other_java(then, now.java)
+
+
+def _release(java: str) -> str:
+    return java.partition(".")[0]
+
+
+def _named(name: str) -> str:
+    return f"the {name}" if name.startswith(MODULE) else f"the package {name}"
+
+
+def _of(version: str) -> str:
+    return f" (now {_short(version)})" if version else ""
+
+
+def _short(version: str) -> str:
+    return version[:SHOWN_CHARS] if len(version) == 64 else version

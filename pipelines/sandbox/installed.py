@@ -1,0 +1,58 @@
+"""What an interpreter has installed now: asked of it once, and again when one of its folders has changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.installed import Installed
+from pipelines.sandbox import environment
+
+TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class _Answer:
+    installed: Installed
+    folders: tuple[str, ...]
+    marks: tuple[int, ...]
+
+
+_ANSWERS: dict[str, _Answer] = {}
+
+
+def of(python: str) -> Installed | None:
+    """What is installed for drivers on the interpreter `python` (empty: this one); None where it does not answer.
+
+    Raises Unavailable where there is no Java. Whatever is installed, upgraded or removed changes the folder that it is in."""
+    answer = _ANSWERS.get(python)
+    if answer is None or answer.marks != _marks(python, answer.folders):
+        answer = _ask(python)
+        if answer is None:
+            return None
+        _ANSWERS[python] = answer
+    return answer.installed
+
+
+def _ask(python: str) -> _Answer | None:
+    command, environ = environment.command(python, "pipelines.driver.installed"), environment.environ("", python)
+    try:
+        told = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if told.returncode:
+        return None
+    raw = json.loads(told.stdout)
+    folders = tuple(raw["folders"])
+    return _Answer(Installed(raw["python"], environment.java_version(), raw["packages"]), folders, _marks(python, folders))
+
+
+def _marks(python: str, folders: Sequence[str]) -> tuple[int, ...]:
+    """The moments at which the interpreter and its folders were last changed."""
+    program = os.path.realpath(shutil.which(python or sys.executable) or python)
+    return tuple(os.stat(place).st_mtime_ns if os.path.exists(place) else 0 for place in (program, *folders))

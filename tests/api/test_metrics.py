@@ -1,0 +1,136 @@
+"""What Prometheus scrapes is what the overview shows, under stable names; the rules and the dashboard that are shipped ask for no other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from dashboard.assembly import Api
+from pipelines.api.app import create_api
+from pipelines.api.metrics import OF_JOBS, documented
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.runs import RunState
+from pipelines.verbs.jobs import ListJobs
+from tests.contracts.documents import ROOT
+from tests.faces import FakeFace
+
+MONITORING = ROOT / "data" / "monitoring"
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def scraped(client: httpx.Client) -> Samples:
+    answer = client.get("/metrics")
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, "text/plain"), answer.text
+    return samples(answer.text)
+
+
+def samples(text: str) -> Samples:
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def of(found: Samples, name: str, **labels: str) -> float | None:
+    return found.get((f"tidemark_{name}", frozenset(labels.items())))
+
+
+def test_each_figure_is_the_overviews(client: httpx.Client, face: FakeFace) -> None:
+    found = scraped(client)
+    jobs = face.ask(ListJobs())
+    assert jobs
+    for job in jobs:
+        for figure in OF_JOBS:
+            assert of(found, figure.name, job=job.job.name) == figure.of(job), (job.job.name, figure.name)
+        for state in RunState:
+            assert of(found, "job_state", job=job.job.name, tidemark_job_state=state) == float(job.state is state)
+    assert of(found, "jobs") == len(jobs)
+    assert of(found, "jobs_failed") == sum(job.state is RunState.FAILED for job in jobs)
+    assert any(name.startswith("process_") for name, _ in found)
+
+
+def test_what_is_not_known_has_no_sample(client: httpx.Client, face: FakeFace) -> None:
+    job = replace(face.ask(ListJobs())[0], lag_ms=None, batch=None, state=RunState.WATCHED)
+    face.answers(ListJobs(), [job])
+    found = scraped(client)
+    assert [of(found, name, job=job.job.name) for name in ("job_event_time_lag_seconds", "job_batch", "job_up")] == [None] * 3
+
+
+@pytest.mark.parametrize("name", ['say "hi"', "back\\slash", "two\nlines", "größe"])
+def test_a_job_of_any_name_is_a_label(client: httpx.Client, face: FakeFace, name: str) -> None:
+    job: JobSummary = face.ask(ListJobs())[0]
+    face.answers(ListJobs(), [replace(job, job=replace(job.job, name=JobName(name)))])
+    assert of(scraped(client), "job_queries", job=name) == job.queries
+
+
+def test_who_accepts_openmetrics_gets_it(client: httpx.Client) -> None:
+    answer = client.get("/metrics", headers={"accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"})
+    assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert {family.name for family in openmetrics.text_string_to_metric_families(answer.text)} >= {"tidemark_job_state", "tidemark_build"}
+
+
+def test_a_scrape_that_cannot_be_answered_fails(client: httpx.Client, face: FakeFace) -> None:
+    face.refuses(ListJobs, Unavailable("catalog.busy", "The catalog does not answer", "Try again."))
+    answer = client.get("/metrics")
+    assert answer.status_code == 503
+    assert "catalog.busy" in answer.text
+
+
+def test_prometheus_finds_it_where_it_looks(face: FakeFace) -> None:
+    """The server's own route, as `dashboard/server.py` has it: no prefix."""
+    place = Api()
+    place.app = create_api(face)
+    transport = httpx.ASGITransport(Starlette(routes=[Route("/metrics", place, methods=["GET"])]))
+
+    async def ask() -> tuple[str, int]:
+        async with httpx.AsyncClient(transport=transport, base_url="http://tests") as client:
+            return (await client.get("/metrics")).text, (await client.post("/metrics")).status_code
+
+    text, posted = asyncio.run(ask())
+    assert "tidemark_job_state" in text
+    assert posted == 405
+
+
+def expressions(of: Any) -> list[str]:
+    """Every `expr` within a document."""
+    match of:
+        case dict():
+            return [*([of["expr"]] if "expr" in of else []), *(one for value in of.values() for one in expressions(value))]
+        case list():
+            return [one for value in of for one in expressions(value)]
+    return []
+
+
+def asked(path: Path) -> set[str]:
+    """The metrics that a file asks for."""
+    text = path.read_text()
+    found = expressions(json.loads(text)) if path.suffix == ".json" else re.findall(r"expr: (.*)", text)
+    assert found, f"{path} asks for nothing"
+    return {name for expression in found for name in re.findall(r"tidemark_\w+", expression)}
+
+
+OF_THE_DISK = {"tidemark_disk_free_bytes", "tidemark_disk_bytes"}
+"""The fake has none."""
+
+
+def test_all_that_is_documented_is_there(client: httpx.Client) -> None:
+    assert {name for name, _ in scraped(client) if name.startswith("tidemark_")} == {name for name, _, _ in documented()} - OF_THE_DISK
+
+
+@pytest.mark.parametrize("name", ["grafana-dashboard.json", "prometheus-rules.yml"])
+def test_what_is_shipped_asks_for_metrics_that_there_are(name: str) -> None:
+    assert asked(MONITORING / name) <= {name for name, _, _ in documented()}

@@ -1,0 +1,65 @@
+"""What is installed, told from the names of folders: quick, and the same as the packages' own word."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.installed import is_same
+from pipelines.driver import installed as driver
+from pipelines.driver.planning import origins
+from pipelines.sandbox import installed
+
+
+def test_each_package_of_this_interpreter_has_the_version_that_it_says_itself() -> None:
+    told = {driver.normal(there.name): there.version for there in reversed(list(metadata.distributions(path=sys.path)))}
+    assert {name: version.partition(" of files ")[0] for name, version in driver.packages(sys.path).items()} == told
+
+
+def test_the_first_folder_wins_and_what_no_index_gave_is_told_apart_by_its_files(tmp_path: Path) -> None:
+    for folder, version, content in (("a", "1.0", "x"), ("b", "2.0", "x"), ("c", "1.0", "y"), ("d", "1.0", "y")):
+        place = tmp_path / folder / f"My_Rates-{version}.dist-info"
+        place.mkdir(parents=True)
+        (place / "RECORD").write_text(
+            f"rates.py,sha256={content},1\n../../bin/rates,sha256={folder},1\n{place.name}/METADATA,sha256={folder},1\n"
+        )
+    (tmp_path / "b" / "Old-3.1-py3.11.egg-info").write_text("")
+    assert driver.packages([str(tmp_path / "a"), str(tmp_path / "b")]) == {"my-rates": "1.0", "old": "3.1"}
+    for folder in "acd":
+        (tmp_path / folder / "My_Rates-1.0.dist-info" / "direct_url.json").write_text(f'{{"url": "file:///{folder}"}}')
+    a, c, d = (driver.packages([str(tmp_path / folder)])["my-rates"] for folder in "acd")
+    assert a.startswith("1.0 of files ") and a != c == d
+
+
+def test_another_interpreters_packages_are_asked_for_anew_when_they_have_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    before = installed.of(sys.executable)
+    assert installed.of(sys.executable) is before and before is not None and before.packages["numpy"] == metadata.version("numpy")
+    (tmp_path / "rates-1.0.dist-info").mkdir()
+    after = installed.of(sys.executable)
+    assert after is not None and after.packages["rates"] == "1.0" and not is_same(before, after)
+    assert installed.of(str(tmp_path / "no-python")) is None
+
+
+def test_a_module_of_elsewhere_is_noted_by_its_bytes_and_one_of_the_version_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("elsewhere", "version"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"rates_{name}.py").write_text("RATE = 1\n")
+        monkeypatch.syspath_prepend(str(tmp_path / name))
+        monkeypatch.setitem(sys.modules, f"rates_{name}", importlib.import_module(f"rates_{name}"))
+    noted = driver.modules(tmp_path / "version")
+    assert [name for name in noted if "rates" in name] == ["module rates_elsewhere"]
+    assert origins.elsewhere("rates_elsewhere", str(tmp_path / "version")) == {
+        name: noted[name] for name in noted if name.endswith("rates_elsewhere")
+    }
+    assert not origins.elsewhere("rates_version", str(tmp_path / "version"))
+
+
+def test_what_a_package_requires_is_compared_with_it() -> None:
+    used = origins.packages_of("pandas.core.frame")
+    assert {name: metadata.version(name) for name in ("pandas", "numpy", "python-dateutil")}.items() <= used.items()
+    assert "pytest-xdist" not in used
