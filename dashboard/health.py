@@ -8,10 +8,13 @@ from pipelines.domain.jobs import JobSummary
 
 URGENCY_TONES: dict[Urgency, Tone] = {Urgency.FAILED: "red", Urgency.WARNING: "orange", Urgency.NOTICE: "blue"}
 
+SAYS_MORE = (Problem.POISON, Problem.CATCHING_UP)
+"""Problems that say more than the state, though they are no warnings."""
+
 
 def health(job: JobSummary) -> tuple[str, Tone]:
-    """How a job does, in a word or two: its state, unless a warning, a poison batch or an idle driver says more than that."""
-    more = (finding for finding in job.findings if finding.urgency is Urgency.WARNING or finding.problem is Problem.POISON)
+    """How a job does, in a word or two: its state, unless a finding or an idle driver says more than that."""
+    more = (finding for finding in job.findings if finding.urgency is Urgency.WARNING or finding.problem in SAYS_MORE)
     warning = next(more, None)
     if warning:
         return warning.title.capitalize(), URGENCY_TONES[warning.urgency]

@@ -24,6 +24,7 @@ class Problem(enum.StrEnum):
     NO_PROGRESS = "no-progress"
     LAGGING = "lagging"
     FALLING_BEHIND = "falling-behind"
+    CATCHING_UP = "catching-up"
     RESTARTING = "restarting"
     WAITING = "waiting-to-restart"
     POISON = "poison-batch"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
-from pipelines.words import formats, limits, restarts
+from pipelines.words import backlog, formats, limits, restarts
 
 GROWN_TIMES, GROWN_BYTES = 2.0, 1_000_000_000
 """A checkpoint that became so many times as large in a day, and grew by so much, is looked at."""
@@ -63,12 +63,15 @@ def _waiting(job: JobSummary, now_ms: float) -> Finding:
 
 
 def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:
-    """At most one of: no batch at all, late, or slower than its input. An idle job is none of them."""
+    """At most one of: no batch at all, late, late but catching up, or slower than its input. An idle job is none of them."""
     if job.idle_since_ms is not None:
         return
     own, last = job.job.limits, job.last_progress_ms or (job.run.started_ms if job.run else None)
     if last is not None and now_ms - last > limits.quiet_ms(job):
         yield _warning(job, Problem.NO_PROGRESS, "no progress", _quiet(job), last)
+    elif job.lag_ms is not None and job.lag_ms >= limits.lag_ms(job) and backlog.left_ms(backlog.main(job.backlog)) is not None:
+        words = f"event-time lag {formats.duration(job.lag_ms)}; {backlog.outlook(backlog.main(job.backlog))}"
+        yield Finding(job.job.name, Problem.CATCHING_UP, Urgency.NOTICE, "catching up", words)
     elif job.lag_ms is not None and job.lag_ms >= limits.lag_ms(job):
         limit = limits.said(limits.lag_ms(job), own.lag_ms)
         yield _warning(job, Problem.LAGGING, "lagging", f"event-time lag {formats.duration(job.lag_ms)}{_behind(job)}; {limit}")
@@ -124,6 +127,8 @@ def _falls_behind(job: JobSummary) -> bool:
 
 
 def _behind(job: JobSummary) -> str:
+    if backlog.grows(backlog.main(job.backlog)):
+        return f" · its backlog is {backlog.outlook(backlog.main(job.backlog))}"
     if not job.input_rate or job.processed_rate is None:
         return ""
     share = 100 * (1 - job.processed_rate / job.input_rate)

@@ -6,7 +6,6 @@ The order: (1) a safety savepoint where the resume goes back in time or changes 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -207,7 +206,7 @@ def _restored(context: Context, going: Going, frozen: Version, manifest: Manifes
         return _begin(context, going, frozen, str(checkpoints), sink_logs, manifest.id, names)
     except BaseException:
         if context.files.wanted(going.job).run != going.run:
-            discard(context, going.job, going.run)
+            runs.discard(context, going.job, going.run)
         raise
 
 
@@ -230,10 +229,3 @@ def _begin(
     events.say(context, kind, job, run, f"{job} goes on {origin}, {what}")
     context.changed.set()
     return begun
-
-
-def discard(context: Context, job: JobName, run: RunId) -> None:
-    """Removes a run that was begun here and is not wanted, with the checkpoint that it was to begin."""
-    for folder in (context.layout.checkpoints(job, run), context.layout.run(job, run)):
-        if folder.exists():
-            shutil.rmtree(folder)

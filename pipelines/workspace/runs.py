@@ -218,3 +218,10 @@ def named_run(context: Context, job: JobName, run: str) -> Run:
     if match is None or match.job != job:
         raise NotFound("run.not_found", f"Job {job} has no run {run!r}", "The page of a job lists its runs.")
     return match
+
+
+def discard(context: Context, job: JobName, run: RunId) -> None:
+    """Removes a run that was begun here and is not wanted, with the checkpoint that it was to begin."""
+    for folder in (context.layout.checkpoints(job, run), context.layout.run(job, run)):
+        if folder.exists():
+            shutil.rmtree(folder)

@@ -10,6 +10,7 @@ import pytest
 from pipelines.domain.findings import Problem, Urgency
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import JobSummary
+from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.jobs import ListJobs
@@ -21,8 +22,9 @@ MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 
 def summary(**changes: Any) -> JobSummary:
-    """The sample's running job, changed."""
-    return replace(next(job for job in FakeFace.sample().ask(ListJobs()) if job.state is RunState.RUNNING), **changes)
+    """The sample's running job without a backlog, changed."""
+    running = next(job for job in FakeFace.sample().ask(ListJobs()) if job.state is RunState.RUNNING)
+    return replace(running, **{"backlog": (), **changes})
 
 
 def old(**changes: Any) -> JobSummary:
@@ -43,6 +45,9 @@ def attached(**changes: Any) -> JobSummary:
         (summary(), []),
         (summary(lag_ms=252_000.0), ["lagging"]),
         (summary(lag_ms=252_000.0, gap_ms=5 * MINUTE_MS), []),
+        (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, -500.0),)), ["catching up"]),
+        (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, 500.0),)), ["lagging"]),
+        (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, None),)), ["lagging"]),
         (summary(last_progress_ms=NOW_MS - 600_000), ["no progress"]),
         (summary(last_progress_ms=NOW_MS - 600_000, lag_ms=600_000.0), ["no progress"]),
         (summary(last_progress_ms=NOW_MS - 600_000, gap_ms=4 * MINUTE_MS), []),
@@ -74,6 +79,13 @@ def test_what_needs_attention(job: JobSummary, titles: list[str]) -> None:
 def test_lag_is_said_with_the_rate() -> None:
     (finding,) = of_job(summary(lag_ms=252_000.0, input_rate=100.0, processed_rate=79.0), NOW_MS)
     assert finding.words == "event-time lag 4m 12s · processed rate 21 % below input; limit 1m 01s"
+
+
+def test_whether_it_is_caught_up_is_said() -> None:
+    (catching,) = of_job(summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, -500.0),)), NOW_MS)
+    assert (catching.urgency, catching.words) == (Urgency.NOTICE, "event-time lag 4m 12s; caught up in about 2m 00s")
+    (falling,) = of_job(summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, 500.0),)), NOW_MS)
+    assert falling.words.startswith("event-time lag 4m 12s · its backlog is growing by 500 rows/s; limit ")
 
 
 def test_silence_is_said_with_what_is_usual() -> None:

@@ -37,6 +37,9 @@ def test_they_stay_and_go_along(house: House) -> None:
     assert limits(house, "a") == limits(house, "b") == own
     strategies = [house.face.ask(ShowJob(job)).summary.job.restarts for job in "ab"]
     assert strategies == [RestartStrategy(Strategy.FIXED_DELAY, attempts=3)] * 2
+    newest = house.face.ask(ListEvents("a"))[0]
+    assert str(do(house.face, SetRestartStrategy("a")).restarts) == "fixed-delay --attempts 3"
+    assert house.face.ask(ListEvents("a"))[0] == newest, "without options it says the strategy and changes nothing"
     do(house.face, SetLimits("b", quiet_ms=0, lag_ms=0))
     house.reopen()
     assert (limits(house, "a"), limits(house, "b")) == (own, JobLimits())

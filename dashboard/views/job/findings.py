@@ -18,6 +18,7 @@ LEADS = {
     Problem.WAITING: ("Configuration", "See its restarts"),
     Problem.RESTARTING: ("Events", "See its events"),
     Problem.LAGGING: ("Batches", "See its batches"),
+    Problem.CATCHING_UP: ("Batches", "See its batches"),
     Problem.FALLING_BEHIND: ("Batches", "See its batches"),
     Problem.GROWING: ("State", "See its state"),
     Problem.UNSAVED: ("Savepoints", "See its savepoints"),

@@ -29,6 +29,7 @@ NEXT_STEPS: Mapping[Problem, Action] = {
     Problem.NO_PROGRESS: "logs",
     Problem.LAGGING: "inspect",
     Problem.FALLING_BEHIND: "inspect",
+    Problem.CATCHING_UP: "inspect",
     Problem.RESTARTING: "logs",
     Problem.WAITING: "logs",
     Problem.POISON: "inspect",
