@@ -27,6 +27,8 @@ class Problem(enum.StrEnum):
     RESTARTING = "restarting"
     GROWING = "growing"
     UNSAVED = "unsaved"
+    SCHEDULE = "schedule"
+    """The newest scheduled savepoint could not be taken."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, Save
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.schedules import Attempt, Schedule
 from pipelines.domain.triggers import Trigger
 
 
@@ -34,6 +35,10 @@ class Job:
     attached: bool = False
     """Whether it runs elsewhere, under somebody else's care: we watch its checkpoint, and take savepoints and forks of it."""
     limits: JobLimits = field(default_factory=JobLimits)
+    schedule: Schedule = field(default_factory=Schedule)
+    """When savepoints of it are taken by themselves, where that is not what the workspace says."""
+    scheduled: Attempt | None = None
+    """What came of the newest time of its schedule."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
 from pipelines.domain.watch import Watch
 from pipelines.verbs.fork import Fork, Variant
-from pipelines.workspace import environments, job_limits, query_names, restores, runs, savepoints, verdicts, versions
+from pipelines.workspace import environments, job_limits, query_names, restores, runs, savepoints, schedules, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
@@ -72,8 +72,8 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
         raise fork.plan.refusal.error
     frozen = versions.freeze(context, fork.version, watch)
     origin = Origin(fork.manifest.id, fork.manifest.job, experiment)
-    limits = job_limits.of(context, origin.job)
-    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(watch), fork.names, limits)
+    limits, schedule = job_limits.of(context, origin.job), schedules.of(context, origin.job)
+    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(watch), fork.names, limits, schedule)
 
 
 def _refusal(verdict: Verdict | None) -> Refusal | None:

@@ -19,6 +19,7 @@ from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
+from pipelines.domain.schedules import Schedule
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
 from pipelines.workspace import events, trash
@@ -30,6 +31,7 @@ OUTPUT = "{output}"
 CODE = "{code}"
 """What becomes the folder of a version's script and its files, in its arguments and confs."""
 USUAL = JobLimits()
+UNSCHEDULED = Schedule()
 
 Carry = Callable[[], Mapping[str, str]]
 """Makes a run's first checkpoint; answers with the sink logs (query -> directory) that the run has to carry."""
@@ -52,10 +54,11 @@ def prepare(
     carry: Carry,
     names: QueryNames = ANY,
     limits: JobLimits = USUAL,
+    schedule: Schedule = UNSCHEDULED,
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error."""
     claim(context, name)
-    job = Job(name, context.now_ms(), origin, limits=limits)
+    job = Job(name, context.now_ms(), origin, limits=limits, schedule=schedule)
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
         spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)

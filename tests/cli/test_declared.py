@@ -36,6 +36,8 @@ CHANGES = {
     "attach": ["far", "s3://lake/far"],
     "rename-query": [JOB, "query-0", "counts"],
     "limits": [JOB, "--lag", "5m"],
+    "schedule": [JOB, "--every", "30m", "--keep", "24"],
+    "prune": [JOB],
     "forget": ["post_events"],
     "savepoint": [JOB, "--batch", "8"],
     "annotate": [FIRST, "--label", "kept"],

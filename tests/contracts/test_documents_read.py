@@ -22,6 +22,7 @@ from pipelines.domain.plans import QueryPlan
 from pipelines.domain.progress import Progress
 from pipelines.domain.runs import DriverEvent, Exit, Process, QueryStarted, RunSpec
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.schedules import Schedule
 from pipelines.domain.states import Reading
 from pipelines.domain.trust import Verification
 from pipelines.domain.versions import Version
@@ -59,6 +60,7 @@ DECODED = [
     Reading,
     RunSpec,
     Said,
+    Schedule,
     Seal,
     Size,
     Target,

@@ -32,6 +32,7 @@ NEXT_STEPS: Mapping[Problem, Action] = {
     Problem.RESTARTING: "logs",
     Problem.GROWING: "inspect",
     Problem.UNSAVED: "take",
+    Problem.SCHEDULE: "take",
 }
 
 
