@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
@@ -27,17 +26,8 @@ log = logging.getLogger("tidemark.schedules")
 AT_ONCE = 2
 """So many savepoints are taken by schedules at the same time; others wait for their turn."""
 LATE_MS = 60_000
-"""A time that passed longer ago was missed, and is made up for."""
+"""A time that passed longer ago was missed; one that another was still taken at, or that a pass came a little late to, was not."""
 RUNS = (RunState.RUNNING, RunState.WATCHED)
-
-
-@dataclass(frozen=True)
-class Due:
-    """A time that has come: of which job, and which of its times."""
-
-    job: Job
-    run: Run
-    passed: Passed
 
 
 class Scheduler:
@@ -71,10 +61,12 @@ class Scheduler:
         usual, now_ms = self._context.files.usual_schedule(), self._context.now_ms()
         for job, run in self._running():
             schedule = over(job.schedule, usual)
+            attended_ms = self._attended_ms(job, schedule)
             if not schedule.times:
                 self._forget_failure(job)
-            elif job.name not in self._working and (passed := schedule_times.passed(schedule, self._attended_ms(job, schedule), now_ms)):
-                self._say_missed(Due(job, run, passed), now_ms)
+            elif job.name not in self._working and (passed := schedule_times.passed(schedule, attended_ms, now_ms)):
+                if missed := schedule_times.passed(schedule, attended_ms, now_ms - LATE_MS):
+                    self._say_missed(run, missed)
                 self._begun_ms[job.name] = passed.last_ms
                 self._working[job.name] = self._pool.submit(self._takes.take, job.name, passed.last_ms)
 
@@ -86,17 +78,14 @@ class Scheduler:
             newest |= {job.name: run for job in jobs if job.attached and (run := run_rows.newest(reader, job.name))}
         return [(job, newest[job.name]) for job in jobs if job.name in newest and newest[job.name].state in RUNS]
 
-    def _say_missed(self, due: Due, now_ms: int) -> None:
-        passed, job = due.passed, due.job.name
-        missed = passed.count - (now_ms - passed.last_ms <= LATE_MS)
-        if missed:
-            said = words.missed(missed, self._reason(due), at_least=passed.count >= schedule_times.MOST_COUNTED)
-            events.say(self._context, "savepoint.missed", job, due.run.id, f"{job}: {said}")
+    def _say_missed(self, run: Run, missed: Passed) -> None:
+        said = words.missed(missed.count, self._reason(run, missed), at_least=missed.count >= schedule_times.MOST_COUNTED)
+        events.say(self._context, "savepoint.missed", run.job, run.id, f"{run.job}: {said}")
 
-    def _reason(self, due: Due) -> str:
-        if due.run.started_ms is not None and due.passed.first_ms < due.run.started_ms:
+    def _reason(self, run: Run, missed: Passed) -> str:
+        if run.started_ms is not None and missed.first_ms < run.started_ms:
             return "the job did not run"
-        return "no server ran" if due.passed.first_ms < self._began_ms else "the server was busy, most likely with the one before"
+        return "no server ran" if missed.first_ms < self._began_ms else "the server was busy, most likely with the one before"
 
     def _forget_failure(self, job: Job) -> None:
         if job.scheduled is not None and job.scheduled.outcome is Outcome.FAILED:

@@ -75,8 +75,8 @@ def why(judged: Judged) -> str:
 
 
 def missed(count: int, reason: str, *, at_least: bool) -> str:
-    """`3 times of its schedule were missed: no server ran; one savepoint is taken now`."""
+    """`3 times of its schedule were missed: no server ran; one savepoint is taken now, if there is anything new`."""
     times_missed = (
         f"{'at least ' if at_least else ''}{formats.plural(count, 'time')} of its schedule {'was' if count == 1 else 'were'} missed"
     )
-    return f"{times_missed}: {reason}; one savepoint is taken now"
+    return f"{times_missed}: {reason}; one savepoint is taken now, if there is anything new"

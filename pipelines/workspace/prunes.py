@@ -29,7 +29,8 @@ from pipelines.workspace.files import readable
 def plan(context: Context, change: Prune) -> Planned[PrunePlan, PrunePlan]:
     """Of a job, or of every job that there is; savepoints of forgotten jobs stay. Raises NotFound (`job.not_found`)."""
     names = [runs.known(context, change.job)] if change.job else context.files.job_names()
-    judged = [one for name in names for one in _judged(context, name)]
+    needs = _needs(context)
+    judged = [one for name in names for one in _judged(context, name, needs)]
     goes, stays = (tuple(one for one in judged if bool(one.stays) is kept) for kept in (False, True))
     planned, holdings = disposals.look(context, [one.savepoint for one in goes])
 
@@ -40,12 +41,12 @@ def plan(context: Context, change: Prune) -> Planned[PrunePlan, PrunePlan]:
     return Planned(PrunePlan(goes, stays, planned), work)
 
 
-def _judged(context: Context, name: JobName) -> tuple[Judged, ...]:
+def _judged(context: Context, name: JobName, needs: Needs) -> tuple[Judged, ...]:
     limits = over(repairs.known_job(context, name).schedule, context.files.usual_schedule())
     if not (limits.keep or limits.keep_ms or limits.keep_bytes):
         return ()
     taken = savepoints.newest_first(context, name)
-    return judge(taken, limits, _needs(context), context.now_ms(), _disk_bytes(context, taken, limits))
+    return judge(taken, limits, needs, context.now_ms(), _disk_bytes(context, taken, limits))
 
 
 def _disk_bytes(context: Context, taken: Sequence[Savepoint], limits: Schedule) -> Iterator[int]:
@@ -83,7 +84,7 @@ def _disposed(context: Context, planned: DisposeOutcome) -> DisposeOutcome:
 
 def _refuse_needed(context: Context, savepoint: SavepointId) -> None:
     """Raises Conflict (`prune.stays`) for a savepoint that does not go any more."""
-    judged = {one.savepoint: one for one in _judged(context, savepoints.get(context, savepoint).job)}
+    judged = {one.savepoint: one for one in _judged(context, savepoints.get(context, savepoint).job, _needs(context))}
     if savepoint not in judged or judged[savepoint].stays:
         why = judged[savepoint].stays if savepoint in judged else "it is not past what is kept any more"
         raise Conflict("prune.stays", f"Savepoint {savepoint} stays: {why}", "Nothing is to be done; a person may dispose of it.")
