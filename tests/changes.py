@@ -19,8 +19,11 @@ from pipelines.domain.operations import Operation
 from pipelines.domain.restart_strategies import USUAL
 from pipelines.domain.restart_strategies import changed as restarting
 from pipelines.domain.restores import RestorePlan
+from pipelines.domain.retention import PrunePlan
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint, TakePlan
+from pipelines.domain.schedules import Schedule, SchedulePlan, ScheduleState
+from pipelines.domain.schedules import changed as rescheduled
 from pipelines.domain.states import chosen
 from pipelines.domain.trust import Trust
 from pipelines.domain.verdicts import Outcome, Part
@@ -37,11 +40,13 @@ from pipelines.verbs.fork import Fork
 from pipelines.verbs.import_ import Import, ImportPlan
 from pipelines.verbs.operations import CancelOperation
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.prune import Prune
 from pipelines.verbs.rename_query import RenamePlan, RenameQuery
 from pipelines.verbs.restart_strategy import RestartStrategyPlan, SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunPlan, RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
+from pipelines.verbs.schedule import SetSchedule
 from pipelines.verbs.set_limits import LimitsPlan, SetLimits
 from pipelines.verbs.state import ListStates, ReadState, ReadStatePlan
 from pipelines.verbs.stop import Stop, StopPlan
@@ -90,6 +95,20 @@ def _disposal(face: FakeFace, change: Dispose) -> Disposal:
     return samples.disposed(*(s for s in named.values() if s), refused=refused)
 
 
+def _scheduled(face: FakeFace, change: SetSchedule) -> ScheduleState:
+    own, usual = face.schedules.get(change.job, Schedule()), face.schedules.get("", Schedule())
+    return samples.schedule_state(change.job, rescheduled(own, change.given(), samples.NOW_MS), usual)
+
+
+def _schedule_plan(face: FakeFace, change: SetSchedule) -> SchedulePlan:
+    state = _scheduled(face, change)
+    return SchedulePlan(state.job, face.schedules.get(change.job, Schedule()), state.own, state.schedule, state.next_ms)
+
+
+def _pruned(face: FakeFace, change: Prune) -> PrunePlan:
+    return samples.pruned(face.ask(ListSavepoints(change.job))[-1])
+
+
 def _experiment_plan(face: FakeFace, change: StartExperiment) -> ExperimentPlan:
     s = _of(face, change.savepoint)
     forks = tuple(_restore(s.id, variant.name) for variant in change.variants)
@@ -115,6 +134,8 @@ PLANS: Told = {
     Attach: lambda face, it: AttachPlan(JobName(it.name), VERSION, it.checkpoints),
     SetRestartStrategy: lambda face, it: RestartStrategyPlan(JobName(it.job), USUAL, restarting(USUAL, it.strategy, it.given())),
     SetLimits: lambda face, it: LimitsPlan(JobName(it.job), JobLimits(), changed(JobLimits(), it.given())),
+    SetSchedule: _schedule_plan,
+    Prune: _pruned,
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
     Forget: lambda face, it: ForgetPlan(JobName(it.job), (RunId(RUN),), f"/fake/jobs/{it.job}", len(face.ask(ListSavepoints(it.job)))),
     Stop: lambda face, it: StopPlan(JobName(it.job), RunId(RUN), it.at_once, it.savepoint),
@@ -183,6 +204,8 @@ ANSWERS: Told = {
     Attach: lambda face, it: begun(it.name, state=RunState.WATCHED),
     SetRestartStrategy: lambda face, it: Job(JobName(it.job), samples.NOW_MS, restarts=restarting(USUAL, it.strategy, it.given())),
     SetLimits: lambda face, it: Job(JobName(it.job), samples.NOW_MS, limits=changed(JobLimits(), it.given())),
+    SetSchedule: _scheduled,
+    Prune: _pruned,
     RenameQuery: lambda face, it: begun(it.job, state=RunState.WATCHED),
     Forget: lambda face, it: None,
     Stop: lambda face, it: samples.ended("op-stop", "cancel" if it.at_once else "stop", it.job, "" if it.at_once else SAVEPOINT),

@@ -17,6 +17,7 @@ from pipelines.domain.jobs import Event, Origin, QuerySeen, Run
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.domain.schedules import Attempt, Schedule
 from pipelines.domain.states import MOST_ROWS, Reading
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version, version
@@ -59,6 +60,10 @@ class FakeFace(CannedFace):
         self.readings: dict[str, Reading] = {}
         self.committed: Sequence[int] = RETAINED
         """Batches that each job has committed, as far as they are known."""
+        self.schedules: dict[str, Schedule] = {}
+        """Of jobs, and (by no name) of the workspace."""
+        self.attempts: dict[str, Attempt] = {}
+        """What came of the newest time of a job's schedule."""
         self.happened: list[Event] = []
         """What happened before the runs that there are began, newest first."""
         self._ids = 0

@@ -18,6 +18,7 @@ from pipelines.domain.logs import LogSearch
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.points import Point, PointKind
 from pipelines.domain.savepoints import RetainedBatch, Savepoint
+from pipelines.domain.schedules import Schedule, ScheduleState
 from pipelines.domain.state_sizes import OperatorSizes
 from pipelines.domain.states import StateTable, chosen, reading_id
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
@@ -35,6 +36,7 @@ from pipelines.verbs.jobs import (
 )
 from pipelines.verbs.operations import ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
+from pipelines.verbs.schedule import ShowSchedule
 from pipelines.verbs.state import ListStates, QueryState, ShowStateSizes
 from pipelines.verbs.system import ListEvents, ShowAbout, ShowHealth, ShowSpace
 from pipelines.verbs.verb import Question
@@ -154,6 +156,14 @@ def point(face: FakeFace, named: str) -> Point:
     return Point(s.id, PointKind.SAVEPOINT, s.job, s.run, face.versions[s.version], s.spark_version, s.created_ms, queries, s.label)
 
 
+def schedule(face: FakeFace, asked: ShowSchedule) -> ScheduleState:
+    """The next times are whole hours from now on."""
+    if asked.job:
+        known(face.runs, asked.job, "job")
+    own, usual = face.schedules.get(asked.job, Schedule()), face.schedules.get("", Schedule())
+    return samples.schedule_state(asked.job, own, usual, face.attempts.get(asked.job))
+
+
 def series(job: str, columns: Mapping[str, list[Any]], points: int) -> Series:
     return Series(JobName(job), {name: column[:points] for name, column in columns.items()})
 
@@ -184,6 +194,7 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ListStates: lambda face, it: states(face, it.savepoint),
     ShowStateSizes: state_sizes,
     QueryState: lambda face, it: face.memory.query(chosen(states(face, it.savepoint), it), it),
+    ShowSchedule: schedule,
     ShowSpace: lambda face, it: samples.space(savepoints(face, it.job)),
     ListExperiments: lambda face, it: tuple(face.experiments_by_id.values()),
     ShowExperiment: lambda face, it: known(face.experiments_by_id, it.experiment, "experiment"),

@@ -19,6 +19,7 @@ from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore
 from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.retention import Judged, PrunePlan
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import (
     ExportPlan,
@@ -31,6 +32,7 @@ from pipelines.domain.savepoints import (
     SourceOffset,
     StoredFile,
 )
+from pipelines.domain.schedules import Attempt, Schedule, ScheduleState, over
 from pipelines.domain.space import SavepointSpace, Space
 from pipelines.domain.trust import Damage, Proof, ScratchBatch, StateCount, Trust, Verification
 from pipelines.domain.versions import Version
@@ -308,6 +310,18 @@ def space(savepoints: Sequence[Savepoint]) -> Space:
     own = sum(one.frees_bytes for one in each)
     shared = max((one.shared_bytes for one in each), default=0)
     return Space(each, sum(one.bytes for one in each), own + shared, own, shared if len(each) > 1 else 0)
+
+
+def schedule_state(job: str, own: Schedule, usual: Schedule, last: Attempt | None = None) -> ScheduleState:
+    """The next times are whole hours from now on."""
+    holds = over(own, usual)
+    coming = tuple(NOW_MS + hours * 3_600_000 for hours in (1, 2, 3)) if holds.times else ()
+    return ScheduleState(JobName(job), own, usual, holds, coming, last)
+
+
+def pruned(oldest: Savepoint) -> PrunePlan:
+    """The oldest goes."""
+    return PrunePlan((Judged(oldest.id, oldest.job, oldest.created_ms, ("keep", "keep_ms")),), (), disposed(oldest))
 
 
 def disposed(*savepoints: Savepoint, refused: Sequence[DisposeOutcome] = ()) -> Disposal:

@@ -75,10 +75,11 @@ def function_of(command: Made) -> Callable[..., None]:
         _check_exclusive(command.kind, addition, typed)
         with opened(ctx, workspace, as_json, typed, rebuilding=rebuilding) as here:
             request: Any = command.kind(**_values(here, command, addition))
-            if isinstance(request, Change):
+            instead = request.unchanged() if isinstance(request, Change) else None
+            if isinstance(request, Change) and instead is None:
                 perform(here, request)
             else:
-                ask(here, request)
+                ask(here, instead or request)
 
     return _for_typer(run, parameters.of_declaration(command.kind, addition, command.without), command.help)
 

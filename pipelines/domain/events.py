@@ -12,7 +12,7 @@ ACTOR_HEADER = "X-Tidemark-Actor"
 """Who a REST call is made by or for; `REST` where it does not say."""
 _LONGEST_ACTOR = 60
 _CURSOR = re.compile(r"(\d{1,15})-([0-9a-f]{8})")
-FAILURES = ("failed", "killed", "damaged", "unsealed", "malformed", "lost", "poisoned")
+FAILURES = ("failed", "killed", "damaged", "unsealed", "malformed", "lost", "poisoned", "missed")
 """Last words of the kinds that say that something went wrong."""
 GROUPS = {"runs": ("run", "restart"), "savepoints": ("savepoint", "export"), "jobs": ("job", "experiment")}
 """Kinds by their first words; `failures` are those of `FAILURES`, `other` what is in none of these groups."""

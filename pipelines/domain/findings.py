@@ -30,6 +30,8 @@ class Problem(enum.StrEnum):
     POISON = "poison-batch"
     GROWING = "growing"
     UNSAVED = "unsaved"
+    SCHEDULE = "schedule"
+    """The newest scheduled savepoint could not be taken."""
 
 
 @dataclass(frozen=True)

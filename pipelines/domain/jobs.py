@@ -14,6 +14,7 @@ from pipelines.domain.operators import Waiting
 from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.schedules import Attempt, Schedule
 from pipelines.domain.triggers import Trigger
 
 
@@ -37,6 +38,10 @@ class Job:
     """Whether it runs elsewhere, under somebody else's care: we watch its checkpoint, and take savepoints and forks of it."""
     limits: JobLimits = field(default_factory=JobLimits)
     restarts: RestartStrategy = field(default_factory=RestartStrategy)
+    schedule: Schedule = field(default_factory=Schedule)
+    """When savepoints of it are taken by themselves, where that is not what the workspace says."""
+    scheduled: Attempt | None = None
+    """What came of the newest time of its schedule."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Reason(enum.StrEnum):
     REWIND = "rewind"
     """Of the retained batch that a resume goes back to."""
     SCHEDULED = "scheduled"
-    """Nothing takes these yet; known so that they read."""
+    """By the supervisor, at a time of the job's schedule: the only ones that retention disposes of."""
     IMPORTED = "imported"
     """It came from elsewhere; its manifest, which is that of there, says why it was taken. In no manifest."""
 

@@ -24,6 +24,11 @@ class Layout:
         return self.root / "workspace.json"
 
     @property
+    def schedule_file(self) -> Path:
+        """When savepoints are taken by themselves, of every job that does not say otherwise."""
+        return self.root / "schedule.json"
+
+    @property
     def server_file(self) -> Path:
         """Where a running server says its URL and process, for the command line."""
         return self.root / "server.json"
@@ -150,7 +155,13 @@ class Layout:
 
     def of_control(self) -> Iterator[Path]:
         """Everything in the workspace but its jobs, there or not."""
-        yield from (self.workspace_file, self.server_file, self.events_file, *self.root.glob(f"{self.catalog_file.name}*"))
+        yield from (
+            self.workspace_file,
+            self.schedule_file,
+            self.server_file,
+            self.events_file,
+            *self.root.glob(f"{self.catalog_file.name}*"),
+        )
         yield from (self.versions, self.savepoints, self.experiments, self.exports, self.trash, self.sandbox, self.readings.parent)
 
     def of_documents(self) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.supervisor.commands import SPARK, Driver
 from pipelines.supervisor.reconciler import Reconciler
+from pipelines.supervisor.schedules import Scheduler
 from pipelines.supervisor.sizes import Sampler
 from pipelines.supervisor.watcher import Watcher
 from pipelines.workspace import events, ingestion
@@ -70,6 +71,7 @@ class SupervisorLoop:
 
     def __init__(self, workspace: Workspace, interval: float = INTERVAL_S, driver: Driver = SPARK) -> None:
         self._supervisor = Supervisor(workspace, driver)
+        self._context = workspace.context
         self._changed = workspace.changed
         self._interval = interval
         self._ended = threading.Event()
@@ -93,10 +95,13 @@ class SupervisorLoop:
         self._changed.set()
 
     def _work(self) -> None:
+        scheduler = Scheduler(self._context)
         while not self._ended.is_set():
             self._changed.clear()
             try:
                 self._supervisor.tick()
+                scheduler.tick()
             except Exception:
                 log.exception("a pass failed")
             self._changed.wait(self._interval)
+        scheduler.close()

@@ -213,6 +213,10 @@ class Change(Asked[A], Generic[A, P]):
     rebuilds: ClassVar[bool] = False
     """Whether it also works on a workspace whose catalog cannot be read."""
 
+    def unchanged(self) -> Question[Any] | None:
+        """The question that its command asks instead, where nothing is given that would change anything; None where that is an error."""
+        return None
+
     def works_as(self, plan: P) -> Works | None:
         """The operation of the change; None where it is done at once."""
         return None

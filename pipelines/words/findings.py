@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
+from pipelines.domain.schedules import Outcome
 from pipelines.words import backlog, formats, limits, restarts
 
 GROWN_TIMES, GROWN_BYTES = 2.0, 1_000_000_000
@@ -33,6 +34,7 @@ def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
         yield from _restarting(job)
         yield from _growing(job)
         yield from _unsaved(job, now_ms)
+        yield from _unscheduled(job)
 
 
 def _streams(job: JobSummary) -> bool:
@@ -109,13 +111,27 @@ def _growing(job: JobSummary) -> Iterator[Finding]:
 
 def _unsaved(job: JobSummary, now_ms: float) -> Iterator[Finding]:
     begun = job.run.started_ms if job.run else None
-    saved = job.last_savepoint_ms or begun
+    saved = _saved_ms(job) or begun
     if job.state_rows and begun and saved and min(now_ms - begun, now_ms - saved) > limits.unsaved_ms(job):
         since = "none was ever taken" if job.last_savepoint_ms is None else "the last one is old"
         words = (
             f"{formats.compact(job.state_rows)} rows of state; {since}; {limits.said(limits.unsaved_ms(job), job.job.limits.unsaved_ms)}"
         )
         yield Finding(job.job.name, Problem.UNSAVED, Urgency.NOTICE, "no savepoint", words, since_ms=saved)
+
+
+def _saved_ms(job: JobSummary) -> int | None:
+    """When its state was last in a savepoint as it is: when one was taken, or a schedule found nothing new to take."""
+    last = job.job.scheduled
+    unchanged_ms = last.at_ms if last is not None and last.outcome is Outcome.UNCHANGED else None
+    return max(filter(None, (job.last_savepoint_ms, unchanged_ms)), default=None)
+
+
+def _unscheduled(job: JobSummary) -> Iterator[Finding]:
+    last = job.job.scheduled
+    if last is not None and last.outcome is Outcome.FAILED:
+        words = _short(f"tried again at the next time; {last.message}")
+        yield Finding(job.job.name, Problem.SCHEDULE, Urgency.WARNING, "scheduled savepoint failed", words, last.code, last.at_ms)
 
 
 def _warning(job: JobSummary, problem: Problem, title: str, words: str, since_ms: int | None = None) -> Finding:

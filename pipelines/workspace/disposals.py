@@ -25,12 +25,17 @@ def plan(context: Context, change: Dispose) -> Planned[Disposal, Disposal]:
     """
     if not change.savepoints:
         raise Invalid("dispose.nothing", "No savepoint was named", "Name one or more.")
+    planned, holdings = look(context, change.savepoints)
+    return Planned(planned, lambda _: total(tuple(disposed(context, outcome) for outcome in planned.outcomes), holdings))
+
+
+def look(context: Context, names: Sequence[str]) -> tuple[Disposal, Mapping[str, Held]]:
+    """What disposing of these would do, and what each holds; for `total` and `disposed`, which do it."""
     holdings: dict[str, Held] = {}
-    planned = _total(tuple(_outcomes(context, change.savepoints, holdings)), holdings)
-    return Planned(planned, lambda _: _total(tuple(_disposed(context, outcome) for outcome in planned.outcomes), holdings))
+    return total(tuple(_outcomes(context, names, holdings)), holdings), holdings
 
 
-def _total(outcomes: tuple[DisposeOutcome, ...], holdings: Mapping[str, Held]) -> Disposal:
+def total(outcomes: tuple[DisposeOutcome, ...], holdings: Mapping[str, Held]) -> Disposal:
     """The outcomes with what those that are not refused free together."""
     return disposal(outcomes, space.frees_together(holdings[outcome.savepoint] for outcome in outcomes if outcome.plan is not None))
 
@@ -68,7 +73,7 @@ def _planned(context: Context, savepoint: SavepointId, holdings: dict[str, Held]
     return DisposeOutcome(savepoint, look.plan)
 
 
-def _disposed(context: Context, planned: DisposeOutcome) -> DisposeOutcome:
+def disposed(context: Context, planned: DisposeOutcome) -> DisposeOutcome:
     """Deletes a savepoint that the plan did not refuse."""
     if planned.plan is None:
         return planned

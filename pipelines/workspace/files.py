@@ -12,6 +12,7 @@ from pipelines.domain.ids import ExperimentId, JobName, RunId, VersionId
 from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.jobs import Job, Wanted
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec
+from pipelines.domain.schedules import Schedule
 from pipelines.domain.versions import Version
 from pipelines.storage import documents
 from pipelines.storage.addresses import open_storage
@@ -74,6 +75,10 @@ class Files:
 
     def experiment_ids(self) -> list[ExperimentId]:
         return [ExperimentId(path.stem) for path in sorted(self.layout.experiments.glob("[!.]*.json"))]
+
+    def usual_schedule(self) -> Schedule:
+        """The workspace's, which jobs lay theirs over."""
+        return self.find(Schedule, self.layout.schedule_file) or Schedule()
 
     # one of each
 

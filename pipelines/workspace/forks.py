@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pipelines.catalog import jobs as job_rows
 from pipelines.domain.errors import Incompatible, Refusal, refusal
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Origin, Run
@@ -13,7 +14,7 @@ from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
 from pipelines.domain.watch import Watch
 from pipelines.verbs.fork import Fork, Variant
-from pipelines.workspace import environments, job_limits, query_names, restarts, restores, runs, savepoints, verdicts, versions
+from pipelines.workspace import environments, query_names, restores, runs, savepoints, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
@@ -72,8 +73,9 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
         raise fork.plan.refusal.error
     frozen = versions.freeze(context, fork.version, watch)
     origin = Origin(fork.manifest.id, fork.manifest.job, experiment)
-    limits, strategy = job_limits.of(context, origin.job), restarts.of(context, origin.job)
-    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(watch), fork.names, limits, strategy)
+    with context.catalog.reading() as reader:
+        like = job_rows.find(reader, origin.job)
+    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(watch), fork.names, like)
 
 
 def _refusal(verdict: Verdict | None) -> Refusal | None:

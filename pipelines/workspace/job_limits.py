@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.domain.ids import JobName
-from pipelines.domain.job_limits import JobLimits, changed
+from pipelines.domain.job_limits import changed
 from pipelines.domain.jobs import Job
 from pipelines.verbs.set_limits import LimitsPlan, SetLimits
 from pipelines.workspace import events, repairs, runs
@@ -20,13 +20,6 @@ def plan(context: Context, change: SetLimits) -> Planned[Job, LimitsPlan]:
     name = runs.known(context, change.job)
     before = repairs.known_job(context, name).limits
     return Planned(LimitsPlan(name, before, changed(before, change.given())), lambda _: _set(context, name, change))
-
-
-def of(context: Context, name: JobName) -> JobLimits:
-    """Those of the job, which forks of it begin with; the usual ones of a job that is not there any more."""
-    with context.catalog.reading() as reader:
-        job = job_rows.find(reader, name)
-    return job.limits if job else JobLimits()
 
 
 def _set(context: Context, name: JobName, change: SetLimits) -> Job:

@@ -8,7 +8,7 @@ from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job, Run
-from pipelines.domain.restart_strategies import RestartStrategy, changed
+from pipelines.domain.restart_strategies import changed
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import RESTART_FILE, RunState
 from pipelines.verbs.restart_strategy import RestartStrategyPlan, SetRestartStrategy
@@ -25,13 +25,6 @@ def plan(context: Context, change: SetRestartStrategy) -> Planned[Job, RestartSt
     before = repairs.known_job(context, name).restarts
     after = changed(before, change.strategy, change.given())
     return Planned(RestartStrategyPlan(name, before, after), lambda _: _set(context, name, change))
-
-
-def of(context: Context, name: JobName) -> RestartStrategy:
-    """That of the job, which forks of it begin with; the usual one of a job that is not there any more."""
-    with context.catalog.reading() as reader:
-        job = job_rows.find(reader, name)
-    return job.restarts if job else RestartStrategy()
 
 
 def _set(context: Context, name: JobName, change: SetRestartStrategy) -> Job:

@@ -14,12 +14,9 @@ from typing import Any
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
-from pipelines.domain import restart_strategies
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
-from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
-from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
@@ -31,7 +28,6 @@ OUTPUT = "{output}"
 """What becomes the job's own output directory in a version's arguments."""
 CODE = "{code}"
 """What becomes the folder of a version's script and its files, in its arguments and confs."""
-USUAL = JobLimits()
 
 Carry = Callable[[], Mapping[str, str]]
 """Makes a run's first checkpoint; answers with the sink logs (query -> directory) that the run has to carry."""
@@ -53,12 +49,14 @@ def prepare(
     origin: Origin | None,
     carry: Carry,
     names: QueryNames = ANY,
-    limits: JobLimits = USUAL,
-    restarts: RestartStrategy = restart_strategies.USUAL,
+    like: Job | None = None,
 ) -> Prepared:
-    """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error."""
+    """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error. It begins with the limits,
+    the restart strategy and the schedule of `like`."""
     claim(context, name)
-    job = Job(name, context.now_ms(), origin, limits=limits, restarts=restarts)
+    job = Job(name, context.now_ms(), origin)
+    if like is not None:
+        job = replace(job, limits=like.limits, restarts=like.restarts, schedule=like.schedule)
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
         spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)

@@ -86,6 +86,21 @@ def test_a_batch_is_found_saved_and_gone_back_to(watched: Watched, fakes: str) -
     state(page, "Running")
 
 
+def test_savepoints_are_taken_by_schedule(watched: Watched, fakes: str) -> None:
+    page = watched.open(f"{fakes}/job?job=post_engagement&tab=Savepoints", ".st-key-schedule_line")
+    expect(page.locator(".st-key-schedule_line")).to_contain_text("none is taken by itself")
+    watched.look("job_schedule_line", ".st-key-schedule_line")
+    press(page, "Schedule…")
+    asked = dialog(page, "Savepoints of post_engagement by schedule")
+    asked.get_by_text("By cron", exact=True).click()
+    typed(page, "Cron", "30 3 * * *")
+    expect(asked.get_by_text("Then:")).to_be_visible()
+    command(asked)
+    watched.look("job_schedule", DIALOG)
+    press(asked, "Set schedule")
+    expect(asked).to_have_count(0)
+
+
 def test_a_failed_job_is_examined_and_gone_back_with(watched: Watched, faked_server: Faked) -> None:
     url = faked_server.arrange("--damaged", "--still")
     page = watched.open(f"{url}/job?job=post_engagement_split&tab=Configuration", ".tm-box")

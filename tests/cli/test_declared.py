@@ -37,6 +37,8 @@ CHANGES = {
     "rename-query": [JOB, "query-0", "counts"],
     "limits": [JOB, "--lag", "5m"],
     "restart-strategy": [JOB, "--strategy", "none"],
+    "schedule": [JOB, "--every", "30m", "--keep", "24"],
+    "prune": [JOB],
     "forget": ["post_events"],
     "savepoint": [JOB, "--batch", "8"],
     "annotate": [FIRST, "--label", "kept"],

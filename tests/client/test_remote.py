@@ -140,7 +140,7 @@ def test_every_route_is_reached(face: FakeFace, remote: RemoteFace, recording: R
         if any(called == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), where) for called, where in recording.calls)
     }
     every = {route["operationId"] for methods in described.values() for route in methods.values()}
-    assert every - reached == {"ping", "job_events", "verify", "dispose"}
+    assert every - reached == {"ping", "job_events", "verify", "dispose", "job_schedule", "set_job_schedule"}
 
 
 def test_what_takes_its_time_is_followed_by_its_operation(face: FakeFace, remote: RemoteFace) -> None:

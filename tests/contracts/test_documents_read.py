@@ -24,6 +24,7 @@ from pipelines.domain.progress import Progress
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import DriverEvent, Exit, Process, QueryStarted, RunSpec
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.schedules import Schedule
 from pipelines.domain.states import Reading
 from pipelines.domain.trust import Verification
 from pipelines.domain.versions import Version
@@ -65,6 +66,7 @@ DECODED = [
     RestartDecision,
     RunSpec,
     Said,
+    Schedule,
     Seal,
     Size,
     Target,

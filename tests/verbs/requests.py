@@ -34,11 +34,13 @@ from pipelines.verbs.jobs import (
 )
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.prune import Prune
 from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
+from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.verbs.set_limits import SetLimits
 from pipelines.verbs.state import ListStates, QueryState, ReadState, ShowStateSizes
 from pipelines.verbs.stop import Stop
@@ -52,6 +54,7 @@ JOB, STOPPED, SPLIT = "post_engagement", "post_events", "post_engagement_split"
 FIRST, PROVED = "sp-000000000002", "sp-000000000007"
 ARCHIVE = "s3://lake/archive/clicks.tar.zst"
 AT_MS = 1_800_000_000_000
+WINDOWS = ("22:00-06:00", "Sat,Sun 00:00-24:00")
 QUOTED = "'it'\"'\"'s'"
 TABLE: dict[str, Any] = {"query": "counts", "operator": 0, "store": "default"}
 CHANGED: dict[str, Any] = {
@@ -150,6 +153,16 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         f"restart-strategy {JOB} --strategy exponential-delay --backoff-multiplier 2.0 --jitter-factor 0.25",
     ),
     "limits": (SetLimits(JOB, quiet_ms=5_400_000, lag_ms=0, restarts=5), f"limits {JOB} --no-batch 1h30m --lag usual --restarts 5"),
+    "schedule": (
+        SetSchedule(JOB, cron="0 * * * *", zone="Europe/Berlin", blackouts=WINDOWS, keep=24, keep_ms=604_800_000),
+        f"schedule {JOB} --cron '0 * * * *' --tz Europe/Berlin --blackout {WINDOWS[0]} --blackout '{WINDOWS[1]}' --keep 24 --keep-for 7d",
+    ),
+    "schedule every": (SetSchedule(JOB, every_ms=1_800_000, keep_bytes=9), f"schedule {JOB} --every 30m --keep-bytes 9"),
+    "schedule of the workspace": (SetSchedule(off=True), "schedule --off"),
+    "schedule as usual": (SetSchedule(JOB, usual=True), f"schedule {JOB} --usual"),
+    "what is scheduled": (ShowSchedule(JOB), f"schedule {JOB}"),
+    "prune": (Prune(JOB), f"prune {JOB}"),
+    "prune all": (Prune(), "prune"),
     "rename-query": (RenameQuery(JOB, "query-0", "counts"), f"rename-query {JOB} query-0 counts"),
     "differences": (Diff(FIRST, JOB), f"diff {FIRST} {JOB}"),
     "space": (ShowSpace(), "savepoints --sizes"),

@@ -12,6 +12,7 @@ from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.schedules import Attempt, Outcome
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.jobs import ListJobs
 from pipelines.words import backlog, limits
@@ -141,6 +142,18 @@ def test_a_job_has_limits_of_its_own(changes: dict[str, Any], words: str) -> Non
     known = old(**changes)
     findings = of_job(replace(known, job=replace(known.job, limits=OWN)), NOW_MS)
     assert [finding.words.partition("; ")[2].rpartition("; ")[2] or finding.words for finding in findings] == ([words] if words else [])
+
+
+def test_what_a_schedule_came_to_is_known() -> None:
+    def with_last(outcome: Outcome, **changes: Any) -> list[Problem]:
+        known = old(**changes)
+        last = Attempt(NOW_MS - HOUR_MS, NOW_MS - HOUR_MS, outcome, message="the disk is full")
+        return [finding.problem for finding in of_job(replace(known, job=replace(known.job, scheduled=last)), NOW_MS)]
+
+    assert with_last(Outcome.FAILED) == [Problem.SCHEDULE]
+    assert with_last(Outcome.FAILED, last_savepoint_ms=None) == [Problem.SCHEDULE, Problem.UNSAVED]
+    assert with_last(Outcome.UNCHANGED, last_savepoint_ms=NOW_MS - 30 * DAY_MS) == [], "that savepoint is as good as a new one"
+    assert with_last(Outcome.TAKEN, last_savepoint_ms=NOW_MS - 30 * DAY_MS) == [Problem.UNSAVED]
 
 
 def test_a_batch_by_its_trigger() -> None:

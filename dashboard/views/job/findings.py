@@ -22,6 +22,7 @@ LEADS = {
     Problem.FALLING_BEHIND: ("Batches", "See its batches"),
     Problem.GROWING: ("State", "See its state"),
     Problem.UNSAVED: ("Savepoints", "See its savepoints"),
+    Problem.SCHEDULE: ("Savepoints", "See its savepoints"),
 }
 """Problem -> the tab that shows more, and what its link is called. A failure has a box of its own."""
 

@@ -35,6 +35,7 @@ NEXT_STEPS: Mapping[Problem, Action] = {
     Problem.POISON: "inspect",
     Problem.GROWING: "inspect",
     Problem.UNSAVED: "take",
+    Problem.SCHEDULE: "take",
 }
 
 

@@ -1,0 +1,142 @@
+"""When savepoints of this job are taken by themselves: a line on its savepoints' tab, and the dialog that sets it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from dashboard import session
+from dashboard.dialogs import answer, dialog
+from dashboard.views.commands import folded
+from dashboard.widgets import error_box, errors_shown, when
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.moments import duration_ms, spelt_duration
+from pipelines.domain.schedules import NONE, USUAL, UTC, Schedule, ScheduleState
+from pipelines.verbs.face import do
+from pipelines.verbs.schedule import SetSchedule, ShowSchedule
+from pipelines.words import schedules as words
+
+SAYS = "Empty is as the workspace has it. Forks of this job begin with its schedule. Only savepoints taken by schedule are pruned."
+AS_USUAL, EVERY, CRON, NEVER = "As the workspace", "Every", "By cron", "Never"
+BETWEEN = ";"
+"""Between two blackout windows, which have commas between days."""
+
+
+def draw(job: str, now: float) -> None:
+    """`Every hour, next at 14:00; keeps 24`, what came of the last time, and the button that changes it."""
+    state = session.workspace().ask(ShowSchedule(job))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="schedule_line"):
+        parts = [f"By schedule: {escape(words.line(state, session.zone()))}"]
+        if state.last is not None:
+            parts.append(f"last time {when(state.last.due_ms, now)}: {escape(words.attempt(state.last))}")
+        st.html(f'<div class="tm-line">{"".join(f"<span>{part}</span>" for part in parts)}</div>', width="stretch")
+        if st.button("Schedule…", icon=":material/schedule:", type="tertiary", key="schedule"):
+            ask_schedule(job)
+
+
+def ask_schedule(job: str) -> None:
+    """Asks for the schedule of the job."""
+
+    @dialog(f"Savepoints of {job} by schedule")
+    def ask() -> None:
+        with errors_shown():
+            state = session.workspace().ask(ShowSchedule(job))
+            times, kept = _times(state), _kept(state)
+            st.caption(SAYS)
+            change = _change(job, state.own, times, kept)
+            if change:
+                folded([change])
+            if answer("Set schedule", "schedule", disabled=change is None) and change:
+                do(session.workspace(), change)
+                st.rerun()
+
+    ask()
+
+
+def _times(state: ScheduleState) -> dict[str, str]:
+    """What is typed of the times: how, the interval or the expression, the zone, the windows."""
+    own, usual = state.own, state.usual
+    before = _choice(own)
+    how = st.segmented_control("Taken", (AS_USUAL, EVERY, CRON, NEVER), default=before, required=True, key="schedule_how") or before
+    typed = {"how": how, "every": "", "cron": ""}
+    if how == AS_USUAL:
+        st.caption(f"The workspace's: {words.times(usual.times)}")
+    elif how == EVERY:
+        value = spelt_duration(own.times.every_ms) if own.times and own.times.every_ms else "1h"
+        typed["every"] = st.text_input("Every", value, key="schedule_every", help="Such as 30m, 6h or 1d; at least 10s") or ""
+    elif how == CRON:
+        value = own.times.cron if own.times and own.times.cron else "0 * * * *"
+        typed["cron"] = st.text_input("Cron", value, key="schedule_cron", help="Minute, hour, day, month, weekday: 0 * * * *") or ""
+    if how != NEVER:
+        zone = f"{usual.zone or UTC}, as usual"
+        typed["zone"] = st.text_input("Time zone", own.zone or "", key="schedule_zone", placeholder=zone) or ""
+        windows = f"{f'{BETWEEN} '.join(usual.blackouts or ()) or 'none'}, as usual"
+        text = NONE if own.blackouts == () else f"{BETWEEN} ".join(own.blackouts or ())
+        hint = "22:00-06:00; Mon-Fri 08:00-10:00. Without any: none"
+        typed["blackouts"] = st.text_input("Not in", text, key="schedule_blackouts", placeholder=windows, help=hint) or ""
+    return typed
+
+
+def _kept(state: ScheduleState) -> dict[str, Any]:
+    """What is typed of what is kept."""
+    own, usual = state.own, state.usual
+    number = f"{usual.keep:,}, as usual" if usual.keep else "all, as usual"
+    keep = st.number_input("Keep so many", 1, value=own.keep, step=1, key="schedule_keep", placeholder=number)
+    time = f"{spelt_duration(usual.keep_ms)}, as usual" if usual.keep_ms else "any age, as usual"
+    value = spelt_duration(own.keep_ms) if own.keep_ms else ""
+    age = st.text_input("Keep them for", value, key="schedule_keep_ms", placeholder=time, help="Such as 12h, 7d or 90d") or ""
+    amount = f"{usual.keep_bytes:,}, as usual" if usual.keep_bytes else "any, as usual"
+    size = st.number_input("Keep at most so many bytes", 1, value=own.keep_bytes, step=1, key="schedule_keep_bytes", placeholder=amount)
+    return {"keep": keep, "age": age, "bytes": size}
+
+
+def _choice(own: Schedule) -> str:
+    if own.times is None:
+        return AS_USUAL
+    return NEVER if not own.times else EVERY if own.times.every_ms else CRON
+
+
+def _change(job: str, own: Schedule, times: dict[str, str], kept: dict[str, Any]) -> SetSchedule | None:
+    """What differs from the schedule as it is; None where nothing does, or where it is refused, which is said."""
+    try:
+        given = _times_given(own, times) | _kept_given(own, kept)
+        change = SetSchedule(job, **given)
+        if given:
+            plan = session.workspace().plan(change)
+            st.caption(f"Then: {words.line(ScheduleState(plan.job, plan.after, own, plan.schedule, plan.next_ms), session.zone())}")
+    except TidemarkError as error:
+        error_box(error)
+        return None
+    return change if given else None
+
+
+def _times_given(own: Schedule, typed: dict[str, str]) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    how, cron, every = typed["how"], " ".join(typed["cron"].split()), duration_ms(typed["every"]) if typed["how"] == EVERY else 0
+    if how == AS_USUAL and own.times is not None:
+        given["every_ms"] = 0
+    elif how == NEVER and _choice(own) != NEVER:
+        given["off"] = True
+    elif how == EVERY and (own.times is None or own.times.every_ms != every):
+        given["every_ms"] = every
+    elif how == CRON and cron and (own.times is None or own.times.cron != cron):
+        given["cron"] = cron
+    zone, windows = typed.get("zone", own.zone or "").strip(), typed.get("blackouts")
+    if zone != (own.zone or ""):
+        given["zone"] = zone or USUAL
+    parts = () if windows is None else tuple(part.strip() for part in windows.split(BETWEEN) if part.strip())
+    before = (NONE,) if own.blackouts == () else own.blackouts or ()
+    if windows is not None and parts != before:
+        given["blackouts"] = parts or (USUAL,)
+    return given
+
+
+def _kept_given(own: Schedule, typed: dict[str, Any]) -> dict[str, Any]:
+    values = {
+        "keep": typed["keep"] or 0,
+        "keep_ms": duration_ms(typed["age"]) if typed["age"].strip() else 0,
+        "keep_bytes": typed["bytes"] or 0,
+    }
+    return {name: value for name, value in values.items() if value != (getattr(own, name) or 0)}

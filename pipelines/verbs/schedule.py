@@ -1,0 +1,68 @@
+"""`schedule`: when savepoints are taken by themselves, and how many of those are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.errors import NotFound
+from pipelines.domain.schedules import Given, SchedulePlan, ScheduleState
+from pipelines.verbs.verb import Change, Http, Question, Reads, argument, option
+
+OF_JOB = "Name of a job; without one it is the workspace's, which holds for every job that does not say otherwise."
+MOST_KEPT = 1_000_000
+
+
+@dataclass(frozen=True)
+class ShowSchedule(Question[ScheduleState]):
+    """Show when savepoints are taken by themselves. The answer has the job's own schedule, the workspace's, what holds of both, the next
+    three times, and what came of the last one."""
+
+    job: str = argument(OF_JOB, "")
+
+    call, topic = "schedule", "jobs"
+    http = Http("GET", "/schedule")
+    also = (Http("GET", "/jobs/{job}/schedule", name="job_schedule"),)
+    within = "schedule"
+    refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class SetSchedule(Change[ScheduleState, SchedulePlan]):
+    """Set when savepoints are taken by themselves. What is not given stays; what a job does not set is the workspace's. Forks of a job
+    begin with its schedule. Only those taken by themselves are ever pruned."""
+
+    job: str = argument(OF_JOB, "")
+    cron: str = option("A cron expression of five fields: '0 * * * *' is every hour.", "")
+    every_ms: int | None = option(
+        "Every so often, counted from midnight UTC: 30m, 6h; at least 10s. 'usual' (0 over REST) is the workspace's.",
+        None, flag="--every", metavar="DURATION", reads=Reads.DURATION, least=0,
+    )  # fmt: skip
+    off: bool = option("Take none by itself.", False, flag="--off")
+    usual: bool = option("Forget all that was set here.", False, flag="--usual")
+    zone: str = option("Time zone of the cron expression and the blackout windows: Europe/Berlin; 'usual'.", "", flag="--tz")
+    blackouts: tuple[str, ...] = option(
+        "A window without savepoints: 22:00-06:00, 'Mon-Fri 08:00-10:00'; again for several; 'none', 'usual'.",
+        (), flag="--blackout", metavar="WINDOW",
+    )  # fmt: skip
+    keep: int | None = option("Keep so many, the newest; 0 is what the workspace keeps.", None, metavar="N", least=0, most=MOST_KEPT)
+    keep_ms: int | None = option(
+        "Keep them for so long: 7d; 'usual' (0 over REST).", None, flag="--keep-for", metavar="DURATION", reads=Reads.DURATION, least=0,
+    )  # fmt: skip
+    keep_bytes: int | None = option(
+        "Keep them while they take no more bytes on disk together; 0 is what the workspace keeps.", None, metavar="BYTES", least=0
+    )
+
+    call, topic = "set_schedule", "jobs"
+    http = Http("PATCH", "/schedule")
+    also = (Http("PATCH", "/jobs/{job}/schedule", name="set_job_schedule"),)
+    command, shell = "schedule", "Without options it shows the schedule, with its next three times."
+    refuses = (NotFound,)
+
+    def unchanged(self) -> ShowSchedule | None:
+        """Nothing is given: the schedule is shown."""
+        return ShowSchedule(self.job) if self == SetSchedule(self.job) else None
+
+    def given(self) -> Given:
+        """What is given, as the schedule is changed by it."""
+        times = (self.cron, self.every_ms, self.off, self.usual)
+        return Given(*times, self.zone, self.blackouts, self.keep, self.keep_ms, self.keep_bytes)

@@ -1,0 +1,82 @@
+"""Schedules in words: when savepoints are taken by themselves, what is kept, what came of the last time. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import tzinfo
+
+from pipelines.domain.moments import spelt_duration
+from pipelines.domain.retention import Judged
+from pipelines.domain.schedules import UTC, Attempt, Outcome, Schedule, ScheduleState, Times
+from pipelines.words import formats
+
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
+USUAL_CRON: Mapping[str, str] = {"0 * * * *": "every hour", "0 0 * * *": "every day at midnight", "* * * * *": "every minute"}
+LIMITS: Mapping[str, str] = {"keep": "more than are kept", "keep_ms": "older than is kept", "keep_bytes": "more bytes than are kept"}
+OUTCOMES: Mapping[Outcome, str] = {
+    Outcome.TAKEN: "took {savepoint}",
+    Outcome.UNCHANGED: "nothing new since {savepoint}",
+    Outcome.NOTHING: "no batch was committed yet",
+    Outcome.FAILED: "failed: {message}",
+}
+
+
+def times(when: Times | None) -> str:
+    """`every hour`, `every 30m`, `by cron 5 3 * * mon`; `never`."""
+    if not when:
+        return "never"
+    if when.every_ms:
+        return {HOUR_MS: "every hour", DAY_MS: "every day"}.get(when.every_ms, f"every {spelt_duration(when.every_ms)}")
+    return USUAL_CRON.get(when.cron, f"by cron {when.cron}")
+
+
+def kept(schedule: Schedule) -> str:
+    """`keeps 24, for 7d, at most 10.0 GB`; `keeps all`."""
+    parts = [f"{schedule.keep:,}"] if schedule.keep else []
+    parts += [f"for {spelt_duration(schedule.keep_ms)}"] if schedule.keep_ms else []
+    parts += [f"at most {formats.size(schedule.keep_bytes)}"] if schedule.keep_bytes else []
+    return f"keeps {', '.join(parts) or 'all'}"
+
+
+def spelt(schedule: Schedule) -> str:
+    """`by cron 0 3 * * * in Europe/Berlin, not 22:00-06:00; keeps 24`."""
+    zone = schedule.zone or UTC
+    placed = f" in {zone}" if zone != UTC and (schedule.blackouts or (schedule.times and schedule.times.cron)) else ""
+    windows = f", not {', '.join(schedule.blackouts)}" if schedule.blackouts else ""
+    return f"{times(schedule.times)}{placed}{windows}; {kept(schedule)}"
+
+
+def spelt_own(own: Schedule) -> str:
+    """Only what is set here: `every 30m, keeps 24`, `never`; empty where nothing is."""
+    parts = [] if own.times is None else [times(own.times)]
+    parts += [] if own.zone is None else [f"in {own.zone}"]
+    parts += [] if own.blackouts is None else [f"not {', '.join(own.blackouts)}" if own.blackouts else "no blackout window"]
+    return ", ".join([*parts, *([kept(own)] if own.keep or own.keep_ms or own.keep_bytes else [])])
+
+
+def line(state: ScheduleState, zone: tzinfo | None) -> str:
+    """`every hour, next at 2027-01-15 14:00:00 UTC; keeps 24`."""
+    if not state.schedule.times:
+        return "none is taken by itself"
+    first, _, rest = spelt(state.schedule).rpartition("; ")
+    at = f", next at {formats.exact(state.next_ms[0], zone)}" if state.next_ms else ""
+    return f"{first}{at}; {rest}"
+
+
+def attempt(last: Attempt | None) -> str:
+    """`took sp-1`, `failed: no space left`; a dash where there was none."""
+    return OUTCOMES[last.outcome].format(savepoint=last.savepoint, message=last.message) if last else formats.MISSING
+
+
+def why(judged: Judged) -> str:
+    """`more than are kept, older than is kept`, with why it stays if it does."""
+    past = ", ".join(LIMITS[name] for name in judged.limits)
+    return f"{past}; stays: {judged.stays}" if judged.stays else past
+
+
+def missed(count: int, reason: str, *, at_least: bool) -> str:
+    """`3 times of its schedule were missed: no server ran; one savepoint is taken now, if there is anything new`."""
+    times_missed = (
+        f"{'at least ' if at_least else ''}{formats.plural(count, 'time')} of its schedule {'was' if count == 1 else 'were'} missed"
+    )
+    return f"{times_missed}: {reason}; one savepoint is taken now, if there is anything new"

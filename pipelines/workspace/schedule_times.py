@@ -1,0 +1,112 @@
+"""The times of a schedule: cron expressions (by the library `cronsim`, whose rules for the hours that a clock change skips or repeats are
+Debian's), intervals, time zones and blackout windows. The only module that knows the library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+
+from pipelines.domain.errors import Invalid
+from pipelines.domain.schedules import UTC, Schedule, window
+
+MOST_PASSED_OVER = 1_000
+"""A schedule whose next so many times all lie in blackout windows has none."""
+MOST_COUNTED = 1_000
+LAST_MS = 4_102_444_800_000
+"""The year 2100: what would come later never comes."""
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Times of a schedule that are over: the first, the last, and how many (at least, where there are `MOST_COUNTED`)."""
+
+    first_ms: int
+    last_ms: int
+    count: int
+
+
+def check(schedule: Schedule, now_ms: int) -> None:
+    """Raises Invalid for a cron expression that is none (`schedule.cron`), an unknown zone (`schedule.zone`), and for times that never
+    come (`schedule.never`)."""
+    zone = _zone(schedule)
+    if schedule.times is not None and schedule.times.cron:
+        _cron(schedule.times.cron, datetime.fromtimestamp(now_ms / 1_000, zone))
+    if schedule.times and following(schedule, now_ms) is None:
+        raise Invalid("schedule.never", "This time never comes, or always in a blackout window", "Change the expression or the windows.")
+
+
+@lru_cache(maxsize=8_192)
+def following(schedule: Schedule, after_ms: int) -> int | None:
+    """The first time after that moment, epoch ms; None where there is none."""
+    for _ in range(MOST_PASSED_OVER):
+        at_ms = _next(schedule, after_ms)
+        if at_ms is None or at_ms > LAST_MS:
+            return None
+        end_ms = _blackout_end(schedule, at_ms)
+        if end_ms is None:
+            return at_ms
+        after_ms = max(end_ms - 1, at_ms)
+    return None
+
+
+def coming(schedule: Schedule, after_ms: int) -> tuple[int, ...]:
+    """The next three times."""
+    times: list[int] = []
+    while len(times) < SHOWN and (at_ms := following(schedule, times[-1] if times else after_ms)) is not None:
+        times.append(at_ms)
+    return tuple(times)
+
+
+def passed(schedule: Schedule, after_ms: int, now_ms: int) -> Passed | None:
+    """The times after `after_ms` that are over by now; None for none."""
+    first = last = following(schedule, after_ms)
+    if first is None or last is None or first > now_ms:
+        return None
+    count = 1
+    while count < MOST_COUNTED and (at_ms := following.__wrapped__(schedule, last)) is not None and at_ms <= now_ms:
+        last, count = at_ms, count + 1
+    return Passed(first, last if count < MOST_COUNTED else now_ms, count)
+
+
+def _next(schedule: Schedule, after_ms: int) -> int | None:
+    times = schedule.times
+    if not times:
+        return None
+    if times.every_ms:
+        return (after_ms // times.every_ms + 1) * times.every_ms
+    at = next(_cron(times.cron, datetime.fromtimestamp(after_ms / 1_000, _zone(schedule))), None)
+    return None if at is None else round(at.timestamp() * 1_000)
+
+
+def _cron(expression: str, since: datetime) -> CronSim:
+    hint = "Write five fields, minute hour day month weekday: '0 * * * *', '30 3 * * mon-fri'."
+    if len(expression.split()) != 5:
+        raise Invalid("schedule.cron", f"{expression!r} is no cron expression of five fields", hint)
+    try:
+        return CronSim(expression, since)
+    except CronSimError as error:
+        raise Invalid("schedule.cron", f"{expression!r} is no cron expression: {str(error).lower()}", hint) from error
+
+
+def _zone(schedule: Schedule) -> ZoneInfo:
+    name = schedule.zone or UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise Invalid("schedule.zone", f"{name!r} is no time zone", "Write UTC, or a name like Europe/Berlin.") from error
+
+
+def _blackout_end(schedule: Schedule, at_ms: int) -> int | None:
+    """When the blackout window that the moment is in ends; None outside of them."""
+    if not schedule.blackouts:
+        return None
+    at = datetime.fromtimestamp(at_ms / 1_000, _zone(schedule))
+    lasts = max(window(text).minutes_left(at.weekday(), at.hour * 60 + at.minute) for text in schedule.blackouts)
+    if not lasts:
+        return None
+    return round((at.replace(second=0, microsecond=0) + timedelta(minutes=lasts)).timestamp() * 1_000)

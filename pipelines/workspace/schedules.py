@@ -1,0 +1,99 @@
+"""Schedules: a job's is part of its `job.json`, the workspace's is `schedule.json`; each is replaced whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.catalog import jobs as job_rows
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Job
+from pipelines.domain.schedules import Attempt, Given, Schedule, SchedulePlan, ScheduleState, changed, over
+from pipelines.verbs.schedule import SetSchedule, ShowSchedule
+from pipelines.words import schedules as words
+from pipelines.workspace import events, repairs, runs, schedule_times
+from pipelines.workspace.context import Context
+from pipelines.workspace.doers import Planned, answers, plans
+
+WORKSPACE = JobName("")
+"""Stands for the workspace, where there is no job."""
+
+
+@answers(ShowSchedule)
+def show(context: Context, question: ShowSchedule) -> ScheduleState:
+    """Raises NotFound (`job.not_found`)."""
+    if not question.job:
+        return _state(context, None, context.files.usual_schedule())
+    return _state(context, repairs.known_job(context, runs.known(context, question.job)), context.files.usual_schedule())
+
+
+@plans(SetSchedule)
+def plan(context: Context, change: SetSchedule) -> Planned[ScheduleState, SchedulePlan]:
+    """Raises NotFound, what `domain.schedules.changed` raises, and what `schedule_times.check` raises of what will hold."""
+    name = runs.known(context, change.job) if change.job else WORKSPACE
+    before, usual = _own(context, name), context.files.usual_schedule()
+    after = _changed(context, before, usual if name else Schedule(), change.given())
+    schedule = over(after, usual) if name else after
+    coming = schedule_times.coming(schedule, context.now_ms())
+    return Planned(SchedulePlan(name, before, after, schedule, coming), lambda _: _set(context, name, change.given()))
+
+
+def attended(context: Context, name: JobName, attempt: Attempt | None) -> None:
+    """Keeps what came of the newest time of the job's schedule; nothing of a job that was forgotten meanwhile."""
+    with context.holding(name):
+        if context.files.has_begun(name):
+            save(context, replace(repairs.known_job(context, name), scheduled=attempt))
+
+
+def save(context: Context, job: Job) -> None:
+    """First the file, then the index; the caller holds the job."""
+    context.files.write(context.layout.job_file(job.name), job)
+    with context.catalog.writing() as writer:
+        job_rows.save(writer, [job])
+
+
+def _changed(context: Context, before: Schedule, usual: Schedule, given: Given) -> Schedule:
+    after = changed(before, given, context.now_ms())
+    schedule_times.check(over(after, usual), context.now_ms())
+    return after
+
+
+def _own(context: Context, name: JobName) -> Schedule:
+    return repairs.known_job(context, name).schedule if name else context.files.usual_schedule()
+
+
+def _set(context: Context, name: JobName, given: Given) -> ScheduleState:
+    """Applies one change at a time to the newest schedule."""
+    return _set_of_job(context, name, given) if name else _set_usual(context, given)
+
+
+def _set_of_job(context: Context, name: JobName, given: Given) -> ScheduleState:
+    usual = context.files.usual_schedule()
+    with context.holding(name):
+        job = repairs.known_job(context, name)
+        after = _changed(context, job.schedule, usual, given)
+        if after != job.schedule:
+            job = replace(job, schedule=after, scheduled=None)
+            save(context, job)
+            said = words.spelt(over(after, usual))
+            events.say(context, "job.schedule", name, name, f"savepoints of {name} by themselves: {said}")
+    context.changed.set()
+    return _state(context, job, usual)
+
+
+def _set_usual(context: Context, given: Given) -> ScheduleState:
+    with context.claiming("schedule"):
+        before = context.files.usual_schedule()
+        after = _changed(context, before, Schedule(), given)
+        if after != before:
+            context.files.write(context.layout.schedule_file, after)
+            events.say(context, "workspace.schedule", None, "", f"savepoints by themselves, as is usual here: {words.spelt(after)}")
+    context.changed.set()
+    return _state(context, None, after)
+
+
+def _state(context: Context, job: Job | None, usual: Schedule) -> ScheduleState:
+    schedule = over(job.schedule, usual) if job else usual
+    coming = schedule_times.coming(schedule, context.now_ms())
+    if job is None:
+        return ScheduleState(WORKSPACE, usual, usual, schedule, coming)
+    return ScheduleState(job.name, job.schedule, usual, schedule, coming, job.scheduled)

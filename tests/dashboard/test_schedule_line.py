@@ -1,0 +1,63 @@
+"""A job's page says when its savepoints are taken by themselves, and sets it."""
+
+from __future__ import annotations
+
+from pipelines.domain.savepoints import Reason
+from pipelines.domain.schedules import Attempt, Outcome, Schedule, Times
+from pipelines.verbs.schedule import SetSchedule
+from tests.dashboard.opening import Opener, clicked, said
+from tests.faces import FakeFace
+from tests.samples import NOW_MS
+
+JOB = "post_engagement"
+HOUR_MS = 3_600_000
+
+
+def test_the_line_says_when_the_next_is_and_what_is_kept(opened: Opener) -> None:
+    face = FakeFace.sample()
+    assert "By schedule: none is taken by itself" in said(opened(face, "job", job=JOB, tab="Savepoints"))
+    face.schedules = {"": Schedule(Times(cron="0 * * * *")), JOB: Schedule(keep=24)}
+    face.attempts[JOB] = Attempt(NOW_MS - HOUR_MS, NOW_MS, Outcome.FAILED, code="storage.full", message="the disk is full")
+    face.saved(JOB, batch=8, reason=Reason.SCHEDULED)
+    shown = said(opened(face, "job", job=JOB, tab="Savepoints"))
+    assert "By schedule: every hour, next at 20" in shown and "; keeps 24" in shown
+    assert "failed: the disk is full" in shown
+
+
+def test_it_is_set_beside_the_workspaces(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.schedules = {"": Schedule(Times(every_ms=HOUR_MS), keep=24)}
+    app = opened(face, "job", job=JOB, tab="Savepoints")
+    app.button(key="schedule").click().run()
+    assert "The workspace's: every hour" in said(app)
+    assert app.number_input(key="schedule_keep").placeholder == "24, as usual"
+    app.button(key="schedule").click()
+    app.button_group(key="schedule_how").set_value("Every").run()
+    app.button(key="schedule").click()
+    app.text_input(key="schedule_every").set_value("5s").run()
+    assert "is too often" in said(app) and app.button(key="schedule_yes").disabled
+    app.button(key="schedule").click()
+    app.text_input(key="schedule_every").set_value("30m").run()
+    app.button(key="schedule").click()
+    app.text_input(key="schedule_blackouts").set_value("22:00-06:00; Sat,Sun 00:00-24:00").run()
+    app.button(key="schedule").click()
+    app.text_input(key="schedule_keep_ms").set_value("7d").run()
+    assert "Then: every 30m" in said(app)
+    app.button(key="schedule").click()
+    clicked(app, "schedule_yes")
+    windows = ("22:00-06:00", "Sat,Sun 00:00-24:00")
+    assert face.begun == [SetSchedule(JOB, every_ms=1_800_000, blackouts=windows, keep_ms=7 * 24 * HOUR_MS)]
+
+
+def test_it_is_switched_off_and_given_back(opened: Opener) -> None:
+    face = FakeFace.sample()
+    own = Schedule(Times(cron="0 3 * * *"), "Europe/Berlin", ("22:00-06:00",), 24)
+    face.schedules = {JOB: own}
+    app = opened(face, "job", job=JOB, tab="Savepoints")
+    for choice, change in (("Never", SetSchedule(JOB, off=True)), ("As the workspace", SetSchedule(JOB, every_ms=0))):
+        app.button(key="schedule").click().run()
+        app.button(key="schedule").click()
+        app.button_group(key="schedule_how").set_value(choice).run()
+        app.button(key="schedule").click()
+        app = clicked(app, "schedule_yes")
+        assert face.begun.pop() == change
