@@ -46,6 +46,8 @@ class Going:
     run: RunId
     version: Version
     new_queries: tuple[str, ...]
+    partitions: int | None = None
+    """Of the state, where a savepoint's copy is to be rescaled."""
 
 
 Go = Callable[[Context, Ticket], Run]
@@ -54,7 +56,12 @@ Go = Callable[[Context, Ticket], Run]
 
 @plans(Resume)
 def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
-    """Plans a new run of a job that is not running.
+    """Plans a new run of a job that is not running; raises what `rescaled` does."""
+    return rescaled(context, change, None, RunId(context.new_id("r")))
+
+
+def rescaled(context: Context, change: Resume, partitions: int | None, run: RunId) -> Planned[Run, RestorePlan]:
+    """Plans the new run `run` of a job that is not running; where `partitions` are given, from a savepoint, with its state rescaled.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
     (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise.
@@ -66,7 +73,7 @@ def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
     newest = _ended(context, name)
     version = versions.changed(versions.get(context, _base(context, name, change.version) or newest.version), change, context.now_ms())
     versions.check_here(version)
-    going = Going(name, newest, RunId(context.new_id("r")), version, change.new_queries)
+    going = Going(name, newest, run, version, change.new_queries, partitions)
     shown, go = _way(context, going, change)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version))
     return Planned(shown, lambda ticket: _resume(context, going, go, ticket))
@@ -140,7 +147,7 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
             "Fork it: two jobs must not share a query id.",
         )
     safe = safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
-    shown = restores.of_resume(context, manifest, going.job, going.run).plan()
+    shown = restores.of_resume(context, manifest, going.job, going.run, going.version, going.partitions).plan()
 
     def go(context: Context, ticket: Ticket) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
@@ -203,7 +210,7 @@ def _restored(context: Context, going: Going, frozen: Version, manifest: Manifes
     """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
     checkpoints = context.layout.checkpoints(going.job, going.run)
     try:
-        sink_logs = restores.of_resume(context, manifest, going.job, going.run).apply(ticket)
+        sink_logs = restores.of_resume(context, manifest, going.job, going.run, frozen, going.partitions).apply(ticket)
         names = query_names.restored(manifest, going.new_queries)
         return _begin(context, going, frozen, str(checkpoints), sink_logs, manifest.id, names)
     except BaseException:

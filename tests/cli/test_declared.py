@@ -36,6 +36,7 @@ CHANGES = {
     "attach": ["far", "s3://lake/far"],
     "rename-query": [JOB, "query-0", "counts"],
     "limits": [JOB, "--lag", "5m"],
+    "rescale": [JOB, "--partitions", "8"],
     "forget": ["post_events"],
     "savepoint": [JOB, "--batch", "8"],
     "annotate": [FIRST, "--label", "kept"],
