@@ -42,6 +42,7 @@ from pipelines.verbs.operations import CancelOperation
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.rename_query import RenamePlan, RenameQuery
+from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.restart_strategy import RestartStrategyPlan, SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunPlan, RunScript
@@ -138,6 +139,7 @@ PLANS: Told = {
     Prune: _pruned,
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
     Forget: lambda face, it: ForgetPlan(JobName(it.job), (RunId(RUN),), f"/fake/jobs/{it.job}", len(face.ask(ListSavepoints(it.job)))),
+    Rescale: lambda face, it: samples.rescale_plan(it.job, it.partitions),
     Stop: lambda face, it: StopPlan(JobName(it.job), RunId(RUN), it.at_once, it.savepoint),
     Resume: lambda face, it: _resumption(face, it),
     Take: lambda face, it: TakePlan(JobName(it.job), {QUERY: it.batch or 9}, 12, 2_000_000, 4_096, "link", it.to),
@@ -223,6 +225,7 @@ ANSWERS: Told = {
     StartExperiment: lambda face, it: Experiment(
         ExperimentId("ex-100"), it.name, _of(face, it.savepoint).id, tuple(JobName(one.name) for one in it.variants), samples.NOW_MS
     ),
+    Rescale: lambda face, it: samples.ended("op-rescale", "rescale", it.job, RUN),
     Promote: lambda face, it: samples.ended("op-promote", "promote", "post_engagement", RUN, it.job),
     Drop: lambda face, it: samples.ended("op-drop", "drop", it.job, subject=it.job),
     Undrop: lambda face, it: UndropPlan(JobName(it.job), ExperimentId("ex-1"), False, GOES_ON),

@@ -20,6 +20,7 @@ from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.retention import Judged, PrunePlan
+from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import (
     ExportPlan,
@@ -38,6 +39,7 @@ from pipelines.domain.trust import Damage, Proof, ScratchBatch, StateCount, Trus
 from pipelines.domain.versions import Version
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.export import Export
+from pipelines.verbs.rescale import RescalePlan
 from pipelines.words.findings import of_job
 
 NOW_MS = 1_800_000_000_000
@@ -351,6 +353,15 @@ def restore_plan(named: str, job: str, *, keeps_query_id: bool) -> RestorePlan:
         saves=("before it went back",) if keeps_query_id else (),
         judged=SavepointId(named) if named else None,
     )
+
+
+def rescale_plan(job: str, partitions: int) -> RescalePlan:
+    """Of a job that runs, with an aggregation of four partitions."""
+    rewritten = OperatorRewrite(QUERY, 0, "stateStoreSave", 1, 4, 1_800_000)
+    rewrite = RewritePlan(partitions, (rewritten,), {QUERY: 10}, ("late keeps no state",))
+    steps = (Step(Does.STOP, f"{job} stops at its next batch boundary, with a savepoint."), Step(Does.RESUME, f"{job} goes on."))
+    restore = replace(restore_plan("", job, keeps_query_id=True), rewrite=rewrite)
+    return RescalePlan(JobName(job), RunId("r-000000000001"), partitions, True, steps, restore)
 
 
 def intervals() -> tuple[Interval, ...]:

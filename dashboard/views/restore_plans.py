@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from dashboard.widgets import Tone, chip, message_box, plain_facts
+from dashboard.widgets import Tone, chip, error_box, message_box, plain_facts
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.words import plans
 
@@ -20,6 +20,13 @@ def draw(plan: RestorePlan) -> None:
     for sink in plan.sinks:
         st.html(sink_words(sink))
     warnings(plan)
+    refusal(plan)
+
+
+def refusal(plan: RestorePlan) -> None:
+    """Why it cannot be done, and what would help, where its state cannot be rewritten."""
+    if plan.rewrite is not None and plan.refusal is not None:
+        error_box(plan.refusal.error)
 
 
 def sink_words(sink: SinkPlan) -> str:

@@ -64,6 +64,10 @@ class Does(enum.StrEnum):
     """The mark of a drop goes."""
     RECORD = "record"
     """The experiment keeps the decision."""
+    SAVE = "save"
+    """A savepoint is taken."""
+    REWRITE = "rewrite"
+    """A copy of the state is rewritten."""
     LEAVE = "leave"
     """Something is as it should be already, and stays so."""
 

@@ -40,7 +40,7 @@ class Operation:
 
     id: OperationId
     kind: str
-    """`take`, `fork`, `resume`, `stop`, `cancel`, `verify`, `prove`, `diagnose`, `export`, `import`, `read`, `promote`, `drop`."""
+    """`take`, `fork`, `resume`, `rescale`, `stop`, `cancel`, `verify`, `prove`, `diagnose`, `export`, `import`, `read`, `promote`, …"""
     job: JobName
     """The job it is about (of a fork: the new one); empty for an import that has not read its manifest yet."""
     state: OperationState

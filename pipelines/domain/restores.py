@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.verdicts import Verdict
 
 
@@ -45,6 +46,8 @@ class RestorePlan:
     """What beginning it raises: a sink that could not go on with its rows, code that is known not to start."""
     builds: bool = False
     """Whether an environment of the version's requirements is made first."""
+    rewrite: RewritePlan | None = None
+    """What becomes of the copy's state before the run begins; None where that stays as it is."""
     verdict: Verdict | None = None
     """What becomes of the state under that version; None where nobody has checked it."""
     judged: SavepointId | None = None

@@ -154,7 +154,7 @@ class Queries:
         if name in self._spec.sink_logs:
             destinations.require_place(destination, name)
         if destination.path:
-            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, hadoop_fs)
+            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, hadoop_fs, spark)
         return destination
 
     def _record(

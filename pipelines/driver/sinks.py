@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Unsupported
@@ -14,6 +15,10 @@ from pipelines.driver.history import ROOT_FILE, History, lines_of
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import LOG_FOLDER, Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
 
+BATCH_FILE = "batch"
+"""In a savepoint's sink log: the batch that the checkpoint ends with where its state was rewritten, one past the log's last."""
+LOG_VERSION = 1
+"""Of FileStreamSinkLog."""
 FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
 
 
@@ -39,11 +44,11 @@ def refuse_taken(query: str, path: str, paths: Iterable[str]) -> None:
             )
 
 
-def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: str, default_fs: str) -> None:
+def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: str, default_fs: str, spark: Any) -> None:
     """The steps before a query with a file sink starts, in this order:
 
     1. refuse another job's directory;
-    2. carry the savepoint's sink log in (`carry`);
+    2. carry the savepoint's sink log in (`carry`), and note a batch in it that rewrote the state (`fill`);
     3. mend the log against the checkpoint (`mend`).
     """
     refuse_taken(query, path, spec.taken_paths)
@@ -58,6 +63,8 @@ def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: 
         return
     if source is not None:
         carry(records, query, Path(source), sink, live, spec.run)
+        if (Path(source) / BATCH_FILE).exists():
+            fill(records, query, sink / LOG_FOLDER, ends(Path(source)), spark)
     mend(records, query, sink, live)
 
 
@@ -71,7 +78,7 @@ def carry(records: Records, query: str, source: Path, sink: Path, checkpoint: Pa
     4. Rename the copy to `_spark_metadata`. A crash before this leaves no log, and the next start begins at 1.
     """
     log = sink / LOG_FOLDER
-    decision = decide_carry(newest(source), newest(checkpoint / "offsets"), newest(log) if log.is_dir() else None)
+    decision = decide_carry(ends(source), newest(checkpoint / "offsets"), newest(log) if log.is_dir() else None)
     if decision is Carry.NOTHING:
         return
     copy, before = sink / f"{LOG_FOLDER}.tmp-{run}", sink / f"{LOG_FOLDER}.before-{run}"
@@ -110,6 +117,29 @@ def mend(records: Records, query: str, sink: Path, checkpoint: Path) -> None:
         cut = sorted(batch for batch in batch_files(log) if batch > facts.committed)
         _cut(log, cut)
         records.event("sink.mended", f"Batch {cut} was in {log} but not committed: its entry was removed, the batch is done again.", query)
+
+
+def ends(source: Path) -> int:
+    """The batch that a savepoint's sink log stands for: its newest, or the one after it that a rewriting of the state wrote."""
+    rewritten = source / BATCH_FILE
+    return int(rewritten.read_text()) if rewritten.exists() else newest(source)
+
+
+def fill(records: Records, query: str, log: Path, batch: int, spark: Any) -> None:
+    """Adds an entry without files for `batch`, where the log ends just before: rewriting the state was that batch, and no sink saw it.
+
+    Without it Spark's next compaction fails, or no reader finds the batch (BATCH_METADATA_NOT_FOUND). Spark itself adds it, because
+    only the session knows whether that batch is compacted (CompactibleFileStreamLog.add).
+    """
+    if newest(log) != batch - 1:
+        return
+    jvm = spark._jvm
+    package = jvm.org.apache.spark.sql.execution.streaming.sinks
+    entries = spark.sparkContext._gateway.new_array(package.SinkFileStatus, 0)
+    sink_log = package.FileStreamSinkLog(LOG_VERSION, spark._jsparkSession, f"file:{log}", jvm.scala.Option.empty())
+    if not sink_log.add(batch, entries):
+        raise Conflict("sink.taken", f"Batch {batch} is in {log} already.", "Resume the job again.")
+    records.event("sink.filled", f"Batch {batch}, which rewrote the state of query {query}, was noted in {log}: it has no rows.", query)
 
 
 def _root(source: Path) -> Path | None:

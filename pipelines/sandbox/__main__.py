@@ -6,19 +6,21 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import counting, reading
-from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, CountTask
+from pipelines.sandbox import counting, reading, rewriting
+from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, TASK_FILE, CountTask
 from pipelines.sandbox.readings import READ_FILE, ReadTask
+from pipelines.sandbox.rewrites import REWRITE_FILE, RewriteTask
 
 
 def main(folder: Path) -> int:
     """The exit code: 0 with `result.json`, 1 with `error.json`."""
     try:
-        result = _read(folder) if (folder / READ_FILE).is_file() else _count(folder)
+        result = next((do(folder) for file, do in TASKS.items() if (folder / file).is_file()))
     except Exception as error:  # noqa: BLE001  whatever happens, error.json says so
         traceback.print_exc()
         _write(folder / ERROR_FILE, _failure(error))
@@ -40,6 +42,15 @@ def _count(folder: Path) -> dict[str, Any]:
 def _read(folder: Path) -> dict[str, Any]:
     task = ReadTask.read(folder)
     return asdict(reading.read(counting.session(task), task, folder))
+
+
+def _rewrite(folder: Path) -> dict[str, Any]:
+    task = RewriteTask.read(folder)
+    return asdict(rewriting.rescale(counting.session(task), task, folder))
+
+
+TASKS: Mapping[str, Callable[[Path], dict[str, Any]]] = {TASK_FILE: _count, READ_FILE: _read, REWRITE_FILE: _rewrite}
+"""The file that describes a task -> what does it."""
 
 
 def _failure(error: Exception) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from typing import Any
 
 from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows
 from pipelines.sandbox.readings import ReadTask
+from pipelines.sandbox.rewrites import RewriteTask
 
 FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
@@ -47,12 +48,12 @@ def count(spark: Any, task: CountTask) -> Iterator[StoreRows]:
 
     for store in task.stores:
         try:
-            yield StoreRows(store, _rows(spark, store))
+            yield StoreRows(store, rows(spark, store))
         except (PySparkException, Py4JJavaError) as error:
             yield _refused(store, error)
 
 
-def session(task: CountTask | ReadTask) -> Any:
+def session(task: CountTask | ReadTask | RewriteTask) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(task.master).appName(task.app)
@@ -61,7 +62,7 @@ def session(task: CountTask | ReadTask) -> Any:
     return builder.getOrCreate()
 
 
-def _rows(spark: Any, store: Store) -> int:
+def rows(spark: Any, store: Store) -> int:
     """Rows of one store. Spark's reader takes pinned confs from the offset log, but the checkpoint format from the session."""
     reading = spark.newSession()
     reading.conf.set(FORMAT_CONF, str(store.state_format))

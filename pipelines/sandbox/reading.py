@@ -28,11 +28,11 @@ MICROS = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
 def read(spark: Any, task: ReadTask, folder: Path) -> ReadRows:
     """Writes the rows to `rows` in `folder`; raises what Spark raises."""
     frame = storable(_frame(spark, task))
-    with _followed(spark, folder, "counting rows"):
+    with followed(spark, folder, "counting rows"):
         counted = {int(partition): int(rows) for partition, rows in frame.groupBy(PARTITION).count().collect()}
     total = sum(counted.values())
     kept = frame if total <= task.limit else frame.limit(task.limit)
-    with _followed(spark, folder, "reading rows"):
+    with followed(spark, folder, "reading rows"):
         kept.write.option("compression", "snappy").parquet(str(folder / ROWS_FOLDER))
     return ReadRows(spark.version, counted, min(total, task.limit))
 
@@ -69,7 +69,7 @@ def storable(frame: Any) -> Any:
 
 
 @contextmanager
-def _followed(spark: Any, folder: Path, step: str) -> Iterator[None]:
+def followed(spark: Any, folder: Path, step: str) -> Iterator[None]:
     """Writes how many partitions of the block's Spark job are done, as long as it lasts."""
     over = threading.Event()
 

@@ -12,6 +12,7 @@ from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, Unsuppo
 from pipelines.sandbox import aliases, environment, processes
 from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, StoreRows, read_rows
 from pipelines.sandbox.readings import Far, ReadRows, ReadTask
+from pipelines.sandbox.rewrites import CANNOT_RESCALE, RewriteTask, Rewritten
 
 TIMEOUT_VARIABLE = "TIDEMARK_SANDBOX_TIMEOUT_S"
 TIMEOUT_S = 1800.0
@@ -57,6 +58,37 @@ def read(folder: Path, task: ReadTask, python: str, watch: Callable[[Far], None]
     if not (folder / RESULT_FILE).is_file():
         raise _unread(folder, task)
     return ReadRows.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def rewrite(folder: Path, task: RewriteTask, python: str, watch: Callable[[Far], None]) -> Rewritten:
+    """Rewrites state from the empty `folder` with the interpreter `python`; `watch` is told how far it is.
+
+    What `watch` raises ends the process, and leaves the checkpoints half rewritten. Raises Unsupported (`rescale.refused`), and what
+    `count` raises.
+    """
+    command, environ = environment.command(python, "pipelines.sandbox"), environment.environ(task.master, python)
+
+    def look() -> None:
+        watch(Far.read(folder) or Far("starting Spark", 0, 0))
+
+    with aliases.plain(task.stores) as stores:
+        replace(task, stores=stores).write(folder)
+        processes.run(command, folder, environ, LOG_FILE, look, timeout_s())
+    if not (folder / RESULT_FILE).is_file():
+        raise _unrewritten(folder)
+    return Rewritten.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def _unrewritten(folder: Path) -> TidemarkError:
+    """The error of a rewriting that failed: Spark's refusal, else the sandbox's own."""
+    path = folder / ERROR_FILE
+    failure = json.loads(path.read_text()) if path.is_file() else {}
+    if "damaged" not in failure and failure.get("error_class") != CANNOT_RESCALE:
+        return _failed(folder)
+    message = f"Spark does not rescale this state: {failure['error_class']}: {failure['message']}"
+    return Unsupported(
+        "rescale.refused", message, "Its partitions stay as they are. Prove the savepoint to see whether its state is sound."
+    )
 
 
 def _unread(folder: Path, task: ReadTask) -> TidemarkError:

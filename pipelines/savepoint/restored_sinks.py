@@ -14,6 +14,8 @@ from pipelines.storage.protocol import Storage
 SINK_LOGS = ".sinks"
 SINK_ROOT = "root"
 """Beside a restored sink log: the output directory that its entries were written to. A log without it brings no files along."""
+SINK_BATCH = "batch"
+"""Beside a restored sink log: the batch that the checkpoint ends with, one past the log's last, where its state was rewritten."""
 FRESH = "Fork with its sink fresh: the output then holds only what the fork writes itself."
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
+from pipelines.domain.rewrites import MOST_PARTITIONS
 from pipelines.verbs.revision import NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
 FORKING = Kind("Forking", "Forked", makes=True, about="{subject} as {job}")
+PARTITIONS = "Give its state this many partitions: Spark rewrites it on the new checkpoint before the job begins. RocksDB only."
 SAVEPOINT = "Id of a savepoint, a unique beginning of it, or its path."
 
 
@@ -29,6 +31,7 @@ class Variant(Revision):
         metavar="[QUERY=]fresh|continue",
         reads=Reads.SINKS,
     )
+    partitions: int | None = option(PARTITIONS, None, least=1, most=MOST_PARTITIONS)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
     force: bool = option("Begin it although its verdict says that it cannot start.", False, flag="--force")
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from pipelines.domain.decisions import UndropPlan
 from pipelines.domain.ids import JobName
+from pipelines.words import formats
 
 
 def promoted(variant: str, parent: JobName) -> str:
     """What a promotion has done."""
     return f"{variant} is promoted: {parent} goes on with its version"
+
+
+def rescaled(job: str, partitions: int) -> str:
+    """What a rescaling has done."""
+    return f"{job} goes on with its state in {formats.plural(partitions, 'partition')}"
 
 
 def dropped(variant: str) -> str:

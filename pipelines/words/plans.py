@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.domain.verdicts import Verdict
 from pipelines.words import formats, verdicts
@@ -58,9 +59,27 @@ def restore(plan: RestorePlan) -> Facts:
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
         *([("environment", ENVIRONMENT)] if plan.builds else []),
+        *(rewrite(plan.rewrite) if plan.rewrite else []),
         *_verdict(plan.verdict),
         *([("saved first", f"{_labels(plan.saves)}, so nothing is lost")] if plan.saves else []),
     ]
+
+
+def rewrite(plan: RewritePlan) -> Facts:
+    """Partitions before and after of each operator, the bytes that are rewritten, and queries that are left as they are."""
+    return [
+        *(("partitions", _rewritten(operator, plan.partitions)) for operator in plan.operators),
+        *([("rewritten", f"{formats.size(plan.bytes)} of state, read and written anew by Spark")] if plan.operators else []),
+        *(("batch", f"{batch:,} of {query} is the rewriting's own: no rows of the sink's") for query, batch in plan.batches.items()),
+        *(("left", remark) for remark in plan.left),
+    ]
+
+
+def _rewritten(operator: OperatorRewrite, partitions: int) -> str:
+    """`4 become 8: operator 0 (stateStoreSave) of counts, 1 store, 12 kB`."""
+    stores = formats.plural(operator.stores, "store")
+    subject = f"operator {operator.operator} ({operator.name}) of {operator.query}"
+    return f"{operator.partitions:,} become {partitions:,}: {subject}, {stores}, {formats.size(operator.bytes)}"
 
 
 def _labels(labels: Sequence[str]) -> str:

@@ -38,6 +38,7 @@ def clean(context: Context) -> None:
     for job in wanted_by_job:  # 5
         restore.clean(str(context.layout.job(job) / "checkpoints"), context.now_ms())
         _unwanted_runs(context, job, wanted_by_job[job])
+        _unbegun_checkpoints(context, job)
     _operations(context, wanted_by_job)  # 6
 
 
@@ -84,6 +85,17 @@ def _unwanted_runs(context: Context, job: JobName, wanted: Wanted) -> None:
         if run != wanted.run and not life.in_run(folder):
             trash.put(context, context.layout.checkpoints(job, run))
             trash.put(context, folder)
+
+
+def _unbegun_checkpoints(context: Context, job: JobName) -> None:
+    """Puts copies away whose run was never written down: their restore, or the rewriting of their state, was broken off."""
+    runs = context.layout.runs(job)
+    begun = {folder.name for folder in runs.iterdir()} if runs.is_dir() else set()
+    for folder in (context.layout.job(job) / "checkpoints").glob("*"):
+        if folder.name not in begun:
+            trash.put(context, folder)
+            message = f"a checkpoint of {job} was restored, and its run never begun; it is in the trash for a week"
+            events.say(context, "checkpoint.cleaned", job, folder.name, message)
 
 
 def _operations(context: Context, wanted_by_job: Mapping[JobName, Wanted]) -> None:

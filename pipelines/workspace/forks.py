@@ -12,13 +12,13 @@ from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
-from pipelines.domain.watch import Watch
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.workspace import environments, query_names, restores, runs, savepoints, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.restores import Restoring
+from pipelines.workspace.tickets import Ticket
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     versions.check_here(version)
     runs.free(context, name)
     run = RunId(context.new_id("r"))
-    restoring = restores.of_fork(context, manifest, name, run, version, variant.sinks)
+    restoring = restores.of_fork(context, manifest, name, run, version, variant)
     names = query_names.restored(manifest, variant.new_queries)
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
     restored = restoring.plan()
@@ -62,20 +62,20 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     return PlannedFork(manifest, name, run, version, restoring, names, shown)
 
 
-def begin(context: Context, fork: PlannedFork, watch: Watch) -> Run:
+def begin(context: Context, fork: PlannedFork, ticket: Ticket) -> Run:
     with context.holding(fork.job):
-        return runs.publish(context, prepare(context, fork, None, watch))
+        return runs.publish(context, prepare(context, fork, None, ticket))
 
 
-def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None, watch: Watch) -> runs.Prepared:
+def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None, ticket: Ticket) -> runs.Prepared:
     """Makes a fork whole but for `wanted.json`; the caller holds the job. Raises what its plan refuses."""
     if fork.plan.refusal is not None:
         raise fork.plan.refusal.error
-    frozen = versions.freeze(context, fork.version, watch)
+    frozen = versions.freeze(context, fork.version, ticket)
     origin = Origin(fork.manifest.id, fork.manifest.job, experiment)
     with context.catalog.reading() as reader:
         like = job_rows.find(reader, origin.job)
-    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(watch), fork.names, like)
+    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket), fork.names, like)
 
 
 def _refusal(verdict: Verdict | None) -> Refusal | None:

@@ -134,7 +134,7 @@ def _warnings(context: Context, variant: Variant, before: Version, target: Versi
 def _restore(context: Context, variant: Variant, target: Version) -> RestorePlan:
     """The plan of going back to the savepoint; refuses where a sink of the parent cannot."""
     manifest = savepoints.manifest(context, variant.origin.savepoint)
-    plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r"))).plan()
+    plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r")), target).plan()
     if plan.refusal is not None:
         raise plan.refusal.error
     return replace(plan, verdict=_known(context, variant, manifest, target), judged=manifest.id)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.restores import RestorePlan
+from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
-from pipelines.domain.watch import Watch
-from pipelines.savepoint import restore
+from pipelines.savepoint import rescaling, restore
+from pipelines.verbs.fork import Variant
+from pipelines.workspace import rewrites
 from pipelines.workspace.context import Context
+from pipelines.workspace.tickets import Ticket
 
 
 @dataclass(frozen=True)
@@ -21,27 +23,41 @@ class Restoring:
     context: Context
     manifest: Manifest
     target: restore.Target
+    version: Version
+    """What the run will execute."""
+    partitions: int | None = None
+    """Of the state, where that is to be rescaled."""
 
     def plan(self) -> RestorePlan:
-        return restore.plan(self.context.library, self.manifest, self.target)
+        plan, rewrite = restore.plan(self.context.library, self.manifest, self.target), self._rewrite()
+        return replace(plan, rewrite=rewrite, refusal=plan.refusal or (rewrite.refusal if rewrite else None))
 
-    def apply(self, watch: Watch) -> dict[str, str]:
-        """Makes the checkpoints; answers with the sink logs to carry (query -> directory)."""
-        restored = restore.restore(self.context.library, self.manifest.id, self.target, self.context.now_ms(), watch=watch)
-        return {str(query): folder for query, folder in restored.sink_logs.items()}
+    def apply(self, ticket: Ticket) -> dict[str, str]:
+        """Makes the checkpoints and rewrites their state; answers with the sink logs to carry (query -> directory)."""
+        rewrite = self._rewrite()
+        restored = restore.restore(self.context.library, self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
+        logs = {str(query): folder for query, folder in restored.sink_logs.items()}
+        if rewrite is not None:
+            rewrites.rewrite(self.context, self.manifest, self.version, rewrite, restored.checkpoints, logs, ticket)
+        return logs
+
+    def _rewrite(self) -> RewritePlan | None:
+        if self.partitions is None:
+            return None
+        spark_version = self.manifest.spark_version if self.version.python == self.manifest.version.python else ""
+        return rescaling.plan(rescaling.of_savepoint(self.context.library, self.manifest), self.partitions, spark_version)
 
 
-def of_fork(context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, sinks: Mapping[str, str]) -> Restoring:
-    """The restore of `manifest` into the checkpoints that `run` of the new `job` begins; `sinks` as `Variant` has it."""
-    checkpoints = str(context.layout.checkpoints(job, run))
-    return Restoring(
-        context, manifest, restore.Fork(job, checkpoints, version, _parent_output(context, manifest), context.new_query_id, sinks)
-    )
+def of_fork(context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, variant: Variant) -> Restoring:
+    """The restore of `manifest` into the checkpoints that `run` of the new `job` begins."""
+    checkpoints, parent_output = str(context.layout.checkpoints(job, run)), _parent_output(context, manifest)
+    target = restore.Fork(job, checkpoints, version, parent_output, context.new_query_id, variant.sinks)
+    return Restoring(context, manifest, target, version, variant.partitions)
 
 
-def of_resume(context: Context, manifest: Manifest, job: JobName, run: RunId) -> Restoring:
-    """The restore of `manifest`, one of `job`'s own, into the checkpoints that its `run` begins."""
-    return Restoring(context, manifest, restore.Resume(job, str(context.layout.checkpoints(job, run))))
+def of_resume(context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, partitions: int | None = None) -> Restoring:
+    """The restore of `manifest`, one of `job`'s own, into the checkpoints that its `run` of `version` begins."""
+    return Restoring(context, manifest, restore.Resume(job, str(context.layout.checkpoints(job, run))), version, partitions)
 
 
 def _parent_output(context: Context, manifest: Manifest) -> str:

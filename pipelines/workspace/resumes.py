@@ -42,6 +42,8 @@ class Going:
     version: Version
     new_queries: tuple[str, ...]
     attempt: int = 0
+    partitions: int | None = None
+    """Of the state, where a savepoint's copy is to be rescaled."""
 
 
 Go = Callable[[Context, Ticket], Run]
@@ -50,20 +52,24 @@ Go = Callable[[Context, Ticket], Run]
 
 @plans(Resume)
 def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
-    """Plans a new run of a job that is not running.
-
-    Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
-    (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise.
-    """
-    return _planned(context, change, 0)
+    """Plans a new run of a job that is not running; raises what `planned` does."""
+    return planned(context, change)
 
 
 def restart(context: Context, job: JobName, attempt: int) -> Run:
     """Begins the next run of a job from its checkpoint, as the restart of that number. Raises what resuming it raises."""
-    return _planned(context, Resume(job), attempt).do(Ticket())
+    return planned(context, Resume(job), attempt=attempt).do(Ticket())
 
 
-def _planned(context: Context, change: Resume, attempt: int) -> Planned[Run, RestorePlan]:
+def planned(
+    context: Context, change: Resume, *, run: RunId | None = None, attempt: int = 0, partitions: int | None = None
+) -> Planned[Run, RestorePlan]:
+    """Plans the new run, `run` where that has its id already, of a job that is not running: somebody's, or the restart number `attempt`;
+    where `partitions` are given, from a savepoint whose state is rescaled.
+
+    Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
+    (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise.
+    """
     name = runs.known(context, change.job)
     if change.batch is not None and change.from_savepoint:
         raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
@@ -71,7 +77,7 @@ def _planned(context: Context, change: Resume, attempt: int) -> Planned[Run, Res
     newest = _ended(context, name)
     version = versions.changed(versions.get(context, _base(context, name, change.version) or newest.version), change, context.now_ms())
     versions.check_here(version)
-    going = Going(name, newest, RunId(context.new_id("r")), version, change.new_queries, attempt)
+    going = Going(name, newest, run or RunId(context.new_id("r")), version, change.new_queries, attempt, partitions)
     shown, go = _way(context, going, change)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version))
     return Planned(shown, lambda ticket: _resume(context, going, go, ticket))
@@ -131,7 +137,7 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
             "Fork it: two jobs must not share a query id.",
         )
     safe = safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
-    shown = restores.of_resume(context, manifest, going.job, going.run).plan()
+    shown = restores.of_resume(context, manifest, going.job, going.run, going.version, going.partitions).plan()
 
     def go(context: Context, ticket: Ticket) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
@@ -201,7 +207,7 @@ def _restored(context: Context, going: Going, frozen: Version, manifest: Manifes
     """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
     checkpoints = context.layout.checkpoints(going.job, going.run)
     try:
-        sink_logs = restores.of_resume(context, manifest, going.job, going.run).apply(ticket)
+        sink_logs = restores.of_resume(context, manifest, going.job, going.run, frozen, going.partitions).apply(ticket)
         names = query_names.restored(manifest, going.new_queries)
         return _begin(context, going, frozen, str(checkpoints), sink_logs, manifest.id, names)
     except BaseException:

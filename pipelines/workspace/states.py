@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,11 @@ def _in_sandbox(manifest: Manifest, table: StateTable, limit: int, home: Path, c
     store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
     version = manifest.version
     task = ReadTask(TASK_FORMAT, f"{manifest.job} (state)", version.master, version.conf, store, table.variable, limit)
+    return sandbox.read(home, task, version.python, follow(ticket))
+
+
+def follow(ticket: Ticket) -> Callable[[Far], None]:
+    """Tells `ticket` how far a process of the sandbox is."""
     before = Far("", 0, 0)
 
     def watch(far: Far) -> None:
@@ -135,7 +140,7 @@ def _in_sandbox(manifest: Manifest, table: StateTable, limit: int, home: Path, c
         ticket.advance(max(far.done - before.done, 0))
         before = far
 
-    return sandbox.read(home, task, version.python, watch)
+    return watch
 
 
 def _reading(context: Context, manifest: Manifest, table: StateTable, read_rows: ReadRows, home: Path, began: float) -> Reading:

@@ -39,6 +39,7 @@ CHANGES = {
     "restart-strategy": [JOB, "--strategy", "none"],
     "schedule": [JOB, "--every", "30m", "--keep", "24"],
     "prune": [JOB],
+    "rescale": [JOB, "--partitions", "8"],
     "forget": ["post_events"],
     "savepoint": [JOB, "--batch", "8"],
     "annotate": [FIRST, "--label", "kept"],

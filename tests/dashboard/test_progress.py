@@ -119,7 +119,7 @@ def test_what_came_of_it(operation: Operation, parts: tuple[str, ...]) -> None:
         ("fork", "Forking sp-01234567 as a"),
         ("resume", "Resuming a from sp-01234567"),
         ("verify", "Verifying sp-01234567 of a"),
-        ("rescale", "Rescale sp-01234567 of a"),
+        ("migrate", "Migrate sp-01234567 of a"),
     ],
 )
 def test_what_it_works_on(kind: str, title: str) -> None:

@@ -20,10 +20,13 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import version
 from pipelines.driver import sinks, sources
 from pipelines.driver.records import Records
-from pipelines.savepoint import restore, take
+from pipelines.sandbox import aliases, rewriting
+from pipelines.sandbox.rewrites import RewriteTask
+from pipelines.savepoint import library, rescaling, restore, take
 from pipelines.savepoint.batch_choice import BatchChoice, Newest
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage.local import LocalStorage
+from pipelines.workspace import rewrites
 from tests import waiting
 from tests.driver.process import batches
 from tests.savepoint import matrix_sinks, queries
@@ -144,13 +147,26 @@ class Bench:
     def take(self, job: str, savepoint: str, point: BatchChoice | None = None) -> Savepoint:
         return take.take(self.source(job), point or Newest(), self.library, take.Naming(SavepointId(savepoint), 1))
 
-    def fork(self, savepoint: Savepoint, job: str) -> None:
-        """New checkpoints for `job`, and its file sink as a driver gets it ready; nothing starts yet."""
+    def fork(self, savepoint: Savepoint, job: str, partitions: int | None = None) -> None:
+        """New checkpoints for `job`, rescaled to `partitions` if given, and its file sink as a driver gets it ready; nothing starts yet."""
         checkpoints, output = self.checkpoint(job).parent, self.output(job).parent
         target = restore.Fork(JobName(job), str(checkpoints), CODE, str(self.output(savepoint.job).parent), lambda: str(uuid.uuid4()))
         made = restore.restore(self.library, savepoint.id, target, 1)
+        if partitions is not None:
+            self.rescale(savepoint, made, partitions)
         self.prepare(job, made.sink_logs)
         output.mkdir(parents=True, exist_ok=True)
+
+    def rescale(self, savepoint: Savepoint, made: restore.Restored, partitions: int) -> None:
+        """What the sandbox does with a copy, in this process."""
+        manifest = library.manifest(self.library, savepoint.id)
+        plan = rescaling.plan(rescaling.of_savepoint(self.library, manifest), partitions, self.spark.version)
+        assert plan.refusal is None, plan.refusal
+        folder = self.folder / f"rescaling-{uuid.uuid4()}"
+        folder.mkdir()
+        with aliases.plain(rewrites.stores(manifest, plan, made.checkpoints)) as stores:
+            rewrites.check(rewriting.rescale(self.spark, RewriteTask(1, "", "", {}, stores, partitions), folder))
+        rewrites.note(plan, made.sink_logs)
 
     def prepare(self, job: str, sink_logs: Mapping[QueryName, str] | None = None) -> list[str]:
         """What a driver does before it starts the query again, or a fork's for the first time, which `sink_logs` says.
@@ -166,7 +182,7 @@ class Bench:
             SPEC_FORMAT, RunId("r-2"), JobName(job), CODE.id, "job.py", (), {}, "local[2]", str(checkpoint.parent), str(output.parent), logs
         )
         if self.line.sink in matrix_sinks.FILES:
-            sinks.prepare(spec, records, QUERY, str(output), str(checkpoint), "file:///")
+            sinks.prepare(spec, records, QUERY, str(output), str(checkpoint), "file:///", self.session)
         if sink_logs is None:
             sources.mend(records, QUERY, checkpoint)
         return matrix_sinks.events(folder)

@@ -36,6 +36,7 @@ from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnsw
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.rename_query import RenameQuery
+from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
@@ -140,6 +141,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     ),
     "operations": (ListOperations(running=True), "operations --running"),
     "cancel operation": (CancelOperation("op-exporting"), "cancel-operation op-exporting"),
+    "rescale": (Rescale(JOB, 8), f"rescale {JOB} --partitions 8"),
     "promote": (Promote(SPLIT, StateFrom.SAVEPOINT), f"promote {SPLIT} --state savepoint"),
     "drop": (Drop(SPLIT, savepoint=False), f"drop {SPLIT} --no-savepoint"),
     "drop at once": (Drop(SPLIT, at_once=True), f"drop {SPLIT} --at-once"),
@@ -241,6 +243,7 @@ FURTHER: dict[str, Asked[Any]] = {
     "state by SQL": QueryState(savepoint=PROVED, sql='SELECT key.window.start AS "ü", count(*) FROM state GROUP BY 1', **TABLE),
     "dispose of none": Dispose((FIRST, "sp-none")),
     "fork in full": Fork(savepoint=FIRST, name="c", sinks={"*": "fresh"}, **CHANGED),
+    "fork with other partitions": Fork(savepoint=FIRST, name="c", partitions=8),
     "fork by path": Fork(savepoint=f"{ROOT}/{FIRST}", name="c"),
     "experiment in full": StartExperiment("e", FIRST, (Variant(name="c", sinks={"*": "fresh"}, **CHANGED), Variant(name="d")), True),
     "compare in full": Compare(JOB, STOPPED, "q", ("k",), 3),

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from pipelines import verbs
 
-KNOWN = {"take", "fork", "resume", "stop", "cancel", "verify", "prove", "diagnose", "export", "import", "read", "promote", "drop"}
+KNOWN = {
+    "take",
+    "fork",
+    "resume",
+    "stop",
+    "cancel",
+    "verify",
+    "prove",
+    "diagnose",
+    "export",
+    "import",
+    "read",
+    "promote",
+    "drop",
+    "rescale",
+}
 """Kinds that workspaces of today have in their catalogs."""
 
 

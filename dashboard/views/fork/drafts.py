@@ -37,6 +37,8 @@ class Variant:
     """Path -> content of the files beside the script, as a version has them."""
     requirements: str = ""
     """A requirements file, as typed."""
+    partitions: int | None = None
+    """How many its state gets; None: as many as it has."""
 
     def asked(self) -> fork.Variant:
         """The workspace's variant; Invalid (`form.arguments`, `fork.confs`) where the text cannot be read."""
@@ -52,6 +54,7 @@ class Variant:
             new_queries=self.new_queries,
             files=dict(self.files) or None,
             requirements=self.requirements,
+            partitions=self.partitions,
         )
 
     def loaded(self, script: str, code: str, files: Mapping[str, str]) -> Variant:

@@ -13,6 +13,7 @@ from dashboard.components.code_editor import code_editor, syntax_diagnostics
 from dashboard.views import code_files
 from dashboard.views.fork.drafts import Variant, changed_files, confs_text, difference, unknown_queries
 from dashboard.widgets import chip, close, errors_shown, popover
+from pipelines.domain.rewrites import MOST_PARTITIONS
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 
@@ -116,7 +117,7 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
         st.html('<div class="tm-section"><h2>New job</h2></div>')
         name = st.text_input("Name", variant.name, key=f"fork_name_{key}", max_chars=100)
         variant = fields(key, replace(variant, name=name or ""), {image.query for image in manifest.queries}, "savepoint")
-        variant = replace(variant, sinks=_sinks(key, variant, manifest))
+        variant = replace(variant, sinks=_sinks(key, variant, manifest), partitions=_partitions(key, variant, manifest))
         compared = st.toggle(
             f"Compare with {manifest.job}", with_parent, key=f"fork_parent_{manifest.id}", help="An experiment: both jobs side by side"
         )
@@ -180,6 +181,24 @@ def _new_queries(key: str, variant: Variant, known: Collection[str], holder: str
         names = ", ".join(left)
         st.caption(f"The code names {names}, which the {holder} does not hold. Name what is new; the driver refuses the rest.")
     return tuple(str(query) for query in chosen)
+
+
+def _partitions(key: str, variant: Variant, manifest: Manifest) -> int | None:
+    """How many partitions the state gets, where there is any; empty for as many as it has."""
+    present = sorted({operator.partitions for image in manifest.queries for operator in image.operators})
+    if not present:
+        return None
+    chosen = st.number_input(
+        "Partitions of its state",
+        1,
+        MOST_PARTITIONS,
+        value=variant.partitions,
+        step=1,
+        key=f"fork_partitions_{key}",
+        placeholder=f"{', '.join(map(str, present))}, as it has",
+        help="Spark rewrites the state on the fork's own checkpoint before it begins. RocksDB only.",
+    )
+    return int(chosen) if chosen else None
 
 
 def _sinks(key: str, variant: Variant, manifest: Manifest) -> dict[str, str]:

@@ -93,5 +93,6 @@ def _notes(manifest: Manifest, outlook: Outlook) -> None:
     """Warnings of the plan, and confs that the savepoint pins."""
     assert outlook.plan is not None
     restore_plans.warnings(outlook.plan)
+    restore_plans.refusal(outlook.plan)
     for name, asked, stays in pinned(manifest, outlook.variant.asked().conf or {}):
         message_box(f"{name} stays {stays}", f"The savepoint pins it: Spark silently ignores `{asked}`.", tone="orange")

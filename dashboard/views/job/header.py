@@ -12,7 +12,7 @@ from dashboard import navigation, session
 from dashboard.health import health_chip
 from dashboard.views import changes, decisions
 from dashboard.views.commands import Shown, commands
-from dashboard.views.job import actions, failure, limits, restarts, resume
+from dashboard.views.job import actions, failure, limits, rescale, restarts, resume
 from dashboard.views.live import live_switch
 from dashboard.widgets import chip, entry, menu, page_header, when
 from pipelines.domain.decisions import Choice
@@ -97,12 +97,15 @@ def job_ended(detail: JobDetail) -> bool:
 
 def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
     job = detail.summary.job
+    streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
     commands([*_commands(name, running, job.attached), *([Undrop(name)] if dropped else [])], key="commands_job")
     with menu("more"):
         if job_ended(detail) and entry("Upgrade…", icon=":material/upgrade:", key="upgrade", of="more"):
             navigation.go("upgrade", job=name)
         if streams(detail) and entry("Look into the state", icon=":material/database:", key="look_into_state", of="more"):
             navigation.go("state", job=name)
+        if streaming and not job.attached and entry("Rescale…", icon=":material/stacks:", key="rescale", of="more"):
+            rescale.ask_rescale(name)
         if streams(detail) and entry("Limits…", icon=":material/notifications:", key="limits", of="more"):
             limits.ask_limits(name)
         asks = streams(detail) and not job.attached

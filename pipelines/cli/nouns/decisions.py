@@ -14,6 +14,7 @@ from pipelines.domain.decisions import DropPlan, PromotePlan, Step, UndropPlan
 from pipelines.domain.operations import Operation
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.rescale import Rescale, RescalePlan
 from pipelines.words import decisions, plans
 
 
@@ -33,6 +34,18 @@ def _dropped(here: Here, change: Drop, done: Operation) -> str:
 def _undropped(here: Here, change: Undrop, done: UndropPlan) -> str:
     output.tell(decisions.undropped(done))
     return done.run or ""
+
+
+@shows(Rescale, timeout=within(600))
+def _rescaled(here: Here, change: Rescale, done: Operation) -> None:
+    here.session.tick()
+    output.tell(decisions.rescaled(done.job, change.partitions))
+
+
+@describes(RescalePlan)
+def rescale_text(plan: RescalePlan, now_ms: int) -> str:
+    """The plan of a rescaling."""
+    return "\n\n".join([_steps(plan.steps), restore_plan(plan.restore, now_ms)])
 
 
 @describes(PromotePlan)

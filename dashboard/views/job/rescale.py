@@ -1,0 +1,47 @@
+"""Other partitions for a job's state: the dialog asks how many, shows the plan, and begins it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import session
+from dashboard.dialogs import answer, dialog
+from dashboard.views import operations, restore_plans
+from dashboard.views.commands import folded
+from dashboard.views.decisions import steps
+from dashboard.widgets import error_box, errors_shown
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.rewrites import MOST_PARTITIONS
+from pipelines.verbs.rescale import Rescale, RescalePlan
+
+
+def ask_rescale(job: str) -> None:
+    """Opens the question with the plan."""
+
+    @dialog(f"Rescale {job}", width="medium")
+    def ask() -> None:
+        partitions = st.number_input(
+            "Partitions of its state", 1, MOST_PARTITIONS, value=None, step=1, key="rescale_partitions", placeholder="How many"
+        )
+        change = Rescale(job, int(partitions)) if partitions else None
+        plan = _planned(change) if change else None
+        if plan is not None:
+            st.html(steps(plan.steps))
+            restore_plans.draw(plan.restore)
+        if change is not None:
+            folded([change])
+        if answer("Rescale", "rescale", disabled=change is None or plan is None or plan.restore.refusal is not None) and change:
+            with errors_shown():
+                operations.begin(change)
+                st.rerun()
+
+    ask()
+
+
+def _planned(change: Rescale) -> RescalePlan | None:
+    """The plan, or None with its refusal shown."""
+    try:
+        return session.workspace().plan(change)
+    except TidemarkError as error:
+        error_box(error)
+        return None

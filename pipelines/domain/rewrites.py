@@ -1,0 +1,149 @@
+"""Rewriting a restored copy's state before its run starts: what rescaling does, and where it is refused.
+
+Measured with Spark 4.3.0, whose `StreamingCheckpointManager.repartition` does the work:
+
+- It writes a batch of its own after the last one: the same offsets and watermark, state with other partitions, no rows for the sink.
+- RocksDB alone; the HDFS-backed store answers UNSUPPORTED_PROVIDER, a query without state MISSING_OPERATOR_METADATA.
+- It takes every operator for one that is spread by its key. Of an operator that always has one partition (an aggregation without a key, a
+  limit) it moves the row to a partition that the query never reads: the sum begins at nothing, without an error. Such a query is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.domain.bounds import Batch, Count
+from pipelines.domain.errors import Conflict, Refusal, TidemarkError, Unsupported, refusal
+from pipelines.domain.ids import QueryName
+from pipelines.domain.savepoints import Operator, QueryImage
+
+MOST_PARTITIONS = 10_000
+ROCKSDB = "rocksdb"
+FIRST_SPARK = (4, 3)
+"""The first Spark that repartitions state."""
+PARTITIONS_CONF = "spark.sql.shuffle.partitions"
+PROVIDER_CONF = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB_CLASS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+OperatorKey = tuple[QueryName, int]
+
+
+@dataclass(frozen=True)
+class OperatorRewrite:
+    """One stateful operator whose state is rewritten."""
+
+    query: QueryName
+    operator: Count
+    name: str
+    """Spark's (`stateStoreSave`, `symmetricHashJoin`)."""
+    stores: Count
+    partitions: Count
+    """Before."""
+    bytes: Count
+    """Of its state files, all of which are read, and written anew."""
+
+
+@dataclass(frozen=True)
+class RewritePlan:
+    """What rescaling a restored copy will do."""
+
+    partitions: Count
+    """After."""
+    operators: tuple[OperatorRewrite, ...] = ()
+    batches: Mapping[QueryName, Batch] = field(default_factory=dict)
+    """Query -> the batch that Spark writes for it: its checkpoint's last one then, which the sink has no rows of."""
+    left: tuple[str, ...] = ()
+    """Queries that stay as they are, each with why."""
+    refusal: Refusal | None = None
+
+    @property
+    def bytes(self) -> int:
+        return sum(operator.bytes for operator in self.operators)
+
+
+def decide(
+    images: Sequence[QueryImage],
+    sizes: Mapping[OperatorKey, int],
+    keyless: Collection[OperatorKey],
+    partitions: int,
+    spark_version: str,
+) -> RewritePlan:
+    """The plan of rescaling what `images` show. `sizes` has the bytes of each operator's state files; `keyless` are the operators that have
+    one partition however many there are."""
+    changed = [image for image in images if any(operator.partitions != partitions for operator in image.operators)]
+    refused = next(_refusals(images, changed, keyless, partitions, spark_version), None)
+    return RewritePlan(
+        partitions=partitions,
+        operators=tuple(
+            OperatorRewrite(
+                image.query, operator.id, operator.name, len(operator.stores), operator.partitions, sizes.get((image.query, operator.id), 0)
+            )
+            for image in changed
+            for operator in image.operators
+        ),
+        batches={image.query: image.batch + 1 for image in changed},
+        left=tuple(_left(image, partitions) for image in images if image not in changed),
+        refusal=refusal(refused) if refused else None,
+    )
+
+
+def _refusals(
+    images: Sequence[QueryImage], changed: Sequence[QueryImage], keyless: Collection[OperatorKey], partitions: int, spark_version: str
+) -> Iterator[TidemarkError]:
+    if not any(image.operators for image in images):
+        hint = f"Its shuffles are no state: resume or fork it with --conf {PARTITIONS_CONF}={partitions}."
+        yield Conflict("rescale.no_state", "No query of it keeps any state, so there is none to rescale", hint)
+    elif not changed:
+        yield Conflict("rescale.same", f"All of its state has {partitions} partitions already", "Nothing needs to be done.")
+    for image in changed:
+        if image.provider != ROCKSDB:
+            yield _store(image)
+        for operator in image.operators:
+            if (image.query, operator.id) in keyless:
+                yield _keyless(image, operator)
+            if not operator.name:
+                yield _unnamed(image)
+    if changed and _version(spark_version) < FIRST_SPARK:
+        message = f"Its state was written by Spark {spark_version}, and Spark rescales state from {_dotted(FIRST_SPARK)} on"
+        yield Unsupported("rescale.spark", message, "Resume it on that Spark first (--runtime); rescale it when it has run there.")
+
+
+def _store(image: QueryImage) -> Unsupported:
+    message = f"Query {image.query} keeps its state in the HDFS-backed store, and Spark rescales RocksDB alone"
+    hint = (
+        f"A store is chosen when a query begins, and cannot be changed with its state kept: a job begun anew with "
+        f"--conf {PROVIDER_CONF}={ROCKSDB_CLASS} can be rescaled later."
+    )
+    return Unsupported("rescale.store", message, hint)
+
+
+def _keyless(image: QueryImage, operator: Operator) -> Unsupported:
+    name = operator.name or "without a name"
+    message = (
+        f"Operator {operator.id} ({name}) of query {image.query} has no key to spread its state by, so it has one partition always; "
+        "Spark's rescaling would put its row where the query does not look"
+    )
+    return Unsupported("rescale.keyless", message, "Group by a key, or leave the query's partitions as they are.")
+
+
+def _unnamed(image: QueryImage) -> Unsupported:
+    message = f"The checkpoint of query {image.query} was begun by a Spark that did not yet say what its operators are"
+    return Unsupported("rescale.metadata", message, "A query that is begun on Spark 4.0 or later can be rescaled.")
+
+
+def _left(image: QueryImage, partitions: int) -> str:
+    if not image.begun:
+        return f"{image.query} has not begun: it begins with {PARTITIONS_CONF} as its confs say"
+    if not image.operators:
+        return f"{image.query} keeps no state"
+    return f"{image.query} has {partitions} partitions already"
+
+
+def _version(text: str) -> tuple[int, ...]:
+    numbers = text.split(".")[:2]
+    return tuple(int(number) for number in numbers) if all(number.isdigit() for number in numbers) else FIRST_SPARK
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

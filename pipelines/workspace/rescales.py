@@ -1,0 +1,116 @@
+"""Rescaling a job: it stops with a savepoint, and goes on from a copy of it whose state has other partitions.
+
+The order: (1) the job is stopped with a savepoint where it runs, else one is taken; (2) it is resumed from it, with the rewriting as a step
+of the restore. Where (2) fails, a job that ran goes on as it was. A crash before the new run is wanted leaves it stopped, as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pipelines.domain.decisions import Does, Step
+from pipelines.domain.errors import GROUPS, Conflict, TidemarkError, refusal
+from pipelines.domain.ids import JobName, RunId, SavepointId
+from pipelines.domain.jobs import Run
+from pipelines.domain.restores import RestorePlan
+from pipelines.domain.savepoints import Reason
+from pipelines.savepoint import rescaling, restore, rewind
+from pipelines.verbs.rescale import Rescale, RescalePlan
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.take import Take
+from pipelines.workspace import attachments, decisions, resumes, runs, savepoints
+from pipelines.workspace.context import Context
+from pipelines.workspace.doers import Planned, plans
+from pipelines.workspace.savepoints import PlannedTake
+from pipelines.workspace.tickets import Cancelled, Ticket
+
+
+@dataclass(frozen=True)
+class Rescaling:
+    """A job to rescale: the savepoint that it goes on from, where it does not run, and the run that begins."""
+
+    job: JobName
+    newest: Run
+    take: PlannedTake
+    run: RunId
+    plan: RescalePlan
+
+
+@plans(Rescale)
+def plan(context: Context, change: Rescale) -> Planned[str, RescalePlan]:
+    """Raises Conflict (`job.attached`, `savepoint.no_query`, `savepoint.no_batch`) and what taking a savepoint raises. What its state and
+    its sinks refuse is the plan's refusal."""
+    name = runs.known(context, change.job)
+    attachments.refuse(context, name, "rescaled")
+    newest = runs.newest(context, name)
+    if newest is None:
+        raise Conflict("savepoint.no_query", f"No streaming query of job {name} has started", "Run it first: it has no state yet.")
+    label = f"before it was rescaled to {change.partitions} partitions"
+    take = savepoints.planned_take(context, name, Take(name, label=label), Reason.BEFORE_RESUME)
+    run = RunId(context.new_id("r"))
+    restored = _restore(context, name, run, newest, take, change.partitions)
+    live = newest.state.live
+    shown = RescalePlan(name, newest.id, change.partitions, live, _steps(name, change.partitions, live), restored)
+    rescaling = Rescaling(name, newest, take, run, shown)
+    return Planned(shown, lambda ticket: _rescale(context, rescaling, ticket))
+
+
+def _restore(context: Context, job: JobName, run: RunId, newest: Run, take: PlannedTake, partitions: int) -> RestorePlan:
+    """The plan of the resume from the savepoint that is not taken yet, and of the rewriting of its copy."""
+    shown = rewind.plan(take.look, restore.Resume(job, str(context.layout.checkpoints(job, run))))
+    rewrite = rescaling.plan(rescaling.of_look(take.look), partitions, take.source.spark_version)
+    unfinished = None if newest.state.live else rescaling.unfinished(take.source, take.look)
+    refused = rewrite.refusal or (refusal(unfinished) if unfinished else None)
+    saves = () if newest.state.live else (take.label,)
+    return replace(shown, run=run, version=newest.version, rewrite=rewrite, refusal=refused, saves=saves)
+
+
+def _steps(job: JobName, partitions: int, live: bool) -> tuple[Step, ...]:
+    """The steps, in the order in which `_rescale` does them."""
+    if live:
+        saved = Step(Does.STOP, f"{job} stops at its next batch boundary, with a savepoint.")
+    else:
+        saved = Step(Does.SAVE, f"A savepoint is taken of {job} as it stands.")
+    rewritten = f"Spark rewrites a copy of the savepoint's state with {partitions:,} partitions, and each store is read back"
+    goes = f"{job} goes on with that copy, with its own query ids, output and version; if the rewriting fails, "
+    return (
+        saved,
+        Step(Does.REWRITE, f"{rewritten}: it must hold as many rows as before."),
+        Step(Does.RESUME, goes + ("it goes on as it was." if live else "it stays as it is.")),
+    )
+
+
+def _rescale(context: Context, asked: Rescaling, ticket: Ticket) -> str:
+    if asked.plan.restore.refusal is not None:
+        raise asked.plan.restore.refusal.error
+    savepoint = _saved(context, asked, ticket)
+    resume = Resume(asked.job, from_savepoint=savepoint)
+    try:
+        return resumes.planned(context, resume, run=asked.run, partitions=asked.plan.partitions).do(ticket).id
+    except Cancelled:
+        raise
+    except TidemarkError as error:
+        raise _goes_on(context, asked, error, ticket) from error
+
+
+def _saved(context: Context, asked: Rescaling, ticket: Ticket) -> SavepointId:
+    """The savepoint to go on from. Raises Conflict (`rescale.unsaved`) where the job stopped without one."""
+    if not asked.plan.stops:
+        ticket.step(f"taking a savepoint of {asked.job}")
+        return savepoints.publish(context, asked.take, ticket).id
+    ticket.step(f"stopping {asked.job}")
+    savepoint = decisions.stopped(context, Stop(asked.job, label=asked.take.label), ticket)
+    if savepoint is None:
+        raise Conflict("rescale.unsaved", f"{asked.job} stopped without a savepoint", "Resume it: it goes on as it was.")
+    return savepoint
+
+
+def _goes_on(context: Context, asked: Rescaling, error: TidemarkError, ticket: Ticket) -> TidemarkError:
+    """Has a job that ran go on as it was; the error that says so."""
+    if not asked.plan.stops:
+        return error
+    ticket.step(f"starting {asked.job} as it was")
+    resumes.plan(context, Resume(asked.job)).do(ticket)
+    message = f"{error.message.rstrip('.')}. {asked.job} goes on as it was"
+    return GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint)

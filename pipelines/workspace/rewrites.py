@@ -1,0 +1,90 @@
+"""Rewriting steps of a restore: on the restored copy, before its run is written down, so that a failure leaves nothing that is listed.
+
+The steps: (1) the sandbox's Spark rewrites the copy's state; (2) it reads it back: each store must hold as many rows as before; (3) the
+sink logs that came along learn of the batch that Spark wrote for it. A crash before the run is wanted leaves a copy that the next opening
+removes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from pipelines.domain.errors import Corrupt
+from pipelines.domain.ids import folder_of
+from pipelines.domain.rewrites import RewritePlan
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.versions import Version
+from pipelines.sandbox import states as sandbox
+from pipelines.sandbox.counts import TASK_FORMAT, Store
+from pipelines.sandbox.rewrites import RewriteTask, Rewritten
+from pipelines.savepoint.restored_sinks import SINK_BATCH
+from pipelines.workspace import environments, runs, states, verifications
+from pipelines.workspace.context import Context
+from pipelines.workspace.tickets import Ticket
+
+
+def rewrite(
+    context: Context,
+    manifest: Manifest,
+    version: Version,
+    plan: RewritePlan,
+    checkpoints: str,
+    sink_logs: Mapping[str, str],
+    ticket: Ticket,
+) -> None:
+    """Carries `plan` out on the copy of the savepoint in `checkpoints`, with the Spark and the confs of `version`.
+
+    Raises Unsupported (`rescale.refused`), Corrupt (`rescale.rows`), Unavailable, what the plan refuses, and what `ticket` raises."""
+    if plan.refusal is not None:
+        raise plan.refusal.error
+    folder = context.layout.sandbox_folder(ticket.operation) / "rewrite"
+    with verifications.turn(context, ticket):
+        folder.mkdir(parents=True)
+        try:
+            python = environments.entered(context, environments.make(context, version, ticket)).python
+            _, conf = runs.settings(version, str(context.layout.code(version.id)), "")
+            title = f"{manifest.job} (rescaling)"
+            task = RewriteTask(TASK_FORMAT, title, version.master, conf, stores(manifest, plan, checkpoints), plan.partitions)
+            check(sandbox.rewrite(folder, task, python, states.follow(ticket)))  # 1, 2
+        finally:
+            shutil.rmtree(folder.parent)
+    note(plan, sink_logs)  # 3
+
+
+def check(done: Rewritten) -> None:
+    """Raises Corrupt (`rescale.rows`) where a store does not hold as many rows as before."""
+    for read in done.stores:
+        if read.before != read.after:
+            store = read.store
+            place = f"store {store.store} of operator {store.operator} of query {store.query}"
+            message = f"After the rescaling {place} holds {read.after:,} rows, and held {read.before:,}"
+            raise Corrupt("rescale.rows", message, "The copy is removed; the job and its savepoint are as they were.")
+
+
+def note(plan: RewritePlan, sink_logs: Mapping[str, str]) -> None:
+    """Writes beside each restored sink log which batch the rewriting was, for the driver that carries the log."""
+    for query, batch in plan.batches.items():
+        if query in sink_logs:
+            Path(sink_logs[query], SINK_BATCH).write_text(str(batch))
+
+
+def stores(manifest: Manifest, plan: RewritePlan, checkpoints: str) -> tuple[Store, ...]:
+    """The stores of the copy in `checkpoints` that the plan rewrites."""
+    return tuple(
+        Store(
+            image.query,
+            f"{checkpoints}/{folder_of(image.query)}",
+            image.batch,
+            image.provider,
+            image.state_format,
+            operator.id,
+            operator.name,
+            store,
+        )
+        for image in manifest.queries
+        if image.query in plan.batches
+        for operator in image.operators
+        for store in operator.stores
+    )

@@ -1,0 +1,64 @@
+"""State rescaled in the middle, 4 → 8 → 2: what a job, its fork with more partitions, and that one's fork with fewer put out together is
+what a run puts out that keeps its partitions over the same batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.checkpoint import sink_log
+from pipelines.storage.local import LocalStorage
+from tests.savepoint import queries, queries_python
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, ROCKSDB, SNAPSHOTS_2, Bench, Line, difference, write_inputs
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+PARTITIONS = {"spark.sql.shuffle.partitions": "4"}
+STEPS = (3, 5, 7)
+"""Files before the first rescaling, the second, and the end."""
+LINES = {
+    "aggregation, format2, files": Line(queries.windowed, FORMAT_2 | PARTITIONS, sink="parquet"),
+    "deduplication and aggregation, format2 without changelog": Line(queries.distinct_then_windowed, SNAPSHOTS_2 | PARTITIONS),
+    "join, changelog": Line(queries.left_join, CHANGELOG | PARTITIONS, inputs=("events", "clicks")),
+    "deduplication, rocksdb, files": Line(queries.distinct_for_a_while, ROCKSDB | PARTITIONS, sink="parquet"),
+    "state variables and timers, format2": Line(queries_python.state_variables, FORMAT_2 | PARTITIONS),
+    "state variables and timers, changelog": Line(queries_python.state_variables, CHANGELOG | PARTITIONS),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_rows_are_those_of_a_run_that_keeps_its_partitions(spark: Any, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    bench, before = Bench(LINES[name], folder, spark), 0
+    jobs = ("original", "wide", "narrow")
+    for job, files, partitions in zip(jobs, STEPS, (None, 8, 2), strict=True):
+        if partitions is not None:
+            previous = jobs[jobs.index(job) - 1]
+            savepoint = bench.take(previous, f"sp-{previous}")
+            bench.fork(savepoint, job, partitions)
+            assert bench.committed(job) == savepoint.batch + 1, "the rewriting is a batch of its own"
+        write_inputs(bench.line, folder, before, files - before)
+        bench.run(job, "reference")
+        before = files
+    last = bench.take("narrow", "sp-last")
+    assert {operator.partitions for operator in last.queries[0].operators} == {2}
+    expected = unnumbered(bench.rows("reference"))
+    assert expected
+    if bench.line.sink == "parquet":
+        assert difference(bench.rows("narrow"), bench.rows("reference")) == {}
+        log = sink_log.whole(LocalStorage(bench.output("narrow")), sink_log.FOLDER)
+        assert log.batches[-1].id == bench.committed("narrow") and any(batch.compact for batch in log.batches)
+    else:
+        assert sum((unnumbered(bench.rows(job)) for job in jobs), Counter()) == expected
+
+
+def unnumbered(rows: Counter[tuple[int, str]]) -> Counter[str]:
+    """The rows without their batches: a rewriting takes one number."""
+    counted: Counter[str] = Counter()
+    for (_, row), times in rows.items():
+        counted[row] += times
+    return counted
