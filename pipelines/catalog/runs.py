@@ -57,8 +57,10 @@ def live(reader: Reader) -> list[Run]:
 
 def restarting(reader: Reader) -> set[JobName]:
     """Jobs whose newest run failed and is followed by another."""
-    sql = f"SELECT job, state FROM runs QUALIFY row_number() OVER (PARTITION BY job {_NEWEST_FIRST}) = 1"
-    return {JobName(job) for job, state in reader.execute(sql).fetchall() if state == RunState.RESTARTING}
+    some = "SELECT job FROM runs WHERE state = ?"
+    sql = f"SELECT job, state FROM runs WHERE job IN ({some}) QUALIFY row_number() OVER (PARTITION BY job {_NEWEST_FIRST}) = 1"
+    rows = reader.execute(sql, [RunState.RESTARTING.value]).fetchall()
+    return {JobName(job) for job, state in rows if state == RunState.RESTARTING}
 
 
 def listed(reader: Reader) -> list[Run]:

@@ -76,4 +76,6 @@ def poison(run: Run | None) -> list[tuple[str, str]]:
     if decision is None or decision.batch is None or not decision.poison:
         return []
     spans = [(f"it reads of {source.source}", span(source)) for source in decision.batch.sources]
-    return [("poison batch", failed_at(decision)), *spans, ("what to do", MENDS)]
+    job = run.job if run else ""
+    commands = f"savepoint {job}, then fork SAVEPOINT --name NAME --code FILE; or resume {job} --code FILE"
+    return [("poison batch", failed_at(decision)), *spans, ("what to do", MENDS), ("commands", commands)]

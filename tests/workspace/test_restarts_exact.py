@@ -6,13 +6,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pipelines.domain.findings import Problem
+from pipelines.domain.jobs import Run
 from pipelines.domain.restart_strategies import Strategy
+from pipelines.domain.restarts import FailedBatch
 from pipelines.domain.runs import RunState
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
@@ -27,6 +30,8 @@ from tests.workspace.serving import Server, serving
 
 FLAKY, POISON, FILES = 2, 6, 9
 """One file a batch: the third fails twice and then succeeds, the seventh holds a value that is no number."""
+BEGAN_S = time.time() - 3_600
+"""Files are read in the order of their times."""
 CODE = """
 import sys
 from pyspark.sql import SparkSession, functions as F
@@ -84,12 +89,25 @@ def write(events: Path, files: range) -> None:
         rows += [{**rows[0], "value": "seven"}] if number == POISON else []
         aside = events / f".{number}.tmp"
         aside.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        os.utime(aside, (BEGAN_S + number, BEGAN_S + number))
         aside.rename(events / f"{number:03d}.json")
 
 
 def committed(server: Server, job: str) -> int:
     commits = Path(server.newest(job).checkpoints) / "sums" / "commits"
     return max((int(path.name) for path in commits.glob("[0-9]*")), default=-1)
+
+
+def failed_batch(run: Run) -> FailedBatch:
+    assert run.restart is not None and run.restart.batch is not None, run
+    return run.restart.batch
+
+
+def files(batch: FailedBatch) -> list[str]:
+    """Names of the files that the batch reads of its one source."""
+    (source,) = batch.sources
+    assert (source.amount, source.unit) == (len(source.files), "files")
+    return [Path(file).name for file in source.files]
 
 
 def ran(server: Server, job: str) -> str:
@@ -112,16 +130,19 @@ def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp
     do(server.face, RunScript(name="main", script="sums.py", code=STRICT, args=args, conf=CONF))
     do(server.face, SetRestartStrategy("main", Strategy.EXPONENTIAL_DELAY, initial_backoff_ms=200, max_backoff_ms=400))
 
-    until(lambda: committed(server, "main") >= FLAKY + 1)
+    until(lambda: server.newest("main").attempt == 2)
     third, second, first = server.face.ask(ShowJob("main")).runs
+    flaky = failed_batch(first)
+    until(lambda: committed(server, "main") > flaky.batch)
     assert [run.attempt for run in (third, second, first)] == [2, 1, 0]
     assert {run.checkpoints for run in (third, second, first)} == {first.checkpoints}
     for run in (first, second):
         assert run.exit is not None and run.exit.query == "sums" and "not yet" in run.exit.message, run.exit
-        assert run.restart is not None and run.restart.batch is not None and run.restart.batch.batch == FLAKY
+        assert (failed_batch(run).batch, files(failed_batch(run))) == (flaky.batch, [f"{FLAKY:03d}.json"])
 
-    assert third.pid is not None
-    os.kill(third.pid, signal.SIGKILL)
+    pid = server.newest("main").pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
     until(lambda: server.newest("main").attempt == 3)
     write(events, range(POISON, FILES))
     until(lambda: server.newest("main").state is RunState.FAILED)
@@ -130,8 +151,7 @@ def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp
     decision = sixth.restart
     assert decision is not None and decision.batch is not None and (decision.poison, sixth.attempt) == (3, 5), ran(server, "main")
     assert decision.batch.batch == committed(server, "main") + 1
-    (source,) = decision.batch.sources
-    assert (source.amount, source.unit, [Path(file).name for file in source.files]) == (1, "files", [f"{POISON:03d}.json"])
+    assert files(decision.batch) == [f"{POISON:03d}.json"]
     assert {run.exit.error_class for run in (fourth, fifth, sixth) if run.exit} == {"CAST_INVALID_INPUT"}
     finding = server.face.ask(ShowJob("main")).summary.findings[0]
     assert (finding.problem, finding.code) == (Problem.POISON, "CAST_INVALID_INPUT")
