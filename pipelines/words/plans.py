@@ -70,7 +70,7 @@ def rewrite(plan: RewritePlan) -> Facts:
     return [
         *(("partitions", _rewritten(operator, plan.partitions)) for operator in plan.operators),
         *([("rewritten", f"{formats.size(plan.bytes)} of state, read and written anew by Spark")] if plan.operators else []),
-        *(("batch", f"{batch:,} of {query} is the rewriting's own: no rows of the sink's") for query, batch in plan.batches.items()),
+        *(("batch", f"{batch:,} of {query} is the rewriting itself: its sink gets no rows") for query, batch in plan.batches.items()),
         *(("left", remark) for remark in plan.left),
     ]
 

@@ -19,7 +19,7 @@ from pipelines.verbs.rescale import Rescale, RescalePlan
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
-from pipelines.workspace import attachments, decisions, resumes, runs, savepoints
+from pipelines.workspace import attachments, decisions, events, resumes, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.savepoints import PlannedTake
@@ -87,11 +87,14 @@ def _rescale(context: Context, asked: Rescaling, ticket: Ticket) -> str:
     savepoint = _saved(context, asked, ticket)
     resume = Resume(asked.job, from_savepoint=savepoint)
     try:
-        return resumes.planned(context, resume, run=asked.run, partitions=asked.plan.partitions).do(ticket).id
+        run = resumes.planned(context, resume, run=asked.run, partitions=asked.plan.partitions).do(ticket)
     except Cancelled:
         raise
     except TidemarkError as error:
         raise _goes_on(context, asked, error, ticket) from error
+    message = f"{asked.job} was rescaled: it goes on with its state in {asked.plan.partitions:,} partitions"
+    events.say(context, "job.rescaled", asked.job, run.id, message)
+    return run.id
 
 
 def _saved(context: Context, asked: Rescaling, ticket: Ticket) -> SavepointId:

@@ -58,7 +58,7 @@ def asked(app: AppTest, opens: str, **typed: object) -> AppTest:
     """The page with the dialog of the button `opens` open, and what was typed into its fields (by key) taken up."""
     app.button(key=opens).click().run()
     for key, value in typed.items():
-        widget = next(one for one in (*app.text_input, *app.checkbox, *app.radio, *app.selectbox) if one.key == key)
+        widget = next(one for one in (*app.text_input, *app.number_input, *app.checkbox, *app.radio, *app.selectbox) if one.key == key)
         widget.set_value(value)
         app.button(key=opens).click().run()
     assert not app.exception, app.exception[0].stack_trace

@@ -205,6 +205,18 @@ def test_a_fresh_output_is_asked_for_per_query(opened: Opener) -> None:
     assert change.sinks == {"counts": "fresh"}
 
 
+def test_other_partitions_are_asked_for(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    field = app.number_input(key=f"fork_partitions_{SAVEPOINT}_A")
+    assert field.value is None and field.placeholder == "4, as it has"
+    field.set_value(8).run()
+    assert any("--partitions 8" in one.value for one in app.code)
+    clicked(app, "fork_start")
+    change = face.begun[-1]
+    assert isinstance(change, Fork) and change.partitions == 8
+
+
 def test_a_refused_sink_says_what_to_change(opened: Opener) -> None:
     words = said(opened(shared(), "fork", savepoint=SAVEPOINT))
     for part in ("refused", "Two jobs on one sink", "Choose what happens with the output above"):

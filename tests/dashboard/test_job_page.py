@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from dashboard.views.job import batches, failure, header, metrics, resume, versions
-from pipelines.domain.errors import Unavailable
+from pipelines.domain.errors import Unavailable, Unsupported, refusal
 from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListRetained, ShowJob
+from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.set_limits import SetLimits
@@ -210,6 +211,31 @@ def test_limits_are_set_beside_the_usual_ones(opened: Opener) -> None:
     app.button(key="limits").click()
     clicked(app, "limits_yes")
     assert face.begun == [SetLimits(JOB, quiet_ms=1_200_000)]
+
+
+def test_a_job_is_rescaled_once_its_plan_was_seen(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB)
+    app.button(key="rescale").click().run()
+    assert app.button(key="rescale_yes").disabled, "nobody has said how many"
+    app.button(key="rescale").click()
+    app.number_input(key="rescale_partitions").set_value(8).run()
+    words = said(app)
+    for part in ("stops at its next batch boundary", "4 become 8: operator 0 (stateStoreSave) of counts", "late keeps no state"):
+        assert part in words, part
+    app.button(key="rescale").click()
+    clicked(app, "rescale_yes")
+    assert face.begun == [Rescale(JOB, 8)]
+
+
+def test_a_rescaling_that_is_refused_says_why_and_cannot_begin(opened: Opener) -> None:
+    face = FakeFace.sample()
+    plan = samples.rescale_plan(JOB, 8)
+    store = refusal(Unsupported("rescale.store", "Spark rescales RocksDB alone", "Begin it anew."))
+    face.plans_as(Rescale, replace(plan, restore=replace(plan.restore, refusal=store)))
+    app = asked(opened(face, "job", job=JOB), "rescale", rescale_partitions=8)
+    assert "Spark rescales RocksDB alone" in said(app) and "Begin it anew." in said(app)
+    assert app.button(key="rescale_yes").disabled
 
 
 def test_a_cancel_is_asked_first(opened: Opener) -> None:

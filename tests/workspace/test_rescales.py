@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pipelines.domain.errors import Conflict, Unavailable, Unsupported
 from pipelines.domain.operations import OperationState
 from pipelines.sandbox.states import TIMEOUT_VARIABLE
 from pipelines.verbs.attach import Attach
+from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListJobs, ShowJob
@@ -30,7 +32,7 @@ from pipelines.workspace.workspace import Workspace
 from tests.savepoint.golden import lay_checkpoint
 from tests.waiting import until
 from tests.workspace.conftest import NEWEST, House, job
-from tests.workspace.serving import serving
+from tests.workspace.serving import Server, serving
 
 
 def partitions(checkpoint: Path) -> int:
@@ -123,14 +125,14 @@ def test_killed_while_spark_rewrites_and_done_again(house: House) -> None:
     assert newest.id == done.result and newest.version == ran.version and newest.id != ran.id
     spec = house.face.context.files.spec(newest.job, newest.id)
     assert (Path(spec.sink_logs["counts"]) / "batch").read_text() == str(NEWEST + 1)
-    assert partitions(Path(newest.checkpoints) / "counts") == 8 and partitions(Path(ran.checkpoints) / "counts") == 4
+    assert partitions(Path(newest.checkpoints) / "counts") == 8 and partitions(Path(ran.checkpoints) / "counts") == 2
     assert held(Path(ran.checkpoints)) == was and held(Path(savepoint.path)) == files
 
 
 CODE = """
 import sys
 from pyspark.sql import SparkSession, functions as F
-into, out, store = sys.argv[1:4]
+into, out = sys.argv[1:3]
 spark = SparkSession.builder.getOrCreate()
 spark.conf.set("spark.sql.streaming.fileSink.log.compactInterval", "3")
 events = spark.readStream.schema("k STRING, ts TIMESTAMP, n INT").option("maxFilesPerTrigger", 1).json(into).withWatermark("ts", "1 minute")
@@ -154,34 +156,40 @@ def put(folder: Path, first: int, files: int) -> None:
         rows = [{"k": f"k{key}", "ts": f"2026-01-01T00:{minute:02d}:0{key}Z", "n": minute + key} for key in range(KEYS)]
         aside = folder / f".{minute:03d}"
         aside.write_text("".join(json.dumps(row) + "\n" for row in rows * 2))
+        os.utime(aside, (1_767_225_600 + minute, 1_767_225_600 + minute))
         aside.rename(folder / f"{minute:03d}.json")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """Over a workspace with a space in its path, which Spark's reader of state cannot cope with."""
+    with serving(tmp_path / "a workspace") as running:
+        yield running
 
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_a_running_job_is_rescaled_and_loses_and_doubles_nothing(spark: Any, tmp_path: Path) -> None:
+def test_a_running_job_is_rescaled_and_loses_and_doubles_nothing(spark: Any, server: Server, tmp_path: Path) -> None:
     """4 → 8 while it runs, and a fork of the savepoint before with 2: the outputs of both are those of one uninterrupted run."""
-    root, into = tmp_path / "a workspace", tmp_path / "in"
+    into = tmp_path / "in"
     into.mkdir()
     put(into, 0, 4)
-    with serving(root) as server:
-        run = RunScript(name="a", script="job.py", code=CODE, args=(str(into), "{output}", "x"), conf=CONF, master="local[2]")
-        do(server.face, run)
-        server.await_batches("a", 5)
-        done = do(server.face, Rescale("a", 8))
-        assert done.state is OperationState.DONE, done
-        newest = server.newest("a")
-        assert newest.id == done.result
-        put(into, 4, 5)
-        (savepoint,) = server.face.ask(ListSavepoints("a"))
-        do(server.face, Fork(savepoint=savepoint.id, name="b", partitions=2))
-        outputs = [server.face.layout.output(job(name)) for name in ("a", "b")]
-        until(lambda: all(rows(spark, output) == EXPECTED for output in outputs), 240)
-        for name, partitions_now in (("a", 8), ("b", 2)):
-            stopped = server.stop(name, savepoint=True)
-            manifest = server.face.ask(ReadManifest(stopped))
-            assert {one.partitions for image in manifest.queries for one in image.operators} == {partitions_now}
-        assert all(rows(spark, output) == EXPECTED for output in outputs)
+    do(server.face, RunScript(name="a", script="job.py", code=CODE, args=(str(into), "{output}"), conf=CONF, master="local[2]"))
+    server.await_batches("a", 5)
+    done = do(server.face, Rescale("a", 8))
+    assert done.state is OperationState.DONE, done
+    assert server.newest("a").id == done.result
+    put(into, 4, 5)
+    (savepoint,) = server.face.ask(ListSavepoints("a"))
+    do(server.face, Fork(savepoint=savepoint.id, name="b", partitions=2))
+    outputs = [server.face.layout.output(job(name)) for name in ("a", "b")]
+    until(lambda: all(rows(spark, output) == EXPECTED for output in outputs), 240)
+    for name, partitions_now in (("a", 8), ("b", 2)):
+        manifest = server.face.ask(ReadManifest(server.stop(name, savepoint=True)))
+        assert {one.partitions for image in manifest.queries for one in image.operators} == {partitions_now}
+        diagnoses = do(server.face, Diagnose(name))
+        assert all(diagnosis.sound for diagnosis in diagnoses), diagnoses
+    assert all(rows(spark, output) == EXPECTED for output in outputs)
 
 
 def rows(spark: Any, output: Path) -> tuple[list[Any], list[Any]] | None:
@@ -195,9 +203,9 @@ def rows(spark: Any, output: Path) -> tuple[list[Any], list[Any]] | None:
 
 COLUMNS = {"counted": ("minute(at)", "k", "s"), "unique": ("minute(ts)", "k", "n")}
 LAST = 2 * (4 + 5 - 1)
-"""The minute of the last file: its window is still open."""
+"""The minute of the last file: its window and the one before are still open, because the watermark is a minute behind."""
 EXPECTED = (
-    sorted((minute, f"k{key}", 2 * (minute + key)) for minute in range(0, LAST, 2) for key in range(KEYS)),
+    sorted((minute, f"k{key}", 2 * (minute + key)) for minute in range(0, LAST - 2, 2) for key in range(KEYS)),
     sorted((minute, f"k{key}", minute + key) for minute in range(0, LAST + 2, 2) for key in range(KEYS)),
 )
 """What one uninterrupted run puts out."""

@@ -1,0 +1,60 @@
+"""Seconds that rescaling takes a million keys: the whole of the sandbox's process, with its counting before and after."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.sandbox import states
+from pipelines.sandbox.counts import TASK_FORMAT, Store
+from pipelines.sandbox.readings import Far
+from pipelines.sandbox.rewrites import RewriteTask
+from tests.savepoint.matrix import FORMAT_2, configured
+
+pytestmark = [pytest.mark.bench, pytest.mark.spark, pytest.mark.timeout(3600)]
+
+MILLIONS = int(os.environ.get("TIDEMARK_BENCH_MILLIONS", "1"))
+SIDES = ("left", "right")
+JOIN_STORES = tuple(f"{side}-{kind}" for side in SIDES for kind in ("keyToNumValues", "keyWithIndexToValue"))
+
+
+def counted(keys: Any) -> Any:
+    return keys.groupBy("id").count()
+
+
+def joined(keys: Any) -> Any:
+    return keys.alias("a").join(keys.alias("b"), "id")
+
+
+@pytest.mark.parametrize(
+    ("query", "operator", "stores", "mode"),
+    [(counted, "stateStoreSave", ("default",), "update"), (joined, "symmetricHashJoin", JOIN_STORES, "append")],
+)
+def test_rescaling(spark: Any, tmp_path: Path, query: Callable[[Any], Any], operator: str, stores: tuple[str, ...], mode: str) -> None:
+    session = configured(spark, FORMAT_2 | {"spark.sql.shuffle.partitions": "4"})
+    session.range(MILLIONS * 1_000_000).write.parquet(str(tmp_path / "keys"))
+    checkpoint, home = tmp_path / "checkpoint", tmp_path / "task"
+    keys = session.readStream.schema("id LONG").parquet(str(tmp_path / "keys"))
+    writer = query(keys).writeStream.outputMode(mode).format("noop").option("checkpointLocation", str(checkpoint))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    batch = max(int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdigit())
+    held = tuple(Store("q", str(checkpoint), batch, "rocksdb", 2, 0, operator, store) for store in stores)
+    home.mkdir()
+    steps: dict[str, float] = {}
+
+    def watch(far: Far) -> None:
+        steps.setdefault(far.step, time.perf_counter())
+
+    began = time.perf_counter()
+    done = states.rewrite(home, RewriteTask(TASK_FORMAT, "bench", "local[2]", {}, held, 8), "", watch)
+    ended = time.perf_counter()
+    assert all(read.before == read.after for read in done.stores) and done.stores[0].before == MILLIONS * 1_000_000
+    spent = " · ".join(
+        f"{step} {after - at:.1f} s" for (step, at), after in zip(steps.items(), [*list(steps.values())[1:], ended], strict=True)
+    )
+    print(f"{query.__name__}, {MILLIONS} million keys, 4 → 8 partitions: {ended - began:.1f} s ({spent})")
