@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Corrupt
 from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
@@ -178,6 +178,20 @@ def test_a_failure_goes_with_the_schedule(house: House) -> None:
     assert house.after(HOUR_MS) is not None
     do(house.face, SetSchedule(off=True))
     assert house.after(0) is None
+
+
+def test_a_damaged_schedule_of_the_workspace_is_said_once(house: House) -> None:
+    house.ran("a", state=RunState.RUNNING)
+    do(house.face, SetSchedule("a", every_ms=HOUR_MS))
+    house.face.layout.schedule_file.write_text("{")
+    assert house.after(HOUR_MS) is None
+    house.after(MINUTE_MS)
+    (failed,) = house.face.ask(ListEvents(kind="supervisor.failed"))
+    assert "schedules are not attended to" in failed.message
+    with pytest.raises(Corrupt):
+        house.face.ask(ShowSchedule("a"))
+    house.face.layout.schedule_file.unlink()
+    assert house.after(MINUTE_MS) is not None
 
 
 def test_never_two_at_a_time_and_others_do_not_wait(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
