@@ -41,34 +41,43 @@ class Scheduler:
         self._working: dict[JobName, Future[None]] = {}
         self._begun_ms: dict[JobName, int] = {}
         """Times that were begun, also where nothing can be written down of what came of them."""
-        self._complaint = ""
+        self._complained: dict[JobName | None, str] = {}
 
     def tick(self) -> None:
-        """Begins what is due; an error in it becomes an event, once."""
+        """Begins what is due. An error in it becomes an event, once; that of one job does not keep others from their times."""
         try:
             self._reap()
-            self._begin()
-            self._complaint = ""
+            usual = self._context.files.usual_schedule()
+            for job, run in self._running():
+                self._attend(job, run, over(job.schedule, usual))
+            self._complained.pop(None, None)
         except TidemarkError as error:
-            self._complain(error)
+            self._complain(None, error)
 
     def close(self) -> None:
         """Cancels what is under way, and waits for it; the next server attends to those times."""
         self._takes.end()
         self._pool.shutdown(cancel_futures=True)
 
-    def _begin(self) -> None:
-        usual, now_ms = self._context.files.usual_schedule(), self._context.now_ms()
-        for job, run in self._running():
-            schedule = over(job.schedule, usual)
-            attended_ms = self._attended_ms(job, schedule)
-            if not schedule.times:
-                self._forget_failure(job)
-            elif job.name not in self._working and (passed := schedule_times.passed(schedule, attended_ms, now_ms)):
-                if missed := schedule_times.passed(schedule, attended_ms, now_ms - LATE_MS):
-                    self._say_missed(run, missed)
-                self._begun_ms[job.name] = passed.last_ms
-                self._working[job.name] = self._pool.submit(self._takes.take, job.name, passed.last_ms)
+    def _attend(self, job: Job, run: Run, schedule: Schedule) -> None:
+        if job.name in self._working:
+            return
+        try:
+            if schedule.times:
+                self._begin(job, run, schedule)
+            elif job.scheduled is not None and job.scheduled.outcome is Outcome.FAILED:
+                self._working[job.name] = self._pool.submit(schedules.attended, self._context, job.name, None)
+            self._complained.pop(job.name, None)
+        except TidemarkError as error:
+            self._complain(job.name, error)
+
+    def _begin(self, job: Job, run: Run, schedule: Schedule) -> None:
+        attended_ms, now_ms = self._attended_ms(job, schedule), self._context.now_ms()
+        if passed := schedule_times.passed(schedule, attended_ms, now_ms):
+            if missed := schedule_times.passed(schedule, attended_ms, now_ms - LATE_MS):
+                self._say_missed(run, missed)
+            self._begun_ms[job.name] = passed.last_ms
+            self._working[job.name] = self._pool.submit(self._takes.take, job.name, passed.last_ms)
 
     def _running(self) -> list[tuple[Job, Run]]:
         """Jobs whose newest run runs, or that run elsewhere."""
@@ -87,10 +96,6 @@ class Scheduler:
             return "the job did not run"
         return "no server ran" if missed.first_ms < self._began_ms else "the server was busy, most likely with the one before"
 
-    def _forget_failure(self, job: Job) -> None:
-        if job.scheduled is not None and job.scheduled.outcome is Outcome.FAILED:
-            schedules.attended(self._context, job.name, None)
-
     def _reap(self) -> None:
         """Lets go of what has ended. What nobody expected is an event, and the time counts as attended to."""
         for job in [job for job, future in self._working.items() if future.done()]:
@@ -99,10 +104,11 @@ class Scheduler:
                 log.error("the scheduled savepoint of %s", job, exc_info=error)
                 scheduled_takes.failed(self._context, job, self._context.now_ms(), "internal", f"{type(error).__name__}: {error}")
 
-    def _complain(self, error: TidemarkError) -> None:
-        if self._complaint != error.message:
-            self._complaint = error.message
-            events.say(self._context, "supervisor.failed", None, "", f"schedules are not attended to: {error.message}. {error.hint}")
+    def _complain(self, job: JobName | None, error: TidemarkError) -> None:
+        if self._complained.get(job) != error.message:
+            self._complained[job] = error.message
+            whose = f"the schedule of {job} is" if job else "schedules are"
+            events.say(self._context, "supervisor.failed", job, "", f"{whose} not attended to: {error.message}. {error.hint}")
 
     def _attended_ms(self, job: Job, schedule: Schedule) -> int:
         """No time until then is of interest: it was attended to, or there was no such schedule yet, or no such job."""

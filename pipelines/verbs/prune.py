@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.domain.errors import NotFound, Unavailable
+from pipelines.domain.errors import Corrupt, NotFound, Unavailable
 from pipelines.domain.retention import PrunePlan
 from pipelines.verbs.verb import Change, Http, argument
 
@@ -19,4 +19,4 @@ class Prune(Change[PrunePlan, PrunePlan]):
     call, topic = "prune", "savepoints"
     http = Http("POST", "/savepoints/prune")
     command = "prune"
-    refuses = (NotFound, Unavailable)
+    refuses = (NotFound, Corrupt, Unavailable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.domain.errors import NotFound
+from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.schedules import Given, SchedulePlan, ScheduleState
 from pipelines.verbs.verb import Change, Http, Question, Reads, argument, option
 
@@ -23,7 +23,7 @@ class ShowSchedule(Question[ScheduleState]):
     http = Http("GET", "/schedule")
     also = (Http("GET", "/jobs/{job}/schedule", name="job_schedule"),)
     within = "schedule"
-    refuses = (NotFound,)
+    refuses = (NotFound, Corrupt)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     http = Http("PATCH", "/schedule")
     also = (Http("PATCH", "/jobs/{job}/schedule", name="set_job_schedule"),)
     command, shell = "schedule", "Without options it shows the schedule, with its next three times."
-    refuses = (NotFound,)
+    refuses = (NotFound, Corrupt)
 
     def unchanged(self) -> ShowSchedule | None:
         """Nothing is given: the schedule is shown."""

@@ -108,6 +108,12 @@ def test_savepoints_are_taken_by_schedule(watched: Watched, fakes: str) -> None:
     watched.look("job_schedule", DIALOG)
     press(asked, "Set schedule")
     expect(asked).to_have_count(0)
+    press(page, "Prune…")
+    asked = dialog(page, "Prune savepoints of post_engagement")
+    command(asked)
+    watched.look("job_prune", DIALOG)
+    press(asked, "Prune")
+    expect(asked).to_have_count(0)
 
 
 def test_a_failed_job_is_examined_and_gone_back_with(watched: Watched, faked_server: Faked) -> None:

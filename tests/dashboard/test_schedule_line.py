@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipelines.domain.savepoints import Reason
 from pipelines.domain.schedules import Attempt, Outcome, Schedule, Times
+from pipelines.verbs.prune import Prune
 from pipelines.verbs.schedule import SetSchedule
 from tests.dashboard.opening import Opener, clicked, said
 from tests.faces import FakeFace
@@ -29,7 +30,7 @@ def test_it_is_set_beside_the_workspaces(opened: Opener) -> None:
     face.schedules = {"": Schedule(Times(every_ms=HOUR_MS), keep=24)}
     app = opened(face, "job", job=JOB, tab="Savepoints")
     app.button(key="schedule").click().run()
-    assert "The workspace's: every hour" in said(app)
+    assert "s: every hour" in said(app)
     assert app.number_input(key="schedule_keep").placeholder == "24, as usual"
     app.button(key="schedule").click()
     app.button_group(key="schedule_how").set_value("Every").run()
@@ -61,3 +62,28 @@ def test_it_is_switched_off_and_given_back(opened: Opener) -> None:
         app.button(key="schedule").click()
         app = clicked(app, "schedule_yes")
         assert face.begun.pop() == change
+
+
+def test_what_is_pruned_is_shown_first(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB, tab="Savepoints")
+    app.button(key="prune").click().run()
+    assert "1 savepoint, which frees 4.1 kB." in said(app) and "more than are kept, older than is kept" in said(app)
+    assert face.begun == []
+    app.button(key="prune").click()
+    clicked(app, "prune_yes")
+    assert face.begun == [Prune(JOB)]
+
+
+def test_the_workspaces_is_set_on_the_page_of_all_savepoints(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "savepoints")
+    app.button(key="schedule").click().run()
+    assert "Holds for every job that does not say otherwise" in said(app) and app.button(key="schedule_yes").disabled
+    app.button(key="schedule").click()
+    app.button_group(key="schedule_how").set_value("By cron").run()
+    app.button(key="schedule").click()
+    app.text_input(key="schedule_cron").set_value("0 */6 * * *").run()
+    app.button(key="schedule").click()
+    clicked(app, "schedule_yes")
+    assert face.begun == [SetSchedule(cron="0 */6 * * *")]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Corrupt
 from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason, Savepoint
-from pipelines.domain.schedules import Attempt, Outcome
+from pipelines.domain.schedules import Attempt, Outcome, Schedule, Times
 from pipelines.domain.watch import UNWATCHED
 from pipelines.supervisor.schedules import Scheduler
 from pipelines.verbs.annotate import Annotate
@@ -27,7 +28,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
-from pipelines.workspace import prunes, savepoints
+from pipelines.workspace import prunes, savepoints, schedules
 from pipelines.workspace.tickets import Ticket
 from tests.waiting import until
 from tests.workspace.conftest import House as Opened
@@ -178,6 +179,32 @@ def test_a_failure_goes_with_the_schedule(house: House) -> None:
     assert house.after(HOUR_MS) is not None
     do(house.face, SetSchedule(off=True))
     assert house.after(0) is None
+
+
+def test_a_damaged_schedule_of_the_workspace_is_said_once(house: House) -> None:
+    house.ran("a", state=RunState.RUNNING)
+    do(house.face, SetSchedule("a", every_ms=HOUR_MS))
+    house.face.layout.schedule_file.write_text("{")
+    assert house.after(HOUR_MS) is None
+    house.after(MINUTE_MS)
+    (failed,) = house.face.ask(ListEvents(kind="supervisor.failed"))
+    assert "schedules are not attended to" in failed.message
+    with pytest.raises(Corrupt):
+        house.face.ask(ShowSchedule("a"))
+    house.face.layout.schedule_file.unlink()
+    assert house.after(MINUTE_MS) is not None
+
+
+def test_a_schedule_that_cannot_be_read_keeps_no_other_from_its_times(house: House) -> None:
+    for name in ("a", "b"):
+        house.ran(name, state=RunState.RUNNING)
+        do(house.face, SetSchedule(name, every_ms=HOUR_MS))
+    broken = house.face.ask(ShowJob("a")).summary.job
+    schedules.save(house.face.context, replace(broken, schedule=Schedule(Times(cron="no cron"))))
+    house.after(HOUR_MS)
+    house.after(HOUR_MS)
+    assert house.face.ask(ListSavepoints("b")) and not house.taken()
+    assert len([kind for kind in house.kinds() if kind == "supervisor.failed"]) == 1
 
 
 def test_never_two_at_a_time_and_others_do_not_wait(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

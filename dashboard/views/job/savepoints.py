@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import navigation, session
-from dashboard.views.job import actions, points, schedule
+from dashboard.views import schedules
+from dashboard.views.job import actions, points
 from dashboard.views.savepoints.table import savepoint_table
 from dashboard.widgets import command, empty_state, errors_shown, section
 from pipelines.domain.jobs import JobDetail
@@ -19,7 +20,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     with errors_shown():
         points.draw(name, detail, session.workspace().ask(ListRetained(name)), taken)
     with errors_shown():
-        schedule.draw(name, now)
+        schedules.draw(name, now)
     if taken:
         section("Savepoints", f"{len(taken):,}, newest first")
         opened = savepoint_table(taken, session.spaces(), now, key="job_savepoints", label="Savepoints of this job")

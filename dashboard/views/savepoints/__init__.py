@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import address, navigation, progress, session
 from dashboard.dialogs import redraw
 from dashboard.key_figures import key_figures
-from dashboard.views import operations
+from dashboard.views import operations, schedules
 from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints import bulk, exports, figures, filters
@@ -44,6 +44,8 @@ def _draw() -> None:
             [ListSavepoints(), ShowSpace(), Take("JOB"), ("What is under way", ListOperations(running=True))], key="savepoints_command"
         )
         on = live_switch()
+        if st.button("Schedule…", icon=":material/schedule:", key="schedule"):
+            schedules.ask_schedule("")
         if st.button("Import…", icon=":material/download:", key="import"):
             exports.ask_import()
     operations.under_way(_concerns_savepoints, key="savepoints")

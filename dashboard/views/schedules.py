@@ -1,7 +1,8 @@
-"""When savepoints of this job are taken by themselves: a line on its savepoints' tab, and the dialog that sets it."""
+"""When savepoints are taken by themselves: a line on a job's tab, and the dialogs that set it, for one or for all, and that prune."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -10,16 +11,22 @@ import streamlit as st
 from dashboard import session
 from dashboard.dialogs import answer, dialog
 from dashboard.views.commands import folded
-from dashboard.widgets import error_box, errors_shown, when
+from dashboard.widgets import error_box, errors_shown, plain_facts, when
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.moments import duration_ms, spelt_duration
+from pipelines.domain.retention import Judged
 from pipelines.domain.schedules import NONE, USUAL, UTC, Schedule, ScheduleState
 from pipelines.verbs.face import do
+from pipelines.verbs.prune import Prune
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
+from pipelines.words import formats, plans
 from pipelines.words import schedules as words
 
 SAYS = "Empty is as the workspace has it. Forks of this job begin with its schedule. Only savepoints taken by schedule are pruned."
+SAYS_OF_ALL = "Holds for every job that does not say otherwise. Only savepoints taken by schedule are pruned."
 AS_USUAL, EVERY, CRON, NEVER = "As the workspace", "Every", "By cron", "Never"
+NOTHING_GOES = "Nothing goes: no scheduled savepoint is past what is kept, or each has a reason to stay."
+MOST_LINES = 8
 BETWEEN = ";"
 """Between two blackout windows, which have commas between days."""
 
@@ -34,17 +41,20 @@ def draw(job: str, now: float) -> None:
         st.html(f'<div class="tm-line">{"".join(f"<span>{part}</span>" for part in parts)}</div>', width="stretch")
         if st.button("Schedule…", icon=":material/schedule:", type="tertiary", key="schedule"):
             ask_schedule(job)
+        if st.button("Prune…", icon=":material/auto_delete:", type="tertiary", key="prune"):
+            ask_prune(job)
 
 
 def ask_schedule(job: str) -> None:
-    """Asks for the schedule of the job."""
+    """Asks for the schedule of the job, or (without one) of the workspace."""
 
-    @dialog(f"Savepoints of {job} by schedule")
+    @dialog(f"Savepoints of {job or 'every job'} by schedule")
     def ask() -> None:
         with errors_shown():
             state = session.workspace().ask(ShowSchedule(job))
+            state = state if job else replace(state, usual=Schedule())
             times, kept = _times(state), _kept(state)
-            st.caption(SAYS)
+            st.caption(SAYS if job else SAYS_OF_ALL)
             change = _change(job, state.own, times, kept)
             if change:
                 folded([change])
@@ -55,14 +65,45 @@ def ask_schedule(job: str) -> None:
     ask()
 
 
+def ask_prune(job: str) -> None:
+    """Shows what is past what is kept, why, and what it frees; and asks whether it shall go."""
+
+    @dialog(f"Prune savepoints of {job}")
+    def ask() -> None:
+        with errors_shown():
+            change = Prune(job)
+            plan = session.workspace().plan(change)
+            st.write(f"{plans.disposed(plan.disposal)}." if plan.goes else NOTHING_GOES)
+            lines = [(_taken(judged), words.why(judged)) for judged in (*plan.goes, *plan.stays)]
+            plain_facts(lines[:MOST_LINES])
+            if len(lines) > MOST_LINES:
+                st.caption(f"and {len(lines) - MOST_LINES:,} more")
+            folded([change])
+            if answer("Prune", "prune", danger=True, disabled=not plan.goes):
+                do(session.workspace(), change)
+                st.rerun()
+
+    ask()
+
+
+def _said(text: str) -> None:
+    """A caption without Markdown: a cron expression has asterisks."""
+    st.html(f'<span class="tm-caption">{escape(text)}</span>')
+
+
+def _taken(judged: Judged) -> str:
+    return f"{formats.short_id(judged.savepoint)}, {formats.ago(judged.created_ms, session.now_ms())}"
+
+
 def _times(state: ScheduleState) -> dict[str, str]:
     """What is typed of the times: how, the interval or the expression, the zone, the windows."""
     own, usual = state.own, state.usual
-    before = _choice(own)
-    how = st.segmented_control("Taken", (AS_USUAL, EVERY, CRON, NEVER), default=before, required=True, key="schedule_how") or before
-    typed = {"how": how, "every": "", "cron": ""}
+    before = _choice(own) if state.job or own.times else NEVER
+    choices = (*((AS_USUAL,) if state.job else ()), EVERY, CRON, NEVER)
+    how = st.segmented_control("Taken", choices, default=before, required=True, key="schedule_how") or before
+    typed = {"before": before, "how": how, "every": "", "cron": ""}
     if how == AS_USUAL:
-        st.caption(f"The workspace's: {words.times(usual.times)}")
+        _said(f"The workspace's: {words.times(usual.times)}")
     elif how == EVERY:
         value = spelt_duration(own.times.every_ms) if own.times and own.times.every_ms else "1h"
         typed["every"] = st.text_input("Every", value, key="schedule_every", help="Such as 30m, 6h or 1d; at least 10s") or ""
@@ -105,7 +146,7 @@ def _change(job: str, own: Schedule, times: dict[str, str], kept: dict[str, Any]
         change = SetSchedule(job, **given)
         if given:
             plan = session.workspace().plan(change)
-            st.caption(f"Then: {words.line(ScheduleState(plan.job, plan.after, own, plan.schedule, plan.next_ms), session.zone())}")
+            _said(f"Then: {words.line(ScheduleState(plan.job, plan.after, own, plan.schedule, plan.next_ms), session.zone())}")
     except TidemarkError as error:
         error_box(error)
         return None
@@ -117,7 +158,7 @@ def _times_given(own: Schedule, typed: dict[str, str]) -> dict[str, Any]:
     how, cron, every = typed["how"], " ".join(typed["cron"].split()), duration_ms(typed["every"]) if typed["how"] == EVERY else 0
     if how == AS_USUAL and own.times is not None:
         given["every_ms"] = 0
-    elif how == NEVER and _choice(own) != NEVER:
+    elif how == NEVER and typed["before"] != NEVER:
         given["off"] = True
     elif how == EVERY and (own.times is None or own.times.every_ms != every):
         given["every_ms"] = every

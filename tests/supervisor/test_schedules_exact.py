@@ -1,0 +1,109 @@
+"""A running job with real Spark gets savepoints by its schedule, and a fork of one gives row for row what the job gives that ran on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.verbs.experiments import Compare
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ReadLog
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.schedule import SetSchedule, ShowSchedule
+from pipelines.verbs.system import ListEvents
+from pipelines.workspace.opening import open_workspace, wall_clock_ms
+from tests.waiting import until
+from tests.workspace.proving import CONF
+from tests.workspace.serving import Server, end_jobs
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+CODE = """
+import sys
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+events = spark.readStream.schema("n INT").option("maxFilesPerTrigger", 1).json(sys.argv[1])
+query = events.dropDuplicates(["n"]).writeStream.queryName("rows").format("parquet").trigger(processingTime="200 milliseconds")
+query.start(sys.argv[2]).awaitTermination()
+"""
+FILES = 5
+HOUR_MS = 3_600_000
+
+
+class Ahead(Server):
+    """A server whose clock can be set forward."""
+
+    ahead_ms = 0
+
+    def start(self) -> None:
+        self.face = open_workspace(self.root, clock=lambda: wall_clock_ms() + self.ahead_ms)
+        self.loop = SupervisorLoop(self.face, interval=0.2)
+        self.loop.start()
+
+    def at_next(self, job: str) -> Savepoint:
+        """The savepoint that the job has by its schedule once the next time of it has come."""
+        due_ms = self.face.ask(ShowSchedule(job)).next_ms[0]
+        self.ahead_ms = due_ms + 1_000 - wall_clock_ms()
+        until(lambda: (last := self.face.ask(ShowSchedule(job)).last) is not None and last.due_ms >= due_ms)
+        return self.face.ask(ListSavepoints(job))[0]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Ahead]:
+    running = Ahead(tmp_path / "ws")
+    yield running
+    end_jobs(running.face)
+    running.end()
+
+
+def feed(events: Path, file: int) -> None:
+    """A file of which half was in the one before it: without state that would come again."""
+    path = events.parent / f"{file}.json"
+    path.write_text("".join(f'{{"n": {n}}}\n' for n in range(file * 5, file * 5 + 10)))
+    os.utime(path, (1_767_225_600 + file,) * 2)
+    path.rename(events / path.name)
+
+
+def rows(server: Server, job: str) -> list[int]:
+    files = list((server.face.layout.root / "jobs" / job / "output").glob("*.parquet"))
+    found = duckdb.sql(f"SELECT n FROM read_parquet({list(map(str, files))}) ORDER BY n").fetchall() if files else []
+    return [n for (n,) in found]
+
+
+def has(server: Server, job: str, files: int) -> bool:
+    """Whether the job has written all rows of so many files, each once; one that fails fails the test with its log."""
+    assert server.newest(job).state is not RunState.FAILED, server.face.ask(ReadLog(job)).text
+    return server.batch(job) >= files - 1 and rows(server, job) == list(range(files * 5 + 5))
+
+
+def test_it_gets_two_and_a_fork_of_the_first_is_exact(server: Ahead, tmp_path: Path) -> None:
+    events = tmp_path / "events"
+    events.mkdir()
+    feed(events, 0)
+    do(server.face, RunScript(name="a", script="job.py", code=CODE, args=(str(events), "{output}"), conf=CONF))
+    until(lambda: has(server, "a", 1))
+    do(server.face, SetSchedule("a", every_ms=HOUR_MS, keep=24))
+    feed(events, 1)
+    until(lambda: has(server, "a", 2))
+    first = server.at_next("a")
+    feed(events, 2)
+    until(lambda: has(server, "a", 3))
+    second = server.at_next("a")
+    assert [(one.batch, one.reason) for one in (first, second)] == [(1, Reason.SCHEDULED), (2, Reason.SCHEDULED)]
+    for file in range(3, FILES):
+        feed(events, file)
+    do(server.face, Fork(first.id, name="b"))
+    until(lambda: has(server, "a", FILES) and has(server, "b", FILES))
+    found = server.face.ask(Compare("a", "b"))
+    assert (found.equal, found.only_a, found.only_b, found.changed) == (FILES * 5 + 5, 0, 0, 0)
+    assert not server.face.ask(ListEvents("a", kind="failures")), "nothing was missed, and nothing failed"
