@@ -92,7 +92,7 @@ def _said(text: str) -> None:
 
 
 def _taken(judged: Judged) -> str:
-    return f"{formats.short_id(judged.savepoint)}, {formats.ago(judged.created_ms, session.now_ms())}"
+    return f"{formats.ago(judged.created_ms, session.now_ms())}, {formats.short_id(judged.savepoint)}"
 
 
 def _times(state: ScheduleState) -> dict[str, str]:

@@ -134,8 +134,10 @@ def test_boxes_select_several_and_a_row_one(watched: Watched, fakes: str) -> Non
     watched.look("savepoints_selected")
     page.get_by_role("checkbox", name="Select all rows shown").check()
     expect(page.locator(".st-key-card_bulk")).to_contain_text("3 savepoints")
+    watched.rest()
     page.locator(f"[data-row={NEW}]").get_by_text("post_engagement").click()
     expect(page.get_by_test_id("savepoint-id")).to_have_text(NEW)
+    watched.rest()
     page.locator(f"[data-row={NEW}]").get_by_text("post_engagement").click()
     expect(page.get_by_test_id("savepoint-id")).to_have_count(0)
 

@@ -77,6 +77,8 @@ class Watched:
         """Pictures in light and in dark of a page on which nothing (`within` what a selector names) keeps people out."""
         self.page.mouse.move(0, 0)
         self.rest()
+        if within:
+            self.page.locator(within).first.scroll_into_view_if_needed()
         for theme, rules in zip(self.themes(), (RULES, RULES_OF_COLOUR), strict=True):
             self.page.screenshot(path=self.artifacts / f"{name}_{theme}.png")
             found = self.barriers(rules, within)

@@ -1,4 +1,4 @@
-"""The suite's own promises: in CI nothing is skipped, and benchmarks run only when asked for."""
+"""The suite's own promises: in CI nothing is skipped, only a browser's test is tried twice, and benchmarks run only when asked for."""
 
 from __future__ import annotations
 
@@ -68,6 +68,30 @@ def test_without_a_browser_the_reason_says_how_to_get_one(suite: pytest.Pytester
     assert code == 0, said
     assert "1 skipped" in said
     assert "apt-get install chromium" in said
+
+
+FAILS_ONCE = """
+import pytest
+from pathlib import Path
+{mark}
+def test_fails_once():
+    tried = Path("tried")
+    before = tried.exists()
+    tried.touch()
+    assert before, "the first time"
+"""
+
+
+@pytest.mark.parametrize(
+    ("mark", "environ", "tried"),
+    [("@pytest.mark.browser", {"CI": "true"}, True), ("", {"CI": "true"}, False), ("@pytest.mark.browser", {}, False)],
+)
+def test_only_a_browsers_test_is_tried_twice_and_only_in_ci(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, mark: str, environ: dict[str, str], tried: bool
+) -> None:
+    monkeypatch.chdir(suite.path)
+    code, said = run(suite, FAILS_ONCE.format(mark=mark), **environ)
+    assert (code == 0, "1 rerun" in said, "RERUN" in said) == (tried, tried, tried), said
 
 
 def test_benchmarks_run_when_asked_for(suite: pytest.Pytester) -> None:
