@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.catalog import jobs as job_rows
 from pipelines.domain.ids import JobName
 from pipelines.domain.job_limits import changed
 from pipelines.domain.jobs import Job
@@ -27,8 +26,6 @@ def _set(context: Context, name: JobName, change: SetLimits) -> Job:
     with context.holding(name):
         before = repairs.known_job(context, name)
         job = replace(before, limits=changed(before.limits, change.given()))
-        context.files.write(context.layout.job_file(name), job)
-        with context.catalog.writing() as writer:
-            job_rows.save(writer, [job])
+        repairs.save(context, job)
     events.say(context, "job.limits", name, name, f"the limits of {name} are changed")
     return job

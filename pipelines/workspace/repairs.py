@@ -30,6 +30,13 @@ def known_job(context: Context, job: JobName) -> Job:
     return context.files.job(job) or _in_catalog(context, job) or _from_files(context, job)
 
 
+def save(context: Context, job: Job) -> None:
+    """First the file, then the index; the caller holds the job."""
+    context.files.write(context.layout.job_file(job.name), job)
+    with context.catalog.writing() as writer:
+        job_rows.save(writer, [job])
+
+
 def _repair_wanted(context: Context, job: JobName) -> None:
     """The newest run is wanted again, as it stands."""
     run = _newest_begun(context, job)

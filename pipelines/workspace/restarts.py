@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job, Run
@@ -34,9 +33,7 @@ def _set(context: Context, name: JobName, change: SetRestartStrategy) -> Job:
         job = replace(before, restarts=changed(before.restarts, change.strategy, change.given()))
         if job == before:
             return job
-        context.files.write(context.layout.job_file(name), job)
-        with context.catalog.writing() as writer:
-            job_rows.save(writer, [job])
+        repairs.save(context, job)
     events.say(context, "job.restart_strategy", name, name, f"the restart strategy of {name} is {job.restarts.strategy.value}")
     return job
 

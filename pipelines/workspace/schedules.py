@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.catalog import jobs as job_rows
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
 from pipelines.domain.schedules import Attempt, Given, Schedule, SchedulePlan, ScheduleState, changed, over
@@ -41,14 +40,7 @@ def attended(context: Context, name: JobName, attempt: Attempt | None) -> None:
     """Keeps what came of the newest time of the job's schedule; nothing of a job that was forgotten meanwhile."""
     with context.holding(name):
         if context.files.has_begun(name):
-            save(context, replace(repairs.known_job(context, name), scheduled=attempt))
-
-
-def save(context: Context, job: Job) -> None:
-    """First the file, then the index; the caller holds the job."""
-    context.files.write(context.layout.job_file(job.name), job)
-    with context.catalog.writing() as writer:
-        job_rows.save(writer, [job])
+            repairs.save(context, replace(repairs.known_job(context, name), scheduled=attempt))
 
 
 def _changed(context: Context, before: Schedule, usual: Schedule, given: Given) -> Schedule:
@@ -73,7 +65,7 @@ def _set_of_job(context: Context, name: JobName, given: Given) -> ScheduleState:
         after = _changed(context, job.schedule, usual, given)
         if after != job.schedule:
             job = replace(job, schedule=after, scheduled=None)
-            save(context, job)
+            repairs.save(context, job)
             said = words.spelt(over(after, usual))
             events.say(context, "job.schedule", name, name, f"savepoints of {name} by themselves: {said}")
     context.changed.set()

@@ -28,7 +28,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
-from pipelines.workspace import prunes, savepoints, schedules
+from pipelines.workspace import prunes, repairs, savepoints
 from pipelines.workspace.tickets import Ticket
 from tests.waiting import until
 from tests.workspace.conftest import House as Opened
@@ -200,7 +200,7 @@ def test_a_schedule_that_cannot_be_read_keeps_no_other_from_its_times(house: Hou
         house.ran(name, state=RunState.RUNNING)
         do(house.face, SetSchedule(name, every_ms=HOUR_MS))
     broken = house.face.ask(ShowJob("a")).summary.job
-    schedules.save(house.face.context, replace(broken, schedule=Schedule(Times(cron="no cron"))))
+    repairs.save(house.face.context, replace(broken, schedule=Schedule(Times(cron="no cron"))))
     house.after(HOUR_MS)
     house.after(HOUR_MS)
     assert house.face.ask(ListSavepoints("b")) and not house.taken()
