@@ -5,6 +5,10 @@ Up to the version check everything here must be valid in much older Pythons, so 
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dashboard.reach import Reach
 
 
 def main(arguments: "list[str]") -> int:
@@ -24,7 +28,14 @@ def main(arguments: "list[str]") -> int:
     from dashboard import server
 
     workspace = options.workspace or str(environment.ROOT / "data" / "workspace")
-    return server.main(host=options.host, port=options.port, workspace=workspace, example=options.example)
+    return server.main(reach_of(options), port=options.port, workspace=workspace, example=options.example)
+
+
+def reach_of(options: argparse.Namespace) -> "Reach":
+    """Who can reach the server, as the command line says it."""
+    from dashboard.reach import Reach
+
+    return Reach(options.host, tuple(options.allow_host), options.certfile, options.keyfile, options.behind_proxy)
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -36,6 +47,14 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--port", type=int, default=8501, help="port to serve on (default: %(default)s)")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on (default: %(default)s, this machine only)")
+    parser.add_argument(
+        "--allow-host", metavar="NAME", action="append", default=[], help="host name by which others reach it (may be given again)"
+    )
+    parser.add_argument("--certfile", metavar="FILE", default="", help="certificate with its chain, PEM: others reach it over TLS")
+    parser.add_argument("--keyfile", metavar="FILE", default="", help="key of the certificate, PEM, where that is a file of its own")
+    parser.add_argument(
+        "--behind-proxy", metavar="ADDRESS", default="", help="IP address of a proxy that encrypts, and sets X-Forwarded-For and -Proto"
+    )
     parser.add_argument("--workspace", metavar="PATH", help="directory that holds jobs and savepoints (default: data/workspace)")
     parser.add_argument("--example", action="store_true", help="start the example at once, without a click")
     return parser

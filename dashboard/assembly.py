@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 from collections.abc import Iterator
@@ -14,9 +13,12 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import session
-from dashboard.guard import LOOPBACK
-from pipelines.domain.errors import Unavailable, Unsupported
-from pipelines.domain.events import COMMAND, PAGE, SUPERVISOR
+from dashboard.reach import ONLY_HERE, Reach
+from dashboard.strangers import Strangers
+from pipelines.domain.access import Access
+from pipelines.domain.audit import unrecorded
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.events import COMMAND, SUPERVISOR
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
 
@@ -29,8 +31,14 @@ class Settings:
     """The settings of a server."""
 
     workspace: Path
-    url: str
+    port: int
     example: bool = False
+    reach: Reach = ONLY_HERE
+
+    @property
+    def url(self) -> str:
+        """The URL to open in a browser."""
+        return self.reach.url(self.port)
 
 
 class Api:
@@ -38,6 +46,16 @@ class Api:
 
     def __init__(self) -> None:
         self.app: ASGIApp | None = None
+        self.access: Access | None = None
+        """Whom the server lets in; nobody before."""
+        self.reach = ONLY_HERE
+        """Who can reach the server."""
+        self.strangers = Strangers(unrecorded)
+        """Who was not let in."""
+
+    async def refused(self, code: str, origin: str) -> None:
+        """A request that nobody let in; see `Strangers.refused`."""
+        await self.strangers.refused(code, origin)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.app is None:
@@ -51,15 +69,18 @@ def assembled(settings: Settings, api: Api) -> Iterator[None]:
     from pipelines.api.app import create_api
     from pipelines.supervisor.loop import SupervisorLoop
     from pipelines.workspace.opening import open_workspace
+    from pipelines.workspace.tokens import access_to, kept
 
     workspace = open_workspace(settings.workspace)
     try:
         workspace.background = True
-        api.app = create_api(workspace, generation=lambda: workspace.context.catalog.generation)
+        settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms())
+        api.access, api.strangers = access_to(workspace.context), Strangers(workspace.record)
+        api.app = create_api(workspace, generation=lambda: workspace.context.catalog.generation, record=workspace.record)
         supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))
         supervisor.start()
         try:
-            session.open_with(workspace.acting(PAGE))
+            session.open_with(workspace, api.access, workspace.record)
             with announced(settings):
                 if settings.example:
                     do(workspace.acting(COMMAND), StartExample())
@@ -68,7 +89,8 @@ def assembled(settings: Settings, api: Api) -> Iterator[None]:
             session.open_with(None)
             supervisor.stop()
     finally:
-        api.app = None
+        api.app = api.access = None
+        api.strangers.end()
         workspace.close()
 
 
@@ -80,7 +102,16 @@ def announced(settings: Settings) -> Iterator[None]:
     from pipelines.storage.layout import Layout
 
     path = Layout(settings.workspace).server_file
-    document = {"url": settings.url, "pid": os.getpid(), "started": psutil.Process().create_time()}
+    reach = settings.reach
+    document = {
+        "url": reach.local_url(settings.port),
+        "pid": os.getpid(),
+        "started": psutil.Process().create_time(),
+        "address": settings.url,
+        "certificate": reach.certificate,
+        "encryption": reach.encryption,
+        "open": reach.is_open,
+    }
     _write_whole(path, document)
     try:
         yield
@@ -92,24 +123,3 @@ def _write_whole(path: Path, document: dict[str, Any]) -> None:
     aside = path.with_suffix(".tmp")
     aside.write_text(json.dumps(document) + "\n")
     aside.replace(path)
-
-
-def refuse_open_host(host: str) -> None:
-    """Unsupported unless `host` is this machine alone: there is no access control, and whoever reaches the server runs code on it."""
-    if is_loopback(host):
-        return
-    raise Unsupported(
-        "server.no_access_control",
-        f"Tidemark would be open to everybody who can reach {host or 'this machine'}: it has no access control, and its users run code.",
-        "Serve on 127.0.0.1 and reach it from elsewhere through an SSH tunnel: ssh -L 8501:127.0.0.1:8501 <this machine>",
-    )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`."""
-    if host in LOOPBACK:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

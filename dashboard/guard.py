@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+from dashboard.reach import Reach, is_loopback
+
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -21,31 +22,40 @@ FRAMED_BY_NOBODY = ((b"content-security-policy", b"frame-ancestors 'none'"), (b"
 
 
 class Guard:
-    """Refuses a foreign Host (421), and on a websocket or on anything but a read what another site's page sends (403)."""
+    """Refuses a foreign Host (421), what comes past the proxy that encrypts (403), and on a websocket or on anything but a read what
+    another site's page sends (403)."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Callable[[], frozenset[str]]) -> None:
+    def __init__(self, app: ASGIApp, *, reach: Callable[[], Reach]) -> None:
         self._app = app
-        self._hosts = hosts
+        self._reach = reach
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
-        refusal = refused(scope, self._hosts())
+        refusal = refused(scope, self._reach())
         if refusal is None:
             return await self._app(scope, receive, _unframed(send))
         return await _refuse(refusal, scope, receive, _unframed(send))
 
 
-def refused(scope: Scope, hosts: frozenset[str]) -> tuple[int, str, str] | None:
+def refused(scope: Scope, reach: Reach) -> tuple[int, str, str] | None:
     """HTTP status, error code and message of why this request is not let in, or None."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     host = headers.get("host", "").lower()
-    if _hostname(host) not in hosts:
+    if _hostname(host) not in reach.hosts:
         return 421, "server.foreign_host", f"This server does not answer to the name {_hostname(host) or '(none)'}."
+    if reach.proxy and _is_plain(scope):
+        return 403, "server.not_encrypted", "This server is reached through its proxy, encrypted."
     changes = scope["type"] == "websocket" or scope["method"] not in _READS
     if changes and _is_foreign(headers, host):
         return 403, "server.foreign_origin", "This request came from another site's page."
     return None
+
+
+def _is_plain(scope: Scope) -> bool:
+    """Whether this came unencrypted, and not from this machine."""
+    client = (scope.get("client") or ("",))[0]
+    return scope.get("scheme") not in ("https", "wss") and not is_loopback(client)
 
 
 def _is_foreign(headers: Mapping[str, str], host: str) -> bool:

@@ -10,12 +10,14 @@ URGENCY_TONES: dict[Urgency, Tone] = {Urgency.FAILED: "red", Urgency.WARNING: "o
 
 SAYS_MORE = (Problem.POISON, Problem.CATCHING_UP)
 """Problems that say more than the state, though they are no warnings."""
+OF_SAVEPOINTS = (Problem.UNPROVED,)
+"""Warnings that say nothing of how the job does."""
 
 
 def health(job: JobSummary) -> tuple[str, Tone]:
     """How a job does, in a word or two: its state, unless a finding or an idle driver says more than that."""
-    more = (finding for finding in job.findings if finding.urgency is Urgency.WARNING or finding.problem in SAYS_MORE)
-    warning = next(more, None)
+    telling = (finding for finding in job.findings if finding.problem not in OF_SAVEPOINTS)
+    warning = next((finding for finding in telling if finding.urgency is Urgency.WARNING or finding.problem in SAYS_MORE), None)
     if warning:
         return warning.title.capitalize(), URGENCY_TONES[warning.urgency]
     return ("Idle", "blue") if job.idle_since_ms is not None else STATES[job.state]

@@ -33,6 +33,7 @@ PAGES: Mapping[str, Listed] = {
     "savepoints": Listed("Savepoints", ":material/bookmarks:", "savepoints", letter="s"),
     "versions": Listed("Versions", ":material/account_tree:", "versions", letter="v"),
     "experiments": Listed("Experiments", ":material/compare:", "experiments", letter="x"),
+    "alerts": Listed("Alerts", ":material/notifications:", "alerts", letter="a"),
     "events": Listed("Events", ":material/history:", "events", letter="e"),
     "settings": Listed("Settings", ":material/settings:", "settings", letter="t"),
     "new_job": Listed("New job", ":material/add:", "new", hidden=True),

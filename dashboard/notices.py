@@ -47,9 +47,9 @@ def _taken(notice: Notice, taken: Savepoint) -> None:
     with st.container(key="notice", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(_head(notice, taken), width="stretch")
-            if st.button("Fork from it", icon=":material/call_split:", key="notice_fork"):
+            if st.button("Fork this savepoint", icon=":material/call_split:", key="notice_fork"):
                 navigation.go("fork", savepoint=taken.id)
-            if st.button("Open it", icon=":material/bookmark:", key="notice_open"):
+            if st.button("Open savepoint", icon=":material/bookmark:", key="notice_open"):
                 navigation.go("savepoints", savepoint=taken.id)
             _put_away()
         st.code(taken.path, language=None, wrap_lines=True)

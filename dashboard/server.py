@@ -23,9 +23,12 @@ if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this
     sys.path.insert(0, str(ROOT))
 
 from dashboard import assembly, downloads, session, shell  # noqa: E402
-from dashboard.guard import LOOPBACK, Guard  # noqa: E402
+from dashboard.entrance import Entrance  # noqa: E402
+from dashboard.guard import Guard  # noqa: E402
+from dashboard.reach import Reach, refuse_open_host  # noqa: E402
 from dashboard.served import serve_asset  # noqa: E402
 from dashboard.streamlit_fixes import left_pages, offered_files  # noqa: E402
+from pipelines.client.servers import entry  # noqa: E402
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavailable  # noqa: E402
 
 WORKSPACE_VARIABLE = "TIDEMARK_WORKSPACE"
@@ -48,7 +51,9 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
     if session.is_open():
         yield
         return
-    with assembly.assembled(_streamlit_settings(), api):
+    settings = _streamlit_settings()
+    with assembly.assembled(settings, api):
+        _announce(settings)
         yield
 
 
@@ -57,9 +62,9 @@ def _streamlit_settings() -> assembly.Settings:
     from streamlit import config
 
     host, port = config.get_option("server.address") or "", config.get_option("server.port")
-    assembly.refuse_open_host(host)
+    refuse_open_host(host)
     workspace = Path(os.environ.get(WORKSPACE_VARIABLE) or assembly.DEFAULT_WORKSPACE)
-    return assembly.Settings(workspace.resolve(), url_of(host, port))
+    return assembly.Settings(workspace.resolve(), port, reach=Reach(host))
 
 
 offered_files.mend()
@@ -73,17 +78,16 @@ app = App(
         *downloads.routes(),
         *shell.routes(),
     ],
-    middleware=[Middleware(Guard, hosts=lambda: LOOPBACK)],
+    middleware=[Middleware(Guard, reach=lambda: api.reach), Middleware(Entrance, access=lambda: api.access, refused=api.refused)],
 )
 
 
-def main(host: str, port: int, workspace: str, example: bool) -> int:
+def main(reach: Reach, port: int, workspace: str, example: bool) -> int:
     """Serves until it is told to end (Ctrl-C, SIGTERM); prints the address once it answers. Returns the exit code."""
     try:
-        assembly.refuse_open_host(host)
-        with listening(host, port) as bound:
-            url = url_of(host, bound.getsockname()[1])
-            settings = assembly.Settings(Path(workspace).resolve(), url, example)
+        api.reach = reach.checked()
+        with listening(api.reach.host, port) as bound:
+            settings = assembly.Settings(Path(workspace).resolve(), bound.getsockname()[1], example, api.reach)
             with assembly.assembled(settings, api):
                 _serve(bound, settings)
     except TidemarkError as error:
@@ -111,11 +115,6 @@ def listening(host: str, port: int) -> socket.socket:
     return bound
 
 
-def url_of(host: str, port: int) -> str:
-    """The URL to open in a browser."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
 def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
     import uvicorn
 
@@ -131,7 +130,7 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                print(f"Tidemark serves {settings.url}   (workspace {settings.workspace}; Ctrl-C stops it, jobs run on)", flush=True)
+                _announce(settings)
 
     # uvicorn raises the signal again after its shutdown; as KeyboardInterrupt it still closes the workspace on its way out.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -141,11 +140,16 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
         "access_log": False,
         "ws_ping_timeout": PATIENCE_SECONDS,
         "use_colors": False,
+        **settings.reach.uvicorn,
     }
-    uvicorn_config = uvicorn.Config(
-        app, http=TimedProtocol, ws=TimedWebsocket, log_level="warning", server_header=False, proxy_headers=False, **options
-    )
+    uvicorn_config = uvicorn.Config(app, http=TimedProtocol, ws=TimedWebsocket, log_level="warning", server_header=False, **options)
     Announcing(uvicorn_config).run(sockets=[bound])
+
+
+def _announce(settings: assembly.Settings) -> None:
+    """Prints the address that lets in who opens it."""
+    address = entry(settings.url, api.access.key if api.access else "")
+    print(f"Tidemark serves {address}   (workspace {settings.workspace}; Ctrl-C stops it, jobs run on)", flush=True)
 
 
 def end_within(seconds: float) -> None:

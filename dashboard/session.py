@@ -17,10 +17,15 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dashboard.answers import Answers
-from pipelines.domain.errors import Unavailable
+from dashboard.entrance import shown_by
+from pipelines.domain.access import OWNER, Access, Caller, Role
+from pipelines.domain.audit import Record, unrecorded
+from pipelines.domain.errors import Unauthenticated, Unavailable
+from pipelines.domain.events import PAGE
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.space import SavepointSpace, Space
 from pipelines.verbs.face import Face
+from pipelines.verbs.limited import Limited
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.verb import Question
@@ -29,18 +34,22 @@ SPACE_AGE_MS = 15_000
 SPACE_WAIT_S = 0.4
 """Longer than almost all workspaces need, shorter than what looks like a stop."""
 SHARED_AGE_MS = 1_000
+LOOPBACK = "127.0.0.1"
 ZONE, IN_UTC = "zone", "UTC"
 """What the address says where somebody chose UTC."""
 A = TypeVar("A")
 _BEGAN = "page_began_ms"
 _workspace: Face | None = None
+_access: Access | None = None
+_record: Record = unrecorded
 _answers = Answers()
 
 
-def open_with(workspace: Face | None) -> None:
-    """Gives the pages `workspace`; None takes it away (the server stops)."""
-    global _workspace, _answers
-    _workspace, _answers = workspace, Answers()
+def open_with(workspace: Face | None, access: Access | None = None, record: Record = unrecorded) -> None:
+    """Gives the pages `workspace`, as `access` lets each browser use it; without one everybody is the owner. `record` writes what they do
+    into the audit. None takes it away."""
+    global _workspace, _access, _record, _answers
+    _workspace, _access, _record, _answers = workspace, access, record, Answers()
 
 
 def is_open() -> bool:
@@ -52,7 +61,28 @@ def workspace() -> Face:
     """The open workspace; Unavailable while the server starts or stops."""
     if _workspace is None:
         raise Unavailable("server.starting", "The workspace is not open yet.", "Wait a moment and reload the page.")
-    return _workspace
+    return Limited(_workspace, caller(), _record, _origin()).acting(PAGE)
+
+
+def _origin() -> str:
+    """The browser's address; Streamlit says none for this machine's own."""
+    return st.context.ip_address or LOOPBACK
+
+
+def caller() -> Caller:
+    """Who looks at this page, by what his browser showed; Unauthenticated once that lets him in no longer."""
+    if _access is None:
+        return OWNER
+    shown = shown_by(_access, {name.lower(): value for name, value in st.context.headers.items()})
+    if shown is None:
+        raise Unauthenticated("access.token", "This token lets in no longer.", "Reload the page, and show another one.")
+    return shown
+
+
+def refusal(needed: Role) -> str:
+    """Why who looks at this page may not do what takes this role, as the hint of a button that is disabled; empty where he may."""
+    role = caller().role
+    return "" if role.allows(needed) else f"Takes the role {needed}; yours is {role}"
 
 
 def space() -> Space | None:

@@ -39,7 +39,8 @@ class Reader:
         self._transport, self._seconds = transport, seconds
         self._waiting = 0
         self._timer: asyncio.TimerHandle | None = None
-        transport.set_write_buffer_limits(high=0)  # the protocol is told of any byte that waits, and when none does any more
+        # The protocol is told when bytes wait, and when none does any more; with 0 asyncio's TLS would tell it of none that wait, too.
+        transport.set_write_buffer_limits(high=1, low=0)
 
     def expect(self) -> None:
         """Bytes wait for it from now on."""

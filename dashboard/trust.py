@@ -20,7 +20,7 @@ def badges(savepoint: Savepoint, now_ms: float) -> str:
     if savepoint.damaged_files:
         files = formats.plural(savepoint.damaged_files, "damaged file")
         checked = f", found {formats.ago(savepoint.verified_ms, now_ms)}" if savepoint.verified_ms else ""
-        return chip(DAMAGED, "red", dot=True, hint=f"{files}{checked}; it is not restored")
+        return chip(DAMAGED, "red", dot=True, hint=f"{files}{checked}; nothing is restored from it")
     known = reached(savepoint)
     return (
         '<span class="tm-levels" role="group" aria-label="Trust">'

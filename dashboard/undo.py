@@ -12,7 +12,7 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import session
+from dashboard import once, session
 from dashboard.widgets import chip
 from pipelines.domain.errors import TidemarkError
 
@@ -104,6 +104,7 @@ def _icon(notice: Notice) -> str:
 
 def take_back(undo: Undo) -> None:
     """Runs `undo` and shows its outcome."""
+    once.forget()
     try:
         _say(Notice(undo(), session.now_ms() + SAID_MS))
     except TidemarkError as error:

@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from dashboard import session
+from dashboard import permitted, session
 from dashboard.dialogs import answer, dialog
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
@@ -135,9 +136,9 @@ def menu(key: str) -> AbstractContextManager[None]:
     return popover("More", icon=":material/more_horiz:", key=key, help="More")
 
 
-def entry(label: str, *, icon: str, key: str, of: str, help: str | None = None) -> bool:
+def entry(label: str, *, icon: str, key: str, of: str, help: str | None = None, role: Role = Role.VIEWER) -> bool:
     """A line of the menu `of`, which closes where it is pressed: it would cover the dialog that opens."""
-    return st.button(label, icon=icon, type="tertiary", key=key, help=help, on_click=close, args=(of,))
+    return permitted.button(label, role, icon=icon, type="tertiary", key=key, help=help, on_click=close, args=(of,))
 
 
 def _turn(key: str) -> int:

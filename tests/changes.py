@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.domain import verdicts
+from pipelines.domain.access import Role
 from pipelines.domain.annotations import Annotation, first
 from pipelines.domain.decisions import Does, DropPlan, Step, UndropPlan
 from pipelines.domain.disposals import Disposal, DisposeOutcome
@@ -53,9 +54,10 @@ from pipelines.verbs.state import ListStates, ReadState, ReadStatePlan
 from pipelines.verbs.stop import Stop, StopPlan
 from pipelines.verbs.system import ExamplePlan, RebuildCatalog, RebuildPlan, StartExample
 from pipelines.verbs.take import Take
+from pipelines.verbs.tokens import CreateToken, NewToken, RevokeToken, ShownToken, TokenPlan
 from pipelines.verbs.verb import Change
 from pipelines.verbs.verify import Verify, VerifyPlan
-from tests import samples
+from tests import alerting, samples
 from tests.samples import QUERY
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
 RUN, SAVEPOINT, VERSION = "r-000000000100", "sp-000000000100", VersionId("v-100")
 """What begins, is taken, is planned."""
 EXAMPLE = ("example_events", "example_counts")
+NIGHTLY = ShownToken("nightly", Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command")
 COUNTED = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("computes: sum(v) before, count(v) now",))
 GOES_ON = (Step(Does.UNMARK, "It is marked as dropped no more."), Step(Does.LEAVE, "It stays as it is."))
 Told = Mapping[type[Change[Any, Any]], Callable[["FakeFace", Any], Any]]
@@ -103,7 +106,9 @@ def _scheduled(face: FakeFace, change: SetSchedule) -> ScheduleState:
 
 def _schedule_plan(face: FakeFace, change: SetSchedule) -> SchedulePlan:
     state = _scheduled(face, change)
-    return SchedulePlan(state.job, face.schedules.get(change.job, Schedule()), state.own, state.schedule, state.next_ms)
+    return SchedulePlan(
+        state.job, face.schedules.get(change.job, Schedule()), state.own, state.schedule, state.next_ms, state.next_proof_ms
+    )
 
 
 def _pruned(face: FakeFace, change: Prune) -> PrunePlan:
@@ -136,6 +141,7 @@ PLANS: Told = {
     SetRestartStrategy: lambda face, it: RestartStrategyPlan(JobName(it.job), USUAL, restarting(USUAL, it.strategy, it.given())),
     SetLimits: lambda face, it: LimitsPlan(JobName(it.job), JobLimits(), changed(JobLimits(), it.given())),
     SetSchedule: _schedule_plan,
+    **alerting.PLANS,
     Prune: _pruned,
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
     Forget: lambda face, it: ForgetPlan(JobName(it.job), (RunId(RUN),), f"/fake/jobs/{it.job}", len(face.ask(ListSavepoints(it.job)))),
@@ -161,6 +167,8 @@ PLANS: Told = {
     CancelOperation: lambda face, it: face.now[it.operation],
     StartExample: lambda face, it: ExamplePlan(tuple(map(JobName, EXAMPLE))),
     RebuildCatalog: lambda face, it: RebuildPlan(3, 2),
+    CreateToken: lambda face, it: TokenPlan(it.name, it.for_role, samples.NOW_MS + (it.expires_in_ms or 0)),
+    RevokeToken: lambda face, it: replace(NIGHTLY, name=it.token),
 }
 
 
@@ -207,6 +215,7 @@ ANSWERS: Told = {
     SetRestartStrategy: lambda face, it: Job(JobName(it.job), samples.NOW_MS, restarts=restarting(USUAL, it.strategy, it.given())),
     SetLimits: lambda face, it: Job(JobName(it.job), samples.NOW_MS, limits=changed(JobLimits(), it.given())),
     SetSchedule: _scheduled,
+    **alerting.ANSWERS,
     Prune: _pruned,
     RenameQuery: lambda face, it: begun(it.job, state=RunState.WATCHED),
     Forget: lambda face, it: None,
@@ -232,4 +241,6 @@ ANSWERS: Told = {
     CancelOperation: _cancels,
     StartExample: lambda face, it: tuple(begun(name) for name in EXAMPLE),
     RebuildCatalog: lambda face, it: {"jobs": 3, "savepoints": 2},
+    CreateToken: lambda face, it: NewToken(it.name, it.for_role, samples.NOW_MS + (it.expires_in_ms or 0), "tm_secret"),
+    RevokeToken: lambda face, it: None,
 }

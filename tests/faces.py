@@ -63,6 +63,7 @@ class FakeFace(CannedFace):
         self.schedules: dict[str, Schedule] = {}
         """Of jobs, and (by no name) of the workspace."""
         self.attempts: dict[str, Attempt] = {}
+        self.proof_attempts: dict[str, Attempt] = {}
         """What came of the newest time of a job's schedule."""
         self.happened: list[Event] = []
         """What happened before the runs that there are began, newest first."""

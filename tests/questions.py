@@ -8,6 +8,8 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipelines.domain import logs
+from pipelines.domain.access import Role
+from pipelines.domain.audit import FIRST, AuditLine, Result, Verified
 from pipelines.domain.differences import differences
 from pipelines.domain.errors import NotFound
 from pipelines.domain.events import COMMAND, PAGE
@@ -21,6 +23,8 @@ from pipelines.domain.savepoints import RetainedBatch, Savepoint
 from pipelines.domain.schedules import Schedule, ScheduleState
 from pipelines.domain.state_sizes import OperatorSizes
 from pipelines.domain.states import StateTable, chosen, reading_id
+from pipelines.verbs.alerts import ShowAlerts
+from pipelines.verbs.audit import ListAudit, VerifyAudit
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
 from pipelines.verbs.jobs import (
     ListBatches,
@@ -39,6 +43,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerific
 from pipelines.verbs.schedule import ShowSchedule
 from pipelines.verbs.state import ListStates, QueryState, ShowStateSizes
 from pipelines.verbs.system import ListEvents, ShowAbout, ShowHealth, ShowSpace
+from pipelines.verbs.tokens import ListTokens, ShownToken
 from pipelines.verbs.verb import Question
 from tests import samples
 
@@ -47,6 +52,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LOG = "line one\nline two\nline three\n"
+AUDITED = AuditLine(
+    1, samples.NOW_MS, "stop", "post_engagement", Result.REFUSED, "access.role", "", "looker for alice", "looker", "127.0.0.1", FIRST
+)
 KEPT = 100
 """Batches that Spark keeps of each job, at most."""
 
@@ -161,7 +169,7 @@ def schedule(face: FakeFace, asked: ShowSchedule) -> ScheduleState:
     if asked.job:
         known(face.runs, asked.job, "job")
     own, usual = face.schedules.get(asked.job, Schedule()), face.schedules.get("", Schedule())
-    return samples.schedule_state(asked.job, own, usual, face.attempts.get(asked.job))
+    return samples.schedule_state(asked.job, own, usual, face.attempts.get(asked.job), face.proof_attempts.get(asked.job))
 
 
 def series(job: str, columns: Mapping[str, list[Any]], points: int) -> Series:
@@ -194,11 +202,15 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ListStates: lambda face, it: states(face, it.savepoint),
     ShowStateSizes: state_sizes,
     QueryState: lambda face, it: face.memory.query(chosen(states(face, it.savepoint), it), it),
+    ShowAlerts: lambda face, it: samples.alerts(it.job),
     ShowSchedule: schedule,
     ShowSpace: lambda face, it: samples.space(savepoints(face, it.job)),
     ListExperiments: lambda face, it: tuple(face.experiments_by_id.values()),
     ShowExperiment: lambda face, it: known(face.experiments_by_id, it.experiment, "experiment"),
     Compare: lambda face, it: samples.comparison(it),
+    ListAudit: lambda face, it: (AUDITED,),
+    VerifyAudit: lambda face, it: Verified(1, 1, "ab" * 32, ()),
+    ListTokens: lambda face, it: (ShownToken("nightly", Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command"),),
     ShowIntervals: lambda face, it: samples.intervals(),
     ShowAbout: lambda face, it: samples.about(
         len(face.savepoints_by_id), {"jobs": len(face.runs), "savepoints": len(face.savepoints_by_id)}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.domain.about import About, Disk, Runtime, Server, Storage
+from pipelines.domain.about import About, Disk, Runtime, Server, Storage, WarmProcess
+from pipelines.domain.alert_rules import Rule
+from pipelines.domain.alerts import Alert, Alerts, AlertState, Channel, ChannelSeen, PlacedRule, Silence, Told
 from pipelines.domain.decisions import Does, PromotePlan, StateFrom, Step
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
@@ -314,11 +316,30 @@ def space(savepoints: Sequence[Savepoint]) -> Space:
     return Space(each, sum(one.bytes for one in each), own + shared, own, shared if len(each) > 1 else 0)
 
 
-def schedule_state(job: str, own: Schedule, usual: Schedule, last: Attempt | None = None) -> ScheduleState:
-    """The next times are whole hours from now on."""
+def schedule_state(
+    job: str, own: Schedule, usual: Schedule, last: Attempt | None = None, last_proof: Attempt | None = None
+) -> ScheduleState:
+    """The next times are whole hours from now on; the next proof is in twelve."""
     holds = over(own, usual)
     coming = tuple(NOW_MS + hours * 3_600_000 for hours in (1, 2, 3)) if holds.times else ()
-    return ScheduleState(JobName(job), own, usual, holds, coming, last)
+    proof_ms = NOW_MS + 12 * 3_600_000 if holds.prove_at else None
+    return ScheduleState(JobName(job), own, usual, holds, coming, last, proof_ms, last_proof)
+
+
+def alerts(job: str) -> Alerts:
+    """One fires, one rule is the job's own; the channel's variable is given."""
+    fires = Alert(
+        "lag", JobName("post_engagement"), AlertState.FIRING, NOW_MS - 600_000, "event_time_lag_seconds is 6m 12s; limit > 5m 00s"
+    )
+    fires = replace(fires, fired_ms=NOW_MS - 300_000, told=(Told("oncall", NOW_MS - 290_000),))
+    rules = (
+        PlacedRule("post_engagement", Rule("lag", "event_time_lag_seconds > 5m", "1m", 300_000)),
+        PlacedRule("", Rule("failed", "failed")),
+    )
+    silences = (Silence("post_events", "", NOW_MS + 3_600_000, "alice", NOW_MS),)
+    held = (fires,) if job in ("", fires.job) else ()
+    lasting = tuple(one for one in silences if job in ("", one.job))
+    return Alerts(job, rules, held, lasting, (ChannelSeen(Channel("oncall", env="TIDEMARK_ONCALL_URL"), True),))
 
 
 def pruned(oldest: Savepoint) -> PrunePlan:
@@ -450,4 +471,5 @@ def about(savepoints: int, rows: dict[str, int]) -> About:
     s3 = {"AWS_ACCESS_KEY_ID": True, "AWS_SECRET_ACCESS_KEY": True, "AWS_ENDPOINT_URL": False}
     storage = Storage("/srv/tidemark/data/workspace", "w-1a2b3c", 1, 5, 78_900_000, rows, savepoints, 4_000_000, disk, s3)
     server = Server("http://127.0.0.1:8501", True, "0.1.0", "1a2b3c4d5e6f", 4711, "jobs/JOB/runs/RUN/driver.log")
-    return About((own, other), "local[2]", storage, server)
+    warm = (WarmProcess(4712, "", 640_000_000, True, ""), WarmProcess(4713, "/opt/python", 500_000_000, True, "pipelines.sandbox"))
+    return About((own, other), "local[2]", storage, server, warm, 2)

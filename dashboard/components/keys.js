@@ -27,7 +27,7 @@ function listed() {
     ["s", "Take a savepoint, on a job's page"],
     ...Object.entries(pages).map(([letter, { title }]) => [`g ${letter}`, title]),
     ["Ctrl k", "Go to a job, a savepoint, an experiment or a page"],
-    ["?", "These keys"],
+    ["?", "Show these keys"],
     ["Esc", "Close"],
   ];
 }

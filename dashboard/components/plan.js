@@ -109,7 +109,7 @@ class Plan {
       return;
     }
     element("h3", "", this.side, box.title);
-    if (!box.facts.length && !box.detail) element("p", "", this.side, "Spark says nothing more of it.");
+    if (!box.facts.length && !box.detail) element("p", "", this.side, "Spark reports nothing more about this operator.");
     const list = element("dl", "", this.side);
     for (const [name, value] of box.facts) {
       element("dt", "", list, name);

@@ -35,7 +35,7 @@ class Switcher {
     this.list = element("ul", "", this.dialog);
     this.list.id = "tm-switcher-list";
     this.list.setAttribute("role", "listbox");
-    this.list.setAttribute("aria-label", "What fits");
+    this.list.setAttribute("aria-label", "Matches");
     this.note = element("p", "", this.dialog);
     this.input.oninput = () => this.show();
     this.input.onkeydown = (event) => this.pressed(event);

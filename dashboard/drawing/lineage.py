@@ -66,11 +66,9 @@ def tree_chart(
 
 
 def _troubles(places: Places) -> list[LegendEntry]:
-    """Legend of what is said of jobs besides their states."""
-    return [
-        LegendEntry(words, color=color, symbol="dash")
-        for words, color in dict.fromkeys((row.does, row.color) for row in places.lanes if row.does)
-    ]
+    """Legend of what is said of jobs besides their states, without when it will be otherwise (`restarting in 4m 00s`)."""
+    told = dict.fromkeys((row.does.partition(" in ")[0], row.color) for row in places.lanes if row.does)
+    return [LegendEntry(words, color=color, symbol="dash") for words, color in told]
 
 
 def _traces(

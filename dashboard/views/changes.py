@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from dashboard import session, undo
+from dashboard import once, session, undo
 from dashboard.views import operations
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import Run
@@ -24,7 +24,7 @@ from pipelines.verbs.verb import Begun, Change
 
 A = TypeVar("A")
 CANCELLED = "operation.cancelled"
-BUSY = "An operation on it is running: see its progress bar"
+BUSY = "An operation on this job is running: see its progress bar"
 
 
 @dataclass
@@ -91,7 +91,7 @@ def _resuming(job: str) -> str:
 def ask(key: str, change: Change[A, Any], words: str) -> A | None:
     """Begins `change`, unless one is awaited under `key`, and returns its answer; None while its operation runs. Raises what refuses it."""
     if not is_asked(key):
-        begun = session.workspace().begin(change)
+        begun = once.begin(change)
         if begun.is_answered:
             return begun.answer
         _asked()[key] = _Asked(begun, words)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import session
 from pipelines.verbs.declaration import summary
-from pipelines.verbs.shell import as_call, as_command
+from pipelines.verbs.shell import TOKEN_FIRST, as_call, as_command
 from pipelines.verbs.verb import Asked
 
 Shown = Asked[Any] | tuple[str, Asked[Any]]
@@ -35,6 +35,7 @@ def listed(shown: Sequence[Shown]) -> None:
         if command := as_command(asked):
             st.code(command, language="bash", wrap_lines=True)
         st.code(as_call(asked, session.url()), language="bash", wrap_lines=True)
+    st.caption(f"A call shows a token: `{TOKEN_FIRST}`")
 
 
 def _titled(shown: Shown) -> tuple[str, Asked[Any]]:

@@ -10,11 +10,12 @@ from typing import Literal
 
 import streamlit as st
 
-from dashboard import session, undo
-from dashboard.dialogs import answer, dialog
+from dashboard import permitted, session, undo
+from dashboard.dialogs import dialog
 from dashboard.views import operations, outcomes, restore_plans, verdicts
-from dashboard.views.commands import folded
-from dashboard.widgets import Tone, chip, error_box, errors_shown, message_box
+from dashboard.views.endings import ending
+from dashboard.widgets import Tone, chip, error_box, message_box
+from pipelines.domain.access import Role
 from pipelines.domain.decisions import Choice, Decision, PromotePlan, StateFrom, Step, refusal_of_failed
 from pipelines.domain.errors import Conflict, TidemarkError
 from pipelines.domain.experiments import Experiment
@@ -27,7 +28,7 @@ STATES = {
     StateFrom.PRESENT: "Its own present state: its output stays, new batches run the new code",
     StateFrom.SAVEPOINT: "The savepoint that both began from: everything since then is processed again by the new code",
 }
-UNDROPS = "Resume it where the drop stopped it"
+UNDROPS = "Resume the job where the drop stopped it"
 TONES: dict[Choice, Tone] = {Choice.PROMOTED: "green", Choice.DROPPED: "gray"}
 
 
@@ -50,20 +51,20 @@ def notes(experiment: Experiment) -> None:
 def _dropped(job: str, ago: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"dropped_{job}"):
         message_box(f"{job} was dropped {ago}", "Its savepoints and its output stay.", tone="blue")
-        if st.button("Undrop", icon=":material/undo:", key=f"undrop_{job}", help=UNDROPS):
+        if permitted.button("Undrop", Role.OPERATOR, icon=":material/undo:", key=f"undrop_{job}", help=UNDROPS):
             undrop(job)
 
 
 def buttons(variant: JobSummary) -> None:
     """Promote and drop, for a variant that nothing was decided about."""
     job, refusal = variant.job.name, unpromoted(variant)
-    ends = f"End {job} at its next batch boundary, with a savepoint, and mark it as dropped; it can be taken back"
-    if st.button("Drop", icon=":material/block:", key="decide_drop", help=ends):
+    ends = f"End {job} at its next batch boundary, with a savepoint, and mark it as dropped; Undrop takes that back"
+    if permitted.button("Drop", Role.OPERATOR, icon=":material/block:", key="decide_drop", help=ends):
         drop(job)
     goes_on = f"{refusal}. {refusal.hint}" if refusal else f"Its parent goes on with {job}"
     icon = ":material/verified_user:"
     type_: Literal["primary", "secondary"] = "secondary" if refusal else "primary"
-    if st.button("Promote…", type=type_, icon=icon, key="decide_promote", help=goes_on, disabled=refusal is not None):
+    if permitted.button("Promote…", Role.AUTHOR, type=type_, icon=icon, key="decide_promote", help=goes_on, disabled=refusal is not None):
         ask_promote(job)
 
 
@@ -89,8 +90,7 @@ def ask_promote(job: str) -> None:
             verdict = plan.restore.verdict if plan.restore else plan.verdict
             if verdict is not None:
                 verdicts.draw(verdict)
-        folded([change])
-        _answer("Promote", plan is not None, change)
+        ending(change, "Promote", "decide", operations.begin, ready=plan is not None)
 
     ask()
 
@@ -117,13 +117,6 @@ def _planned(change: Promote) -> PromotePlan | None:
     except TidemarkError as error:
         error_box(error)
         return None
-
-
-def _answer(action: str, possible: bool, change: Promote) -> None:
-    if answer(action, "decide", disabled=not possible):
-        with errors_shown():
-            operations.begin(change)
-            st.rerun()
 
 
 def _title(plan: PromotePlan) -> str:

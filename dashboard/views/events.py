@@ -8,10 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import address, navigation, paging, session
+from dashboard import address, navigation, paging, permitted, session
 from dashboard.components.table import Cell, Column, Row, clock, moment, table
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import Tone, command, empty_state, errors_shown, page_header
+from pipelines.domain.access import Role
 from pipelines.domain.events import COMMAND, DRIVER, FAILED, FAILURES, OTHER, PAGE, REST, SUPERVISOR
 from pipelines.domain.jobs import Event
 from pipelines.verbs.jobs import ListJobs
@@ -37,7 +38,15 @@ ADDRESS = {
     "by": address.one_of(*filter(None, ACTORS)),
     "page": address.NUMBER,
 }
-_TONES: dict[str, Tone] = {"started": "green", "taken": "blue", "forked": "blue", "begun": "blue", "resumed": "green"}
+_TONES: dict[str, Tone] = {
+    "started": "green",
+    "taken": "blue",
+    "forked": "blue",
+    "begun": "blue",
+    "resumed": "green",
+    "firing": "red",
+    "resolved": "green",
+}
 
 
 def page() -> None:
@@ -180,6 +189,6 @@ def open_subject(event: Event) -> None:
 def _none() -> None:
     says = "Starts, stops, failures, savepoints and forks are listed here as they happen. Start a job to see the first."
     with empty_state("Nothing has happened yet", says, key="events"):
-        if st.button("New job", type="primary", icon=":material/add:", key="new_job"):
+        if permitted.button("New job", Role.AUTHOR, type="primary", icon=":material/add:", key="new_job"):
             navigation.go("new_job")
         command("python -m pipelines run my_job.py --name my_job")

@@ -12,12 +12,12 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import navigation, progress, session
+from dashboard import navigation, once, permitted, progress, session
 from dashboard.dialogs import redraw
 from dashboard.widgets import errors_shown, message_box
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.verbs.face import do
 from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOperation
 from pipelines.verbs.verb import Change
 from pipelines.words import pace
@@ -49,7 +49,7 @@ def _followed() -> Followed:
 
 def begin(change: Change[Any, Any]) -> None:
     """Begins a change, and follows its operation."""
-    begun = session.workspace().begin(change)
+    begun = once.begin(change)
     if begun.operation is not None:
         follow(begun.operation)
 
@@ -139,7 +139,14 @@ def row(operation: Operation, *, key: str) -> None:
         samples = _followed().samples.get(operation.id, ())
         st.html(progress.bar(operation, samples, session.now_ms()) if running else progress.ending(operation), width="stretch")
         if running and operation.can_cancel:
-            st.button("Cancel", icon=":material/cancel:", key=f"cancel_{key}_{operation.id}", on_click=_cancel, args=(operation.id,))
+            permitted.button(
+                "Cancel",
+                Role.OPERATOR,
+                icon=":material/cancel:",
+                key=f"cancel_{key}_{operation.id}",
+                on_click=_cancel,
+                args=(operation.id,),
+            )
         elif not running:
             _next(operation, key)
             st.button(
@@ -154,7 +161,7 @@ def row(operation: Operation, *, key: str) -> None:
 def _cancel(operation: str) -> None:
     st.session_state.pop("cancel_refused", None)
     try:
-        follow(do(session.workspace(), CancelOperation(operation)))
+        follow(once.do(CancelOperation(operation)))
         _followed().cancelled.add(operation)
     except TidemarkError as error:
         st.session_state["cancel_refused"] = (operation, error)
@@ -162,7 +169,11 @@ def _cancel(operation: str) -> None:
 
 def _next(operation: Operation, key: str) -> None:
     """The link to the result of an operation."""
-    if operation.state is OperationState.DONE and operation.kind == "import" and st.button("Open it", key=f"open_{key}_{operation.id}"):
+    if (
+        operation.state is OperationState.DONE
+        and operation.kind == "import"
+        and st.button("Open savepoint", key=f"open_{key}_{operation.id}")
+    ):
         put_away(operation.id)
         navigation.go("savepoints", savepoint=operation.result)
     checked = progress.kind_of(operation).checks and session.selected("savepoint") != operation.subject

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from dashboard import notices, session, undo
+from dashboard import notices, once, session, undo
 from dashboard.views import operations
 from pipelines.domain.decisions import Choice
 from pipelines.domain.errors import NotFound, TidemarkError
@@ -13,7 +13,6 @@ from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.drop import Undrop
 from pipelines.verbs.experiments import ListExperiments
-from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ShowSavepoint
@@ -67,7 +66,7 @@ def _resume(job: str) -> str:
     state = session.workspace().ask(ShowJob(job)).summary.state
     runs = state is not None and state.live
     if not runs:
-        do(session.workspace(), Resume(job))
+        once.do(Resume(job))
     notices.put_away()
     return f"{job} runs already" if runs else f"{job} goes on where it stopped"
 
@@ -83,4 +82,4 @@ def dropped(job: str) -> None:
 
 def undrop(job: str) -> str:
     """Undoes the drop of a variant; returns the outcome in words."""
-    return decisions.undropped(do(session.workspace(), Undrop(job)))
+    return decisions.undropped(once.do(Undrop(job)))

@@ -8,24 +8,24 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import session
-from dashboard.dialogs import answer, dialog
-from dashboard.views.commands import folded
+from dashboard import permitted, session
+from dashboard.dialogs import dialog
+from dashboard.views.endings import ending
 from dashboard.widgets import error_box, errors_shown, plain_facts, when
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.moments import duration_ms, spelt_duration
 from pipelines.domain.retention import Judged
-from pipelines.domain.schedules import NONE, USUAL, UTC, Schedule, ScheduleState
-from pipelines.verbs.face import do
+from pipelines.domain.schedules import NONE, OFF, USUAL, UTC, Schedule, ScheduleState
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.words import formats, plans
 from pipelines.words import schedules as words
 
-SAYS = "Empty is as the workspace has it. Forks of this job begin with its schedule. Only savepoints taken by schedule are pruned."
-SAYS_OF_ALL = "Holds for every job that does not say otherwise. Only savepoints taken by schedule are pruned."
+SAYS = "An empty field: as the workspace's. Forks of this job begin with its schedule. Only savepoints taken by schedule are pruned."
+SAYS_OF_ALL = "Holds for every job without a schedule of its own. Only savepoints taken by schedule are pruned."
 AS_USUAL, EVERY, CRON, NEVER = "As the workspace", "Every", "By cron", "Never"
-NOTHING_GOES = "Nothing goes: no scheduled savepoint is past what is kept, or each has a reason to stay."
+NOTHING_GOES = "Nothing to prune: every scheduled savepoint is among those that are kept, or has a reason to stay."
 MOST_LINES = 8
 BETWEEN = ";"
 """Between two blackout windows, which have commas between days."""
@@ -38,29 +38,29 @@ def draw(job: str, now: float) -> None:
         parts = [f"By schedule: {escape(words.line(state, session.zone()))}"]
         if state.last is not None:
             parts.append(f"last time {when(state.last.due_ms, now)}: {escape(words.attempt(state.last))}")
+        if state.next_proof_ms is not None:
+            parts.append(f"next proof at {formats.exact(state.next_proof_ms, session.zone())}")
+        if state.last_proof is not None:
+            parts.append(f"last proof {when(state.last_proof.due_ms, now)}: {escape(words.proof(state.last_proof))}")
         st.html(f'<div class="tm-line">{"".join(f"<span>{part}</span>" for part in parts)}</div>', width="stretch")
-        if st.button("Schedule…", icon=":material/schedule:", type="tertiary", key="schedule"):
+        if permitted.button("Schedule…", Role.OPERATOR, icon=":material/schedule:", type="tertiary", key="schedule"):
             ask_schedule(job)
-        if st.button("Prune…", icon=":material/auto_delete:", type="tertiary", key="prune"):
+        if permitted.button("Prune…", Role.OPERATOR, icon=":material/auto_delete:", type="tertiary", key="prune"):
             ask_prune(job)
 
 
 def ask_schedule(job: str) -> None:
     """Asks for the schedule of the job, or (without one) of the workspace."""
 
-    @dialog(f"Savepoints of {job or 'every job'} by schedule")
+    @dialog(f"Set schedule of {job or 'every job'}")
     def ask() -> None:
         with errors_shown():
             state = session.workspace().ask(ShowSchedule(job))
             state = state if job else replace(state, usual=Schedule())
-            times, kept = _times(state), _kept(state)
+            times, kept = _times(state), {**_kept(state), "prove_at": _proofs(state)}
             st.caption(SAYS if job else SAYS_OF_ALL)
             change = _change(job, state.own, times, kept)
-            if change:
-                folded([change])
-            if answer("Set schedule", "schedule", disabled=change is None) and change:
-                do(session.workspace(), change)
-                st.rerun()
+            ending(change, "Set schedule", "schedule")
 
     ask()
 
@@ -78,10 +78,7 @@ def ask_prune(job: str) -> None:
             plain_facts(lines[:MOST_LINES])
             if len(lines) > MOST_LINES:
                 st.caption(f"and {len(lines) - MOST_LINES:,} more")
-            folded([change])
-            if answer("Prune", "prune", danger=True, disabled=not plan.goes):
-                do(session.workspace(), change)
-                st.rerun()
+            ending(change, "Prune", "prune", ready=bool(plan.goes), danger=True)
 
     ask()
 
@@ -115,8 +112,8 @@ def _times(state: ScheduleState) -> dict[str, str]:
         typed["zone"] = st.text_input("Time zone", own.zone or "", key="schedule_zone", placeholder=zone) or ""
         windows = f"{f'{BETWEEN} '.join(usual.blackouts or ()) or 'none'}, as usual"
         text = NONE if own.blackouts == () else f"{BETWEEN} ".join(own.blackouts or ())
-        hint = "22:00-06:00; Mon-Fri 08:00-10:00. Without any: none"
-        typed["blackouts"] = st.text_input("Not in", text, key="schedule_blackouts", placeholder=windows, help=hint) or ""
+        hint = "No savepoint is taken then: 22:00-06:00; Mon-Fri 08:00-10:00. To have none, write none"
+        typed["blackouts"] = st.text_input("Blackout windows", text, key="schedule_blackouts", placeholder=windows, help=hint) or ""
     return typed
 
 
@@ -124,13 +121,21 @@ def _kept(state: ScheduleState) -> dict[str, Any]:
     """What is typed of what is kept."""
     own, usual = state.own, state.usual
     number = f"{usual.keep:,}, as usual" if usual.keep else "all, as usual"
-    keep = st.number_input("Keep so many", 1, value=own.keep, step=1, key="schedule_keep", placeholder=number)
+    keep = st.number_input("Keep at most", 1, value=own.keep, step=1, key="schedule_keep", placeholder=number)
     time = f"{spelt_duration(usual.keep_ms)}, as usual" if usual.keep_ms else "any age, as usual"
     value = spelt_duration(own.keep_ms) if own.keep_ms else ""
-    age = st.text_input("Keep them for", value, key="schedule_keep_ms", placeholder=time, help="Such as 12h, 7d or 90d") or ""
+    age = st.text_input("Keep for", value, key="schedule_keep_ms", placeholder=time, help="Such as 12h, 7d or 90d") or ""
     amount = f"{usual.keep_bytes:,}, as usual" if usual.keep_bytes else "any, as usual"
-    size = st.number_input("Keep at most so many bytes", 1, value=own.keep_bytes, step=1, key="schedule_keep_bytes", placeholder=amount)
+    size = st.number_input("Keep at most, in bytes", 1, value=own.keep_bytes, step=1, key="schedule_keep_bytes", placeholder=amount)
     return {"keep": keep, "age": age, "bytes": size}
+
+
+def _proofs(state: ScheduleState) -> str:
+    """What is typed of the proofs: a cron expression, `off`, or nothing for the workspace's."""
+    own, usual = state.own.prove_at, state.usual.prove_at
+    hint = "Cron expression: 0 3 * * * is every night at three. The newest scheduled savepoint is proved then, if it is not yet. Never: off"
+    text = OFF if own == "" else own or ""
+    return st.text_input("Prove the newest at", text, key="schedule_prove_at", placeholder=f"{usual or 'never'}, as usual", help=hint) or ""
 
 
 def _choice(own: Schedule) -> str:
@@ -180,4 +185,8 @@ def _kept_given(own: Schedule, typed: dict[str, Any]) -> dict[str, Any]:
         "keep_ms": duration_ms(typed["age"]) if typed["age"].strip() else 0,
         "keep_bytes": typed["bytes"] or 0,
     }
-    return {name: value for name, value in values.items() if value != (getattr(own, name) or 0)}
+    given: dict[str, Any] = {name: value for name, value in values.items() if value != (getattr(own, name) or 0)}
+    proves = " ".join(typed["prove_at"].split())
+    if proves != (OFF if own.prove_at == "" else own.prove_at or ""):
+        given["prove_at"] = proves or USUAL
+    return given

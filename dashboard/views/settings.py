@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import PurePath
 
 import streamlit as st
 
-from dashboard import session
+from dashboard import address, once, permitted, session
 from dashboard.components.table import Cell, Column, Row, number, table
+from dashboard.views.audit import audit
 from dashboard.views.commands import commands
 from dashboard.views.overview.attention import LITTLE_LEFT
 from dashboard.widgets import chip, confirm, errors_shown, facts, page_header, section
-from pipelines.domain.about import About, Runtime, Server, Storage
-from pipelines.verbs.face import do
+from pipelines.domain.about import About, Runtime, Server, Storage, WarmProcess
+from pipelines.domain.access import Role
+from pipelines.domain.audit import Result
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
 from pipelines.words import formats
 
@@ -25,6 +28,9 @@ RUNTIMES = (
     Column("Java home"),
     Column("Versions of jobs", "right", "Versions of jobs that run on it"),
 )
+WARM = (Column("Process"), Column("Python", wide=True), Column("Does"), Column("Memory", "right"))
+WORKS = {"pipelines.sandbox": "works on state", "pipelines.driver": "runs a batch", "pipelines.driver.planning": "plans code"}
+ADDRESS = {"result": address.one_of("All", *Result), "page": address.NUMBER}
 REBUILD = "The index is emptied and filled again from the workspace's files, in one step: until it is whole the pages show the old one."
 
 
@@ -37,7 +43,9 @@ def page() -> None:
             commands([ShowAbout()], key="settings_command")
         _runtimes(about)
         _storage(about.storage)
+        _warm(about)
         _server(about.server)
+        audit()
 
 
 def _runtimes(about: About) -> None:
@@ -51,7 +59,7 @@ def _runtime(runtime: Runtime) -> Row:
     asked = bool(runtime.python_version)
     cells = (
         Cell(runtime.python, mono=True),
-        Cell(runtime.python_version or "asked when a job starts", muted=not asked),
+        Cell(runtime.python_version or "known once a job has started", muted=not asked),
         Cell(runtime.spark_version or ("not installed" if asked else formats.MISSING)),
         Cell(runtime.java_version or ("none found" if asked else formats.MISSING)),
         Cell(
@@ -71,7 +79,7 @@ def _storage(storage: Storage) -> None:
         facts(_places(storage))
         facts(_abilities(storage))
         given = "".join(chip(name, "green" if there else "gray", mono=True, hint=_given(there)) for name, there in storage.s3.items())
-        st.html(f'<p class="tm-hint">S3 settings in the environment (green: given)</p><span class="tm-levels">{given}</span>')
+        st.html(f'<p class="tm-hint">S3 settings in the environment (green: set)</p><span class="tm-levels">{given}</span>')
     with right, st.container(border=True, key="card_catalog", height="stretch"):
         _catalog(storage)
 
@@ -103,17 +111,16 @@ def _works(does: bool, then: str, otherwise: str) -> str:
 
 
 def _given(there: bool) -> str:
-    return "Given in the server's environment; what it says is shown nowhere" if there else "Not given"
+    return "Set in the server's environment; its value is never shown" if there else "Not set"
 
 
 def _catalog(storage: Storage) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="catalog_head"):
         size = f"{formats.size(storage.catalog_bytes)}, format {storage.catalog_format}"
         st.html(f'<div class="tm-section"><h2>Index</h2><span class="tm-caption">{size}</span></div>', width="stretch")
-        if st.button("Rebuild…", icon=":material/restart_alt:", key="rebuild"):
-            confirm(
-                "Rebuild the index?", REBUILD, "Rebuild", _rebuild, details="The files stay as they are. A large workspace takes minutes."
-            )
+        if permitted.button("Rebuild…", Role.ADMIN, icon=":material/restart_alt:", key="rebuild"):
+            title = f"Rebuild the index of {PurePath(storage.workspace).name}"
+            confirm(title, REBUILD, "Rebuild", _rebuild, details="The files stay as they are. A large workspace takes minutes.")
     rebuilt = st.session_state.pop("rebuilt_rows", None)
     if rebuilt is not None:
         st.success(f"The index was made anew: {rebuilt:,} rows.", icon=":material/check:")
@@ -122,7 +129,20 @@ def _catalog(storage: Storage) -> None:
 
 
 def _rebuild() -> None:
-    st.session_state["rebuilt_rows"] = sum(do(session.workspace(), RebuildCatalog()).values())
+    st.session_state["rebuilt_rows"] = sum(once.do(RebuildCatalog()).values())
+
+
+def _warm(about: About) -> None:
+    section("Warm Sparks", "processes that wait for the next verdict, reading or proof")
+    table(WARM, [_warm_process(process) for process in about.warm], key="warm", label="Warm Sparks", clickable=False)
+    most = f"At most {formats.plural(about.warm_most, 'process', 'processes')}" if about.warm_most else "None is kept"
+    st.caption(f"{most} (`TIDEMARK_WARM_PROCESSES`). One that nobody asks for ends after five minutes, one that ran a job's code at once.")
+
+
+def _warm_process(process: WarmProcess) -> Row:
+    does = WORKS.get(process.work, process.work) or ("waits" if process.is_warm else "is warmed up")
+    python = Cell(process.python or "the server's own", mono=bool(process.python))
+    return Row(str(process.pid), (Cell(str(process.pid)), python, Cell(does), number(process.memory_bytes, formats.size)))
 
 
 def _server(server: Server) -> None:
@@ -131,13 +151,19 @@ def _server(server: Server) -> None:
         facts(
             [
                 ("Address", f'<span class="tm-mono">{escape(server.url) or escape(session.url())}</span>'),
-                ("Who reaches it", chip("this machine alone", "green", dot=True) if server.loopback_only else chip("others too", "red")),
+                ("Who reaches it", _reached(server)),
                 ("Version", f"{escape(server.version)}{_commit(server)}"),
                 ("Process", f"{server.pid}"),
                 ("Drivers' logs", f'<span class="tm-mono">{escape(server.driver_logs)}</span>'),
                 ("Log of the server", "stderr of the process that was started"),
             ]
         )
+
+
+def _reached(server: Server) -> str:
+    if server.loopback_only:
+        return f'{chip("this machine alone", "green", dot=True)} <span class="tm-muted">with a token</span>'
+    return f'{chip("others too", "orange", dot=True)} <span class="tm-muted">with a token, encrypted by {escape(server.encryption)}</span>'
 
 
 def _commit(server: Server) -> str:

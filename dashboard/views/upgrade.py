@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, permitted, session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.health import health_chip
 from dashboard.views import changes, restore_plans, verdicts
 from dashboard.views.commands import commands
-from dashboard.views.fork import drafts, form
+from dashboard.views.fork import drafts, editor, form
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resume
 from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.restores import RestorePlan
@@ -26,7 +27,7 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.words import plans, savepoints
 
 START = "upgrade_start"
-OWN = "Its own checkpoint"
+OWN = "The job's own checkpoint"
 TEACHES = (
     "An upgrade goes on with the same job: its query id, its output, and its state, with code that you changed. It opens from the page of "
     "a job that is not running."
@@ -68,9 +69,9 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
     kept = st.session_state.setdefault(key, drafts.of_version(original, "new", name))
     left, right = st.columns([2.35, 1], gap="medium")
     with left:
-        variant = form.code(original, "its last version", key, kept, lambda changed: st.session_state.update({key: changed}))
+        variant = editor.code(original, "its last version", key, kept, lambda changed: st.session_state.update({key: changed}))
     with right:
-        savepoint, variant = _form(name, detail, key, variant)
+        savepoint, variant = _form(name, detail, key, original, variant)
         st.session_state[key] = variant
         draw_again((variant.code, variant.files) != (kept.code, kept.files), START)
         outlook = _outlook(name, detail, original, savepoint, variant)
@@ -86,7 +87,7 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
         st.rerun()
 
 
-def _form(name: str, detail: JobDetail, key: str, variant: Variant) -> tuple[str, Variant]:
+def _form(name: str, detail: JobDetail, key: str, original: Version, variant: Variant) -> tuple[str, Variant]:
     known = {str(savepoint.id): savepoint for savepoint in session.workspace().ask(ListSavepoints(name))}
     selected = session.selected("savepoint")
     options = ["", *known]
@@ -104,7 +105,7 @@ def _form(name: str, detail: JobDetail, key: str, variant: Variant) -> tuple[str
         section("Changes")
         holder = "savepoint" if savepoint else "checkpoint"
         queries = {image.query for image in known[savepoint].queries} if savepoint else {query.query for query in detail.queries}
-        variant = form.fields(key, variant, queries, holder)
+        variant = form.fields(key, variant, queries, holder, original)
     return savepoint or "", variant
 
 
@@ -175,4 +176,6 @@ def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:
     if st.button("Back to the job", key="upgrade_back"):
         navigation.go("job", job=name)
     refused = outlook.why_not
-    return st.button("Start upgrade", type="primary", icon=":material/upgrade:", key=START, disabled=bool(refused), help=refused or None)
+    return permitted.button(
+        "Start upgrade", Role.AUTHOR, type="primary", icon=":material/upgrade:", key=START, disabled=bool(refused), help=refused or None
+    )

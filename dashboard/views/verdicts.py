@@ -7,8 +7,10 @@ from dataclasses import fields
 
 import streamlit as st
 
+from dashboard import permitted
 from dashboard.views import changes, operations
 from dashboard.widgets import Tone, chip, errors_shown, message_box
+from pipelines.domain.access import Role
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.verdicts import Outcome, Part, Verdict
 from pipelines.verbs import fork
@@ -25,6 +27,9 @@ TONES: Mapping[Outcome, Tone] = {
     Outcome.CANNOT_START: "red",
 }
 CHECK = "fork_check"
+FOLLOW = "fork_check_follows"
+FOLLOW_HELP = "At each pause the script runs as far as its queries' plans, with what it does besides. The first check starts a Spark."
+PREVIOUS = "Of the text before the last change; the present one is not checked yet."
 HELP = "Spark plans both codes in the sandbox and says what becomes of the state. Nothing runs, and nothing is written."
 
 
@@ -39,29 +44,56 @@ def draw(verdict: Verdict) -> None:
         message_box(words.VARIES, ", ".join(verdict.varies), tone="blue")
 
 
+def mark(plan: RestorePlan | None) -> None:
+    """The outcome as a chip, for where one starts; nothing where it is not known."""
+    if plan is not None and plan.verdict is not None:
+        outcome = plan.verdict.outcome
+        st.html(chip(outcome, TONES[outcome], dot=True, hint=words.SENTENCES[outcome]), width="content")
+
+
 def of_plan(plan: RestorePlan, variant: fork.Variant) -> None:
-    """What becomes of the state, or the button that asks; nothing where no savepoint stands for it."""
+    """What becomes of the state, and what asks for it; of text that was not checked yet, the verdict on the text before.
+
+    Nothing where no savepoint stands for the state."""
     if plan.verdict is not None:
         draw(plan.verdict)
-    elif plan.judged is not None:
-        ask(plan.judged, variant)
+    if plan.judged is None:
+        return
+    check, last = _check(plan.judged, variant), f"verdict_{plan.judged}"
+    if plan.verdict is not None:
+        st.session_state[last] = plan.verdict
+    elif last in st.session_state:
+        st.caption(PREVIOUS)
+        draw(st.session_state[last])
+    _ask(check, is_known=plan.verdict is not None)
 
 
 def _text(part: Part) -> str:
     return " ".join(filter(None, (*(f"{reason.rstrip('.')}." for reason in part.reasons), part.hint)))
 
 
-def ask(savepoint: str, variant: fork.Variant) -> None:
-    """The button that asks for the verdict, and the progress of who has pressed it."""
-    key = f"check_{savepoint}"
+def _ask(check: Check, is_known: bool) -> None:
+    """The button that asks for the verdict, the switch that asks at each pause of typing, and the progress.
+
+    What failed or was cancelled is not asked for again by itself.
+    """
+    savepoint = check.savepoint
+    key, asked = f"check_{savepoint}", f"checked_{savepoint}"
     operations.under_way(lambda operation: operation.kind == "check" and operation.subject == savepoint, key="check")
     busy = changes.is_asked(key)
     with errors_shown():
         if changes.answered(key) is not None:
             st.rerun()
-        pressed = st.button("Check", icon=":material/rule:", key=CHECK, disabled=busy, help=changes.BUSY if busy else HELP)
-        if pressed and changes.ask(key, _check(savepoint, variant), f"The code was checked against {savepoint}") is not None:
-            st.rerun()
+        with st.container(horizontal=True, vertical_alignment="center", key="fork_checks"):
+            pressed = not is_known and permitted.button(
+                "Check", Role.AUTHOR, icon=":material/rule:", key=CHECK, disabled=busy, help=changes.BUSY if busy else HELP
+            )
+            follows = st.toggle("Check as I type", key=f"{FOLLOW}_{savepoint}", help=FOLLOW_HELP)
+        is_due = follows and not is_known and not changes.is_asked(key) and st.session_state.get(asked) != check
+        if pressed or is_due:
+            st.session_state[asked] = check
+            if changes.ask(key, check, f"The code was checked against {savepoint}") is not None:
+                st.rerun()
 
 
 def _check(savepoint: str, variant: fork.Variant) -> Check:

@@ -12,6 +12,7 @@ from fastapi_offline import FastAPIOffline
 from pipelines import __version__, verbs
 from pipelines.api import bodies, failures, metrics, routes, server
 from pipelines.api.shared_reads import ShareReads
+from pipelines.domain.audit import Record, unrecorded
 from pipelines.storage.layout import Layout
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork the
 
 * Times are epoch milliseconds, durations milliseconds, sizes bytes, rates rows a second; each name says which (`_ms`, `bytes`).
 * A POST says `Content-Type: application/json`, also where it has no body: a page of another site cannot send that.
-* Any call may be answered 403 (another site's page asks), 405 (not with this method), 408 (the request arrives too slowly), 413 (it is too
-  large) or 421 (this server has another name). An answer that nobody reads for a minute is broken off.
+* Every call shows a token (`Authorization: Bearer`); one that its role does not allow is answered 403 (`access.role`).
+* Any call may be answered 401 (no token that lets in), 403 (another site's page), 405 (not with this method), 408 (the request arrives too
+  slowly), 413 (it is too large) or 421 (this server has another name). An answer that nobody reads for a minute is broken off.
 * `dry_run` answers the plan that would run, with status 200, and changes nothing.
 * A refusal is `{"error": {"group", "code", "message", "hint"}}`. Its group decides the status; programs look at the code.
 * Calls that change something answer when the change is recorded; the supervisor carries it out. Watch the job, or the operation.
@@ -32,8 +34,10 @@ Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork the
 """
 
 
-def create_api(face: Face, layout: Layout | None = None, generation: Callable[[], int] | None = None) -> FastAPI:
-    """REST over `face`; `layout` says which workspace that is (the face's own where it has one).
+def create_api(
+    face: Face, layout: Layout | None = None, generation: Callable[[], int] | None = None, record: Record = unrecorded
+) -> FastAPI:
+    """REST over `face`; `layout` says which workspace that is (the face's own where it has one). `record` writes calls into the audit.
 
     `generation` answers another number once anything was written; with it, reads of the same are answered once for all who ask.
     """
@@ -47,6 +51,7 @@ def create_api(face: Face, layout: Layout | None = None, generation: Callable[[]
         dependencies=[Depends(bodies.json_only)],
     )
     api.state.face = face
+    api.state.record = record
     api.state.layout = layout or getattr(face, "layout", None)
     api.include_router(server.router, prefix="/v1")
     api.include_router(metrics.router)

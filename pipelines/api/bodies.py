@@ -7,9 +7,11 @@ from typing import Any
 
 from fastapi import Request
 
-from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Invalid, TidemarkError
+from pipelines.domain.access import CALLER, Caller
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Forbidden, Invalid, TidemarkError, Unauthenticated
 from pipelines.domain.events import ACTOR_HEADER, actor_of
 from pipelines.verbs.face import Face
+from pipelines.verbs.limited import Limited
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,12 @@ class ErrorBody:
 
 
 async def face_of(request: Request) -> Face:
-    """The workspace that this application serves; its events name who the call says it is by."""
-    face: Face = request.app.state.face
-    return face.acting(actor_of(request.headers.get(ACTOR_HEADER)))
+    """The workspace as the caller may use it; its events name him, and for whom he says that he acts. Unauthenticated without a caller."""
+    caller: Caller | None = request.scope.get(CALLER)
+    if caller is None:
+        raise Unauthenticated("access.token", "nobody knows who asks", "Show a token: Authorization: Bearer.")
+    state, origin = request.app.state, request.client.host if request.client else ""
+    return Limited(state.face, caller, state.record, origin).acting(actor_of(request.headers.get(ACTOR_HEADER)))
 
 
 async def json_only(request: Request) -> None:
@@ -47,8 +52,9 @@ async def json_only(request: Request) -> None:
 
 
 def refusals(*kinds: type[TidemarkError]) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route that may refuse with `kinds`; a wrong request and a failure may come from every one."""
-    groups = ["invalid", *(kind.group for kind in kinds), "internal"]
+    """The `responses` of a route that may refuse with `kinds`; a wrong request, one without a token or
+    the role for it, and a failure may come from every one."""
+    groups = ["invalid", *(kind.group for kind in kinds), Unauthenticated.group, Forbidden.group, "internal"]
     by_status: dict[int | str, list[str]] = {}
     for group in groups:
         by_status.setdefault(STATUS_AND_EXIT_CODES[group][0], []).append(group)

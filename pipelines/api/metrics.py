@@ -6,8 +6,7 @@ A job is a label, so there are as many series as jobs times figures; what is not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CollectorRegistry
@@ -20,58 +19,15 @@ from starlette.concurrency import run_in_threadpool
 from pipelines import __version__
 from pipelines.domain.experiments import Health
 from pipelines.domain.findings import Problem
-from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.verbs.face import Face
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.system import ShowHealth
+from pipelines.words.figures import OF_JOBS, Figure
 
 T = TypeVar("T")
 PREFIX = "tidemark_"
 router = APIRouter()
-
-
-@dataclass(frozen=True)
-class Figure(Generic[T]):
-    """A gauge: its name without the prefix, what it says, and its value; None where that is not known."""
-
-    name: str
-    says: str
-    of: Callable[[T], float | None]
-
-
-def _up(job: JobSummary) -> float | None:
-    return None if job.state is RunState.WATCHED else float(job.state in (RunState.RUNNING, RunState.STOPPING))
-
-
-def _seconds(ms: float | None) -> float | None:
-    return None if ms is None else ms / 1_000
-
-
-OF_JOBS: tuple[Figure[JobSummary], ...] = (
-    Figure("job_up", "1 while the job's driver runs, else 0; of a job that runs elsewhere nobody knows", _up),
-    Figure("job_queries", "Streaming queries of the newest run", lambda job: job.queries),
-    Figure("job_batch", "Newest batch that was committed", lambda job: job.batch),
-    Figure("job_batch_seconds_p50", "Median duration of a batch, last ten minutes", lambda job: _seconds(job.batch_ms_p50)),
-    Figure("job_batch_seconds_p99", "99th percentile of batch durations, last ten minutes", lambda job: _seconds(job.batch_ms_p99)),
-    Figure("job_busy_ratio", "Batch time by the trigger's interval; beyond 1 the job cannot keep up", lambda job: job.busy),
-    Figure("job_input_rows_per_second", "Rows a second that all sources read, last ten minutes", lambda job: job.input_rate),
-    Figure("job_processed_rows_per_second", "Rows a second that batches worked off, last ten minutes", lambda job: job.processed_rate),
-    Figure("job_event_time_lag_seconds", "How far the newest event is behind the clock", lambda job: _seconds(job.lag_ms)),
-    Figure("job_watermark_timestamp_seconds", "The watermark, Unix time", lambda job: _seconds(job.watermark_ms)),
-    Figure("job_late_rows", "Rows that came after the watermark and were dropped, newest run", lambda job: job.late_rows),
-    Figure("job_state_rows", "Rows of state", lambda job: job.state_rows),
-    Figure("job_state_bytes", "Bytes of state as Spark reports them", lambda job: job.state_bytes),
-    Figure("job_checkpoint_bytes", "Bytes of the checkpoint's files", lambda job: job.checkpoint_bytes),
-    Figure("job_last_batch_timestamp_seconds", "When the last batch ended, Unix time", lambda job: _seconds(job.last_progress_ms)),
-    Figure(
-        "job_last_savepoint_timestamp_seconds",
-        "When the newest savepoint was taken, Unix time",
-        lambda job: _seconds(job.last_savepoint_ms),
-    ),
-    Figure("job_savepoints", "Savepoints that are kept", lambda job: job.savepoints),
-    Figure("job_restarts", "Restarts after a failure", lambda job: job.restarts),
-)
 OF_WORKSPACE: tuple[Figure[Health], ...] = (
     Figure("jobs", "Jobs that the workspace knows", lambda health: health.jobs),
     Figure("jobs_running", "Jobs whose driver runs", lambda health: health.running),

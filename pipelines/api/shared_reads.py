@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pipelines.domain.access import CALLER, Caller
+
 KEPT_SECONDS = 0.5
 """What an answer says of clocks and growing files is never older: as often as the supervisor looks."""
 MOST_ANSWERS = 256
 MOST_BYTES = 1024 * 1024
 """A larger answer goes to those who wait for it, and is not kept."""
-Key = tuple[str, bytes, str, str]
-"""Path, query, host, and what the client accepts: all that an answer depends on."""
+Key = tuple[str, bytes, str, str, Caller | None]
+"""Path, query, host, what the client accepts, and who asks: all that an answer depends on."""
 State = tuple[int, int]
 """How many times the catalog was written, and how many changes were asked for: an answer of another state is not given."""
 
@@ -44,7 +46,7 @@ class ShareReads:
             await self._changing(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        key = (scope["path"], scope["query_string"], headers.get("host", ""), headers.get("accept", ""))
+        key = (scope["path"], scope["query_string"], headers.get("host", ""), headers.get("accept", ""), scope.get(CALLER))
         answer = self._kept(key) or self._begun(key, scope)
         try:
             messages = await asyncio.shield(answer.messages)

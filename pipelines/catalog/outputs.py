@@ -35,6 +35,11 @@ class OutputComparison:
     note: str
     parting: Parting | None = None
 
+    @property
+    def differs(self) -> bool:
+        """Whether a row of one is not the other's."""
+        return bool(self.changed or self.only_a or self.only_b)
+
     def of(self, a: JobName, b: JobName, query: str) -> Comparison:
         """The comparison of these two jobs' outputs of `query`."""
         return Comparison(a=a, b=b, query=query, **vars(self))

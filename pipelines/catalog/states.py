@@ -135,7 +135,7 @@ def _refused() -> Iterator[None]:
     except (duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.IOException):
         raise
     except duckdb.PermissionException as error:
-        raise Invalid("state.outside", f"Only the state can be asked: {_first_line(error)}", TEACHES) from error
+        raise Invalid("state.outside", f"Only the view 'state' can be queried: {_first_line(error)}", TEACHES) from error
     except duckdb.Error as error:
         raise Invalid("state.sql", _first_line(error), TEACHES) from error
 

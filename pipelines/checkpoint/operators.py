@@ -70,6 +70,15 @@ def parse(path: str, data: bytes) -> Operator:
     return Operator(logs.field(path, info, "operatorId", int), logs.field(path, info, "operatorName", str), partitions.pop(), names)
 
 
+def prefixes(path: str, data: bytes) -> dict[str, int]:
+    """Store -> how many of its key's columns it can be searched by (`numColsPrefixKey`), of the metadata of one operator.
+
+    Raises Corrupt, Unsupported."""
+    raw = logs.json_object(path, "\n".join(logs.parse(path, data, NEWEST).lines))
+    stores: list[Any] = logs.field(path, raw, "stateStoreInfo", list)
+    return {_store_name(path, store): logs.field(path, store, "numColsPrefixKey", int) for store in stores}
+
+
 def _store_name(path: str, raw: dict[str, Any]) -> str:
     name = logs.field(path, raw, "storeName", str)
     if not name or "/" in name or name in (".", "..") or "\0" in name:

@@ -87,6 +87,12 @@ def live_files(log: SinkLog, batch: int) -> tuple[SinkFile, ...]:
     return tuple(entry for entry in entries if entry.path not in deleted)
 
 
+def entries(storage: Storage, batch: int, folder: str = "") -> tuple[SinkFile, ...]:
+    """What one batch noted, where its own file is there; raises Corrupt, NotFound."""
+    log_batch = compact_log.read_batch(storage, folder, batch, False)
+    return tuple(_entry(log_batch, line) for line in log_batch.lines)
+
+
 def check(path: str, data: bytes) -> None:
     """Reads every entry of one of the log's files; raises Corrupt, Unsupported."""
     for line in filter(None, logs.parse(path, data, compact_log.NEWEST).lines):

@@ -40,29 +40,43 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+@dataclass(frozen=True)
+class StoreStructs:
+    """As `StoreSchema`, with the structs of Spark's JSON."""
+
+    family: str
+    key: dict[str, Any]
+    value: dict[str, Any]
+
+
 def parse(path: str, data: bytes) -> tuple[StoreSchema, ...]:
     """The schemas in one file; raises Corrupt."""
+    return tuple(StoreSchema(one.family, ddl(one.key), ddl(one.value)) for one in structs(path, data))
+
+
+def structs(path: str, data: bytes) -> tuple[StoreStructs, ...]:
+    """The structs in one file; raises Corrupt."""
     file = _Reader(path, data)
     version = file.text()
     if version == "v1":
-        return (StoreSchema("", ddl(file.json(file.text())), ddl(file.json(file.text()))),)
+        return (StoreStructs("", file.json(file.text()), file.json(file.text())),)
     if version == "v2":
-        return (StoreSchema("", ddl(file.json(file.chunks())), ddl(file.json(file.chunks()))),)
+        return (StoreStructs("", file.json(file.chunks()), file.json(file.chunks())),)
     if version == "v3":
         return tuple(_family(file) for _ in range(file.number(4)))
     raise damage.malformed(path, f"{version!r} is no version of a state schema")
 
 
-def _family(file: _Reader) -> StoreSchema:
+def _family(file: _Reader) -> StoreStructs:
     """A column family: name, id and key, id and value, then how keys are encoded and what the user's key is."""
     name = file.text()
     file.number(2)
-    key = ddl(file.json(file.chunks()))
+    key = file.json(file.chunks())
     file.number(2)
-    value = ddl(file.json(file.chunks()))
+    value = file.json(file.chunks())
     file.chunks()
     file.chunks()
-    return StoreSchema(name, key, value)
+    return StoreStructs(name, key, value)
 
 
 class _Reader:

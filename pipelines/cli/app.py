@@ -20,6 +20,8 @@ MEANINGS = {
     "corrupt": "a file is damaged or missing",
     "unsupported": "not by this version",
     "unavailable": "something outside is away, full, or took too long",
+    "unauthenticated": "the server does not know who asks",
+    "forbidden": "not with this role",
 }
 HELP = """Savepoints for Spark Structured Streaming: run jobs, take savepoints, fork them with changed code, compare.
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import typer
 
 from pipelines.cli import output
+from pipelines.domain.access import OWNER
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavailable
 from pipelines.domain.events import COMMAND, SUPERVISOR
 
 if TYPE_CHECKING:
+    from pipelines.client.servers import Running
     from pipelines.verbs.face import Face
     from pipelines.workspace.workspace import Workspace
 
@@ -35,6 +37,8 @@ class Session:
     tick: Callable[[], object]
     now: Callable[[], datetime]
     sleep: Callable[[float], None]
+    running: Running | None = None
+    """The server that the workspace is reached over."""
 
     @property
     def now_ms(self) -> int:
@@ -90,6 +94,7 @@ def opened(
     ctx: typer.Context, workspace: Path | None, as_json: bool, words: Mapping[str, Any], *, rebuilding: bool = False
 ) -> Iterator[Here]:
     """The workspace for the length of a command; an error inside is printed on stderr and ends it with its group's exit code."""
+    _refuse_empty(ctx)
     opener: Opener = ctx.obj or open_session
     try:
         with opener((workspace or DEFAULT_WORKSPACE).expanduser().resolve(), rebuilding=rebuilding) as session:
@@ -99,24 +104,37 @@ def opened(
         raise typer.Exit(STATUS_AND_EXIT_CODES[error.group][1]) from error
 
 
+def _refuse_empty(ctx: typer.Context) -> None:
+    """A usage error for an argument that may be left out and is empty: the variable of a script that was never set means no "all"."""
+    for part in ctx.command.params:
+        given = ctx.get_parameter_source(part.name or "")
+        if (
+            part.param_type_name == "argument"
+            and ctx.params.get(part.name or "") == ""
+            and given is not None
+            and given.name == "COMMANDLINE"
+        ):
+            raise typer.BadParameter("it is empty", param_hint=part.metavar)
+
+
 @contextmanager
 def open_session(path: Path, *, rebuilding: bool = False) -> Iterator[Session]:
     """The server of the workspace at `path` if one runs, else the workspace itself, with a supervisor that acts when asked."""
-    from pipelines.cli.server import running_server
+    from pipelines.client.servers import running_server
     from pipelines.storage.layout import Layout
 
-    url = running_server(Layout(path))
-    with _remote(url) if url else _local(path, rebuilding) as session:
+    running = running_server(Layout(path))
+    with _remote(running) if running else _local(path, rebuilding) as session:
         yield session
 
 
 @contextmanager
-def _remote(url: str) -> Iterator[Session]:
+def _remote(running: Running) -> Iterator[Session]:
     from pipelines.client.remote import RemoteFace
 
-    face = RemoteFace(url)
+    face = RemoteFace(running.url, running.token, certificate=running.certificate)
     try:
-        yield Session(face.acting(COMMAND), lambda: None, _now, _sleep)
+        yield Session(face.acting(COMMAND), lambda: None, _now, _sleep, running)
     finally:
         face.close()
 
@@ -127,6 +145,9 @@ def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
 
     On a disk that takes nothing the catalog is made in memory, which is no help to who wants it rebuilt.
     """
+    import getpass
+
+    from pipelines.verbs.limited import Limited
     from pipelines.workspace.opening import open_unwritable
 
     try:
@@ -137,7 +158,8 @@ def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
         output.tell(UNWRITABLE[error.code])
         workspace, tick = open_unwritable(path), lambda: None
     try:
-        yield Session(workspace.acting(COMMAND), tick, _now, _sleep)
+        face = Limited(workspace, OWNER, workspace.record, f"command line, user {getpass.getuser()}")
+        yield Session(face.acting(COMMAND), tick, _now, _sleep)
     finally:
         workspace.close()
 

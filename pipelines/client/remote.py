@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from copy import copy
@@ -16,15 +17,20 @@ from pipelines.verbs.face import follow
 from pipelines.verbs.operations import ReadAnswer
 from pipelines.verbs.verb import Asked, Begun, Change, Question
 
+TOKEN_VARIABLE = "TIDEMARK_TOKEN"
 A = TypeVar("A")
 P = TypeVar("P")
 
 
 class RemoteFace:
-    """`Face` over the REST API of the server at `url`. Raises what the server raised, and Unavailable where no server answers."""
+    """`Face` over the REST API of the server at `url`, which lets `token` in (`TIDEMARK_TOKEN` where none is given). `certificate` is the
+    file of the one that it must show, where nobody else vouches for it.
 
-    def __init__(self, url: str, transport: Any = None) -> None:
-        self._wire = Wire(url, transport)
+    Raises what the server raised, and Unavailable where no server answers. `servers.connect` finds the server of a workspace by itself.
+    """
+
+    def __init__(self, url: str, token: str = "", transport: Any = None, certificate: str = "") -> None:
+        self._wire = Wire(url, token or os.environ.get(TOKEN_VARIABLE, ""), transport, certificate)
 
     def close(self) -> None:
         """Closes the connection."""

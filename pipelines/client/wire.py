@@ -14,6 +14,8 @@ from pipelines.domain.events import ACTOR_HEADER
 from pipelines.storage.documents import decode, encode
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     import httpx
 
 CONNECT_SECONDS = 5.0
@@ -23,23 +25,46 @@ PREFER = {"prefer": "respond-async"}
 """RFC 7240: what takes its time is answered with its operation."""
 
 
-def has_certificate(url: str) -> bool:
-    """Whether the server at `url` has one to verify. Reading those that vouch for it takes 20 ms, which plain HTTP has no use for."""
+def verification(url: str, certificate: str = "") -> SSLContext | bool:
+    """How the certificate of the server at `url` is verified: it is the very one in the file `certificate`, whatever name it has; without
+    one those of the machine vouch for it. Reading these takes 20 ms, which plain HTTP has no use for."""
     import httpx
 
-    return httpx.URL(url).scheme != "http"
+    if not certificate or httpx.URL(url).scheme == "http":
+        return httpx.URL(url).scheme != "http"
+    import ssl
+
+    pinned = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    pinned.check_hostname = False
+    pinned.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        pinned.load_verify_locations(certificate)
+    except OSError as error:
+        hint = "Give this user the right to read it, or start the server again."
+        raise Unavailable("server.certificate", f"The server's certificate {certificate} cannot be read: {error}", hint) from error
+    return pinned
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header that shows a token (RFC 6750); none without a token."""
+    return {"authorization": f"Bearer {token}"} if token else {}
 
 
 class Wire:
-    """Calls below `url`. Raises what the server raised, and Unavailable where no server answers, or strangely."""
+    """Calls below `url`, showing `token`. Raises what the server raised, and Unavailable where no server answers, or strangely."""
 
-    def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, url: str, token: str = "", transport: httpx.BaseTransport | None = None, certificate: str = "") -> None:
         import httpx
 
         self.url, self.actor = url, ""
         patience = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         self._http = httpx.Client(
-            base_url=f"{url}/api/v1", transport=transport, timeout=patience, trust_env=False, verify=has_certificate(url)
+            base_url=f"{url}/api/v1",
+            headers=bearer(token),
+            transport=transport,
+            timeout=patience,
+            trust_env=False,
+            verify=verification(url, certificate),
         )
 
     def close(self) -> None:

@@ -64,6 +64,23 @@ class Server:
     pid: int
     driver_logs: str
     """Where drivers' logs are, below the workspace."""
+    encryption: str = ""
+    """What encrypts what others send, where they reach it: `its own certificate`, or `the proxy at …`."""
+
+
+@dataclass(frozen=True)
+class WarmProcess:
+    """A Spark process that is kept for the next verdict, reading or proof."""
+
+    pid: int
+    python: str
+    """Its interpreter; empty for the server's own."""
+    memory_bytes: int
+    """With its JVM."""
+    is_warm: bool
+    """False while it is warmed up."""
+    work: str
+    """The module that it runs; empty while it waits."""
 
 
 @dataclass(frozen=True)
@@ -75,3 +92,6 @@ class About:
     default_master: str
     storage: Storage
     server: Server
+    warm: tuple[WarmProcess, ...] = ()
+    warm_most: int = 0
+    """How many Spark processes may be kept; 0 where none is."""

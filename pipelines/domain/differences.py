@@ -8,11 +8,12 @@ from __future__ import annotations
 import difflib
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain.files import text
 from pipelines.domain.offsets import positions
 from pipelines.domain.points import Point, PointHead, QueryPoint, StateOperator, head
+from pipelines.domain.secrets import shown
 from pipelines.domain.versions import Version, options
 
 Value = str | int | None
@@ -145,7 +146,8 @@ def _compared(a: str, b: str, name_a: str, name_b: str, path: str) -> CodeDiffer
 
 def _settings(a: Point, b: Point) -> Iterable[Section]:
     yield Section("arguments", entries(_arguments(a), _arguments(b)))
-    yield Section("confs", entries(_confs(a), _confs(b)))
+    compared = entries(_confs(a), _confs(b))  # that a secret differs is told, not what it is
+    yield Section("confs", tuple(replace(conf, a=shown(conf.name, conf.a), b=shown(conf.name, conf.b)) for conf in compared))
     yield Section("runtime", entries(_runtime(a), _runtime(b)))
 
 
@@ -187,8 +189,7 @@ def _arguments(point: Point) -> list[Fact]:
 
 
 def _confs(point: Point) -> list[Fact]:
-    version = point.version
-    return [Fact("", name, value) for name, value in (*sorted(version.conf.items()), *sorted(version.outside.items()))]
+    return [Fact("", *pair) for values in (point.version.conf, point.version.outside) for pair in sorted(values.items())]
 
 
 def _runtime(point: Point) -> list[Fact]:

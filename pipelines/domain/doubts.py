@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pipelines.domain import secrets
 from pipelines.domain.files import is_module
 from pipelines.domain.versions import Version
 
@@ -52,4 +53,5 @@ def _brought(old: Version, new: Version, key: str) -> Iterator[str]:
 
 
 def _other(key: str, old: Version, new: Version) -> str:
-    return f"The conf {key} was {old.conf.get(key) or 'not set'}, is {new.conf.get(key) or 'not set'}."
+    was, now = (secrets.shown(key, version.conf.get(key, "")) if version.conf.get(key) else "not set" for version in (old, new))
+    return f"The conf {key} was {was}, is {now}."

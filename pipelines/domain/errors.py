@@ -68,6 +68,18 @@ class Unsupported(TidemarkError):
     group = "unsupported"
 
 
+class Unauthenticated(TidemarkError):
+    """Nobody knows who asks; show a token."""
+
+    group = "unauthenticated"
+
+
+class Forbidden(TidemarkError):
+    """The role of who asks does not allow it; somebody whose role does can do it."""
+
+    group = "forbidden"
+
+
 class Unavailable(TidemarkError):
     """Something outside is away or full; try again when it is back."""
 
@@ -93,7 +105,11 @@ def refusal(error: TidemarkError) -> Refusal:
 
 
 GROUPS: dict[str, type[TidemarkError]] = {
-    kind.group: kind for kind in (Invalid, NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
+    kind.group: kind
+    for kind in (
+        *(Invalid, NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable),
+        *(Unauthenticated, Forbidden),
+    )
 }
 
 STATUS_AND_EXIT_CODES: dict[str, tuple[int, int]] = {
@@ -105,6 +121,8 @@ STATUS_AND_EXIT_CODES: dict[str, tuple[int, int]] = {
     "corrupt": (500, 7),
     "unsupported": (501, 8),
     "unavailable": (503, 9),
+    "unauthenticated": (401, 10),
+    "forbidden": (403, 11),
     "internal": (500, 1),
 }
 """Error group -> (HTTP status, exit code)."""

@@ -99,6 +99,18 @@ class Parting:
 
 
 @dataclass(frozen=True)
+class LockStepped:
+    """What can be said of two outputs whose batches read the same, so that each difference is the code's."""
+
+    since: int
+    """The first batch whose rows were compared by batch; earlier ones are the savepoint's, or cannot be told apart any more."""
+    until: int
+    """The newest batch that both have: rows of later ones are left out of the whole comparison."""
+    first: int | None
+    """The first batch whose rows part; None where none does."""
+
+
+@dataclass(frozen=True)
 class Comparison:
     """The outputs of two jobs, row for row, up to the event time (watermark) that both have reached.
 
@@ -125,6 +137,13 @@ class Comparison:
     note: str = ""
     parting: Parting | None = None
     """Where the outputs first part; None where they are equal, or no column holds a time."""
+    lock_step: LockStepped | None = None
+    """None where the two run freely: which events came into which batch may then be why they differ, as well as the code."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether a row of one is not the other's."""
+        return bool(self.changed or self.only_a or self.only_b)
 
 
 @dataclass(frozen=True)

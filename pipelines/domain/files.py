@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.texts import CODE, MOST_ITEMS, is_plain
 
-PUT_BACK = "It is not carried with the version: put it back"
+PUT_BACK = "The workspace does not keep it: put it back"
 BASE64 = "data:;base64,"
 """How the content of a file begins that is no plain text (RFC 2397)."""
 MOST_PATH = 1_000
@@ -95,6 +96,23 @@ def outside_changed(path: str, found: str, digest: str) -> Conflict:
     """The error for a file outside of a version that is another one now."""
     message = f"{path} is not what it was: its SHA-256 is {found}, not {digest}."
     return Conflict("code.outside_changed", message, f"{PUT_BACK} as it was, or begin with the new one, which makes another version.")
+
+
+def names_path(text: str, path: str) -> bool:
+    """Whether an argument or a conf names the file at `path`, among others, as a `file:` URL, or with a name behind `#`."""
+    return _named(path).search(text) is not None
+
+
+def moved(text: str, places: Mapping[str, str]) -> str:
+    """An argument or a conf that names files (keys of `places`) with the places where they are."""
+    for path, place in places.items():
+        text = _named(path).sub(lambda _, place=place: place, text)  # type: ignore[misc]
+    return text
+
+
+def _named(path: str) -> re.Pattern[str]:
+    """`path` where no letter makes it another path's beginning or end."""
+    return re.compile(rf"(?<![\w.-]){re.escape(path)}(?![\w./-])")
 
 
 def is_module(path: str) -> bool:

@@ -32,6 +32,10 @@ class Problem(enum.StrEnum):
     UNSAVED = "unsaved"
     SCHEDULE = "schedule"
     """The newest scheduled savepoint could not be taken."""
+    UNPROVED = "unproved"
+    """The proof of the newest scheduled savepoint failed."""
+    ALERT = "alert"
+    """An alert on a figure fires; one on a finding is that finding."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ class JobLimits:
     """How long its state may be without a new savepoint."""
     restarts: Count | None = None
     """So many restarts in an hour are too many."""
+    growth_bytes: Count | None = None
+    """Its checkpoint grows by more in a day: its state, or files that nobody deletes."""
 
 
 def changed(before: JobLimits, given: JobLimits) -> JobLimits:

@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain.alert_rules import Rule
 from pipelines.domain.bounds import Moment
 from pipelines.domain.findings import Finding
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
 from pipelines.domain.job_limits import JobLimits
+from pipelines.domain.lockstep import Lead
 from pipelines.domain.operators import Waiting
 from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.restarts import RestartDecision
@@ -42,6 +44,12 @@ class Job:
     """When savepoints of it are taken by themselves, where that is not what the workspace says."""
     scheduled: Attempt | None = None
     """What came of the newest time of its schedule."""
+    proved: Attempt | None = None
+    """What came of the newest time at which a schedule had a savepoint of it proved."""
+    lead: Lead | None = None
+    """Whom it follows in lock-step, for all its life; None for a job that plans its batches itself."""
+    alerts: tuple[Rule, ...] = ()
+    """Rules of its own; they stand before the workspace's of the same name."""
 
 
 @dataclass(frozen=True)

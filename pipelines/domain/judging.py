@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.domain import contracts
+from pipelines.domain import contracts, secrets
 from pipelines.domain.contracts import Contract, Keeps
 from pipelines.domain.installed import Installed, other_java, other_packages, other_python
 from pipelines.domain.judged_sources import judged as judged_sources
@@ -177,7 +177,8 @@ def _doubts(known: Known, before: PlannedQuery | None, after: PlannedQuery, old:
     for key in sorted({**before.conf, **after.conf}):
         was, now = before.conf.get(key), after.conf.get(key)
         if was != now and key not in known.image.conf and not key.startswith(WITHOUT_MEANING):
-            yield f"The conf {key} was {was or 'not set'}, is {now or 'not set'}."
+            shown = [secrets.shown(key, value) if value else "not set" for value in (was, now)]
+            yield f"The conf {key} was {shown[0]}, is {shown[1]}."
 
 
 def _beneath(installed: Installed | None, then: PlannedOperator | None, now: PlannedOperator, python: str) -> Iterator[str]:

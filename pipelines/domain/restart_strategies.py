@@ -123,7 +123,7 @@ def _check(strategy: RestartStrategy) -> None:
         None,
     )
     if wrong:
-        raise Invalid("restarts.bounds", f"It is not so that {wrong}", "Give another value.")
+        raise Invalid("restarts.bounds", f"This does not hold: {wrong}", "Give another value.")
 
 
 def initial_backoff_ms(strategy: RestartStrategy) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.conversions import ConversionPlan
 from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.verdicts import Verdict
 
@@ -48,8 +50,12 @@ class RestorePlan:
     """Whether an environment of the version's requirements is made first."""
     rewrite: RewritePlan | None = None
     """What becomes of the copy's state before the run begins; None where that stays as it is."""
+    conversion: ConversionPlan | None = None
+    """Which store the copy's state is moved to, before `rewrite`; None where it stays in the one that it has."""
     verdict: Verdict | None = None
     """What becomes of the state under that version; None where nobody has checked it."""
     judged: SavepointId | None = None
     """The savepoint against which that version is checked: the one that is restored; of a job's present state its newest that stands for
     it, None where there is none."""
+    lock_step: LockStepPlan | None = None
+    """Whose offsets its batches will have; None for a run that plans its batches itself."""

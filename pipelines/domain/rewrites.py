@@ -23,8 +23,6 @@ ROCKSDB = "rocksdb"
 FIRST_SPARK = (4, 3)
 """The first Spark that repartitions state."""
 PARTITIONS_CONF = "spark.sql.shuffle.partitions"
-PROVIDER_CONF = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB_CLASS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 OperatorKey = tuple[QueryName, int]
 
@@ -104,17 +102,14 @@ def _refusals(
                 yield _keyless(image, operator)
             if not operator.name:
                 yield _unnamed(image)
-    if changed and _version(spark_version) < FIRST_SPARK:
-        message = f"Its state was written by Spark {spark_version}, and Spark rescales state from {_dotted(FIRST_SPARK)} on"
+    if changed and version_of(spark_version) < FIRST_SPARK:
+        message = f"Its state was written by Spark {spark_version}, and Spark rescales state from {dotted(FIRST_SPARK)} on"
         yield Unsupported("rescale.spark", message, "Resume it on that Spark first (--runtime); rescale it when it has run there.")
 
 
 def _store(image: QueryImage) -> Unsupported:
     message = f"Query {image.query} keeps its state in the HDFS-backed store, and Spark rescales RocksDB alone"
-    hint = (
-        f"A store is chosen when a query begins, and cannot be changed with its state kept: a job begun anew with "
-        f"--conf {PROVIDER_CONF}={ROCKSDB_CLASS} can be rescaled later."
-    )
+    hint = "Fork it with --store rocksdb, which converts its state; --partitions can be given with it."
     return Unsupported("rescale.store", message, hint)
 
 
@@ -140,10 +135,12 @@ def _left(image: QueryImage, partitions: int) -> str:
     return f"{image.query} has {partitions} partitions already"
 
 
-def _version(text: str) -> tuple[int, ...]:
+def version_of(text: str) -> tuple[int, ...]:
+    """The first two numbers of a Spark's version; of one that does not tell, the first that rewrites."""
     numbers = text.split(".")[:2]
     return tuple(int(number) for number in numbers) if all(number.isdigit() for number in numbers) else FIRST_SPARK
 
 
-def _dotted(version: tuple[int, ...]) -> str:
+def dotted(version: tuple[int, ...]) -> str:
+    """`(4, 3)` as `4.3`."""
     return ".".join(map(str, version))

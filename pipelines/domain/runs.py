@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from pipelines.domain.bounds import Count, Format, Long, Moment, Pid, Took
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
+from pipelines.domain.lockstep import Lead
 from pipelines.domain.triggers import Trigger
 
 SPEC_FILE = "run.json"
@@ -113,6 +114,8 @@ class RunSpec:
     own, in the driver's working directory."""
     attempt: Count = 0
     """Which restart in a row it is; 0 for a run that somebody began."""
+    lead: Lead | None = None
+    """Whose offsets its batches have; None for a run that plans its batches itself."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -143,6 +146,7 @@ class RunSpec:
             locations=dict(raw.get("locations", {})),
             warehouse=raw.get("warehouse", ""),
             attempt=raw.get("attempt", 0),
+            lead=Lead.from_json(raw.get("lead")),
         )
 
 

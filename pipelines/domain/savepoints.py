@@ -211,4 +211,4 @@ class ExportPlan:
     disposes: bool
     job: JobName
     left: tuple[str, ...] = ()
-    """Files that its version knows by their hash alone: they stay where they are."""
+    """Large files of its version that it does not carry, because an earlier Tidemark took it: they stay where they are."""

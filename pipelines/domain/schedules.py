@@ -1,4 +1,4 @@
-"""Schedules: when savepoints are taken by themselves, and how many of those are kept. A job's own is laid over the workspace's."""
+"""Schedules: when savepoints are taken and proved by themselves, and how many are kept. A job's own is laid over the workspace's."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LEAST_EVERY_MS = 10_000
 LONGEST_MS = 366 * 86_400_000
 MOST_BLACKOUTS = 20
 UTC = "UTC"
-USUAL, NONE = "usual", "none"
-"""What brings the workspace's own back, and what takes all blackout windows away."""
+USUAL, NONE, OFF = "usual", "none", "off"
+"""What brings the workspace's own back, what takes all blackout windows away, and what proves nothing."""
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DAY_MINUTES = 1_440
 _WINDOW = re.compile(r"(?:(?P<days>[a-z,-]+) )?(?P<begin>\d\d:\d\d)-(?P<end>\d\d:\d\d)")
@@ -36,7 +36,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Schedule:
-    """None is what the workspace has. What nobody has set is: never, UTC, no blackout windows, all are kept."""
+    """None is what the workspace has. What nobody has set is: never, UTC, no blackout windows, all are kept, none is proved."""
 
     times: Times | None = None
     zone: str | None = None
@@ -51,17 +51,22 @@ class Schedule:
     """They are kept while they take no more than this on disk together."""
     since_ms: Moment | None = None
     """When it was set: no time before it was missed."""
+    prove_at: str | None = None
+    """Cron expression of the times at which the newest scheduled savepoint is proved; empty for never."""
 
 
 class Outcome(enum.StrEnum):
-    """What came of a scheduled time."""
+    """What came of a scheduled time: of a take, or of a proof."""
 
     TAKEN = "taken"
     UNCHANGED = "unchanged"
-    """No batch was committed since the newest savepoint."""
+    """No batch was committed since the newest savepoint; the newest scheduled savepoint is proved already."""
     NOTHING = "nothing"
-    """The job has committed no batch at all yet."""
+    """The job has committed no batch at all yet; it has no scheduled savepoint."""
     FAILED = "failed"
+    PROVED = "proved"
+    OPEN = "open"
+    """Nothing speaks against the savepoint, but not all of it could be shown."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,10 @@ class Attempt:
     at_ms: Moment
     outcome: Outcome
     savepoint: SavepointId | Literal[""] = ""
-    """That was taken, or that already holds what would have been."""
+    """That was taken or proved, or that already holds what would have been."""
     code: str = ""
     message: str = ""
-    """Why it failed."""
+    """Why it failed, or is not proved."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,8 @@ class ScheduleState:
     next_ms: tuple[int, ...] = ()
     """The next three times, epoch ms; they are for a job that runs then."""
     last: Attempt | None = None
+    next_proof_ms: Moment | None = None
+    last_proof: Attempt | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,7 @@ class SchedulePlan:
     schedule: Schedule
     """What will hold: its own over the workspace's."""
     next_ms: tuple[int, ...] = ()
+    next_proof_ms: Moment | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +126,7 @@ class Given:
     keep: int | None = None
     keep_ms: int | None = None
     keep_bytes: int | None = None
+    prove_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,6 +153,11 @@ def over(own: Schedule, usual: Schedule) -> Schedule:
     return Schedule(**{**values, "since_ms": max(own.since_ms or 0, usual.since_ms or 0) or None})
 
 
+def of_proofs(schedule: Schedule) -> Schedule:
+    """The schedule whose times are those of its proofs; zone and blackout windows are the same."""
+    return replace(schedule, times=Times(cron=schedule.prove_at or ""))
+
+
 def changed(before: Schedule, given: Given, now_ms: int) -> Schedule:
     """`before` with what is given; `before` itself where nothing differs. Raises Invalid (`schedule.several`, `schedule.interval`,
     `schedule.keep`, `schedule.blackout`); the cron expression and the zone are for who knows the calendar."""
@@ -161,6 +175,8 @@ def changed(before: Schedule, given: Given, now_ms: int) -> Schedule:
         after = replace(after, zone=None if given.zone == USUAL else given.zone)
     if given.blackouts:
         after = replace(after, blackouts=_windows(given.blackouts))
+    if given.prove_at:
+        after = replace(after, prove_at=_proofs(given.prove_at))
     after = _kept(after, given)
     return before if after == replace(before, since_ms=after.since_ms) else replace(after, since_ms=now_ms)
 
@@ -172,6 +188,11 @@ def _every(every_ms: int) -> Times | None:
         hint = "Give an interval from 10 s to 366 days."
         raise Invalid("schedule.interval", f"Every {every_ms:,} ms is too {'often' if every_ms < LEAST_EVERY_MS else 'seldom'}", hint)
     return Times(every_ms=every_ms)
+
+
+def _proofs(given: str) -> str | None:
+    text = " ".join(given.split())
+    return None if text == USUAL else "" if text == OFF else text
 
 
 def _windows(texts: Sequence[str]) -> tuple[str, ...] | None:

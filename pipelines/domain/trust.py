@@ -89,6 +89,8 @@ class Proof:
     took_ms: Took
     note: str = ""
     """Why it is not proved though nothing is damaged (the sources had nothing new to run a batch with); empty for a proved one."""
+    failed: bool = False
+    """Whether the job's code failed on the restored state, or ended before its batch was done."""
 
 
 @dataclass(frozen=True)

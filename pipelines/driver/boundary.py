@@ -53,7 +53,7 @@ def begin_no_trigger(query: Any) -> None:
 
     try:
         execution = query._jsq.streamingQuery()
-        execution.state().set(_state(execution, "TERMINATED"))
+        execution.state().set(stream_state(execution, "TERMINATED"))
     except Py4JError as missing:
         say(f"this Spark has no state to set ({missing}): a further trigger may begin before the stop")
 
@@ -87,7 +87,7 @@ def _end_untouched(query: Any, deadline: float) -> bool:
     return True
 
 
-def _state(execution: Any, name: str) -> Any:
+def stream_state(execution: Any, name: str) -> Any:
     """A value of what Spark's trigger executors look at before each trigger (`StreamExecution.state`, read by `isActive`)."""
     from pyspark import SparkContext
 
@@ -103,14 +103,14 @@ class Stream:
         self._thread = execution.queryExecutionThread()
         self._lock = execution.awaitProgressLock()
         self._state = execution.state()
-        self._active, self._terminated = _state(execution, "ACTIVE"), _state(execution, "TERMINATED")
+        self._active, self._terminated = stream_state(execution, "ACTIVE"), stream_state(execution, "TERMINATED")
 
     def end(self, deadline: float) -> bool:
         """Whether the query has come to a boundary, where no trigger begins any more and `stop()` interrupts nothing.
 
         A query that is not active yet becomes it no more. A batch that is about to be planned is let in: it is the last.
         """
-        if self._state.compareAndSet(_state(self._execution, "INITIALIZING"), self._terminated):
+        if self._state.compareAndSet(stream_state(self._execution, "INITIALIZING"), self._terminated):
             return True
         place = Place.PLANNING
         while place is Place.PLANNING:

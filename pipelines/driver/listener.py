@@ -11,13 +11,16 @@ from pipelines.driver.records import Records, say
 DRAIN_MS = 30_000
 OnBatch = Callable[[str, int, int], None]
 """(Spark's run id of the query, batch, rows read)"""
+OnStart = Callable[[Any, str], None]
+"""(the JVM's execution of the query, its name), on the stream's own thread before its first batch."""
 
 
 class Listening:
     """One listener for every session that starts a query: each session has a bus of its own."""
 
-    def __init__(self, records: Records, on_batch: OnBatch, on_failure: Callable[[], None]) -> None:
-        self._listener = Listener(records, on_batch, on_failure)
+    def __init__(self, records: Records, on_batch: OnBatch, on_failure: Callable[[], None], on_start: OnStart | None = None) -> None:
+        self._listener = Listener(records, on_batch, on_failure, self._begun if on_start else None)
+        self._on_start = on_start
         self._wrapper: Any = None
         self._heard: list[Any] = []
 
@@ -31,6 +34,12 @@ class Listening:
         bus.addListener(self._wrapper)
         self._heard.append(bus)
 
+    def _begun(self, query_id: Any, name: str) -> None:
+        """Spark knows a query before it says that it has started, and says so synchronously (`StreamingQueryManager.startQuery`)."""
+        query = next((query for bus in self._heard if (query := bus.get(query_id)) is not None), None)
+        if query is not None and self._on_start is not None:
+            self._on_start(query.streamingQuery(), name)
+
 
 class Listener:
     """Runs beside the queries, on Spark's listener thread: it appends a line and leaves a note, no more.
@@ -39,13 +48,15 @@ class Listener:
     of its own, 270 a batch, and this one fetches the JSON.
     """
 
-    def __init__(self, records: Records, on_batch: OnBatch, on_failure: Callable[[], None]) -> None:
+    def __init__(self, records: Records, on_batch: OnBatch, on_failure: Callable[[], None], on_start: OnStart | None = None) -> None:
         self._records = records
         self._on_batch = on_batch
         self._on_failure = on_failure
+        self._on_start = on_start
 
     def onQueryStarted(self, event: Any) -> None:
-        pass
+        if self._on_start is not None:
+            self._on_start(event.id(), event.name() or "")
 
     def onQueryProgress(self, event: Any) -> None:
         line = event.progress().json()

@@ -13,6 +13,7 @@ from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.runs import QueryStarted, RunSpec
 from pipelines.driver import destinations, inputs, installed, sinks, sources
 from pipelines.driver.destinations import Destination
+from pipelines.driver.following import Following
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
@@ -45,7 +46,8 @@ class Queries:
         self._rehearsal = rehearsal
         self._records = records
         self._plans = Plans(records)
-        self._listening = Listening(records, self._plans.note, on_failure)
+        self._following = Following(spec.lead, on_failure) if spec.lead else None
+        self._listening = Listening(records, self._plans.note, on_failure, self._following.begun if self._following else None)
         self._names = GivenNames(spec.locations, _folders(spec))
         self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
@@ -61,8 +63,15 @@ class Queries:
             return tuple(self._started)
 
     def close(self) -> None:
-        """From now on no query may start: the driver is stopping."""
+        """From now on no query may start, and none waits for a leader: the driver is stopping."""
         self._closed.set()
+        if self._following is not None:
+            self._following.close()
+
+    @property
+    def failed_to_follow(self) -> Exception | None:
+        """Why a query could no longer follow its leader in lock-step."""
+        return self._following.error if self._following else None
 
     def ended(self) -> None:
         """Writes the last plans, after all queries have ended and their progress was received."""
@@ -76,8 +85,7 @@ class Queries:
         """What `DataStreamWriter.start` does in this process; raises TidemarkError where it must not start.
 
         1. Name it. 2. Give it its checkpoint. 3. Take that checkpoint's lease. 4. Get its file sink and its file sources ready.
-        5. Listen, and note what the
-        run stands on. 6. Start. 7. Record it.
+        5. Listen, and note what the run stands on. 6. Start. 7. Record it.
         """
         self._refuse_when_closed()
         spark = writer._spark
@@ -93,10 +101,14 @@ class Queries:
         writes_to = self._destination(writer, request, spark, name, checkpoint)
         if live := sinks.local_path(checkpoint, default_fs(spark)):
             sources.mend(self._records, name, live)
+        if self._following is not None:
+            self._following.prepare(writer, request, name, live)
         self._listening.attach(spark)
         if not self.started:
             self._records.installed(installed.of(spark, Path(self._spec.script).parent))
         query = launch()
+        if self._following is not None:
+            self._following.require_held(name, query)
         with self._lock:
             self._started.append(Running(name, query))
             self._names.note(name, location)

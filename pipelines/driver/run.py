@@ -77,6 +77,7 @@ class Conductor:
         self._stop.script_over()
         if self._rehearsal is not None:
             self._rehearsal.settle()
+        self._queries.close()
         stop_at_boundary(self._queries.started, grace_s())
         drain()
         self._queries.ended()
@@ -126,6 +127,8 @@ class Conductor:
         if failed:
             name, failure = failed[0]
             return _failed(Failure(failure.error_class, f"query {name}: {failure.message}"), self._records, name)
+        if self._queries.failed_to_follow is not None:
+            return _failed(failures.of_exception(self._queries.failed_to_follow, self._spec.script), self._records)
         if isinstance(error, SystemExit):
             return _failed(Failure("SystemExit", f"the script exited with {error.code!r}"), self._records)
         if error is not None:

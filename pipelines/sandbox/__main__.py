@@ -11,14 +11,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import counting, reading, rewriting
+from pipelines.sandbox import conversion, counting, reading, rewriting
+from pipelines.sandbox.conversions import CONVERSION_FILE, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, TASK_FILE, CountTask
 from pipelines.sandbox.readings import READ_FILE, ReadTask
 from pipelines.sandbox.rewrites import REWRITE_FILE, RewriteTask
 
+UNREAD = "unread"
+
 
 def main(folder: Path) -> int:
-    """The exit code: 0 with `result.json`, 1 with `error.json`."""
+    """The exit code: 0 with `result.json`, 1 with `error.json`, 2 with the result of state that could not all be read."""
     try:
         result = next((do(folder) for file, do in TASKS.items() if (folder / file).is_file()))
     except Exception as error:  # noqa: BLE001  whatever happens, error.json says so
@@ -26,17 +29,18 @@ def main(folder: Path) -> int:
         _write(folder / ERROR_FILE, _failure(error))
         return 1
     _write(folder / RESULT_FILE, result)
-    return 0
+    return 2 if result.get(UNREAD) else 0
 
 
 def _count(folder: Path) -> dict[str, Any]:
     task = CountTask.read(folder)
-    spark = counting.session(task)
+    spark, unread = counting.session(task), 0
     with (folder / STORES_FILE).open("a") as file:
         for rows in counting.count(spark, task):
             file.write(rows.as_line())
             file.flush()
-    return {"spark_version": spark.version}
+            unread += bool(rows.error_class)
+    return {"spark_version": spark.version, UNREAD: unread}
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -49,7 +53,17 @@ def _rewrite(folder: Path) -> dict[str, Any]:
     return asdict(rewriting.rescale(counting.session(task), task, folder))
 
 
-TASKS: Mapping[str, Callable[[Path], dict[str, Any]]] = {TASK_FILE: _count, READ_FILE: _read, REWRITE_FILE: _rewrite}
+def _convert(folder: Path) -> dict[str, Any]:
+    task = ConversionTask.read(folder)
+    return asdict(conversion.convert(counting.session(task), task, folder))
+
+
+TASKS: Mapping[str, Callable[[Path], dict[str, Any]]] = {
+    TASK_FILE: _count,
+    READ_FILE: _read,
+    REWRITE_FILE: _rewrite,
+    CONVERSION_FILE: _convert,
+}
 """The file that describes a task -> what does it."""
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows
 from pipelines.sandbox.readings import ReadTask
 from pipelines.sandbox.rewrites import RewriteTask
@@ -53,7 +54,7 @@ def count(spark: Any, task: CountTask) -> Iterator[StoreRows]:
             yield _refused(store, error)
 
 
-def session(task: CountTask | ReadTask | RewriteTask) -> Any:
+def session(task: CountTask | ReadTask | RewriteTask | ConversionTask) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(task.master).appName(task.app)

@@ -6,6 +6,7 @@ Python workers leave their parent's process group, and a JVM outlives its Python
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,24 +26,40 @@ END_S = 10.0
 TAIL_BYTES = 2000
 
 
-def run(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str, watch: Callable[[], None], timeout_s: float) -> int:
-    """Runs `command` with `folder` as its last argument and its output in `log`; answers with its exit code.
+def run(
+    command: Sequence[str],
+    folder: Path,
+    environ: Mapping[str, str],
+    log: str,
+    watch: Callable[[], None],
+    timeout_s: float,
+    niceness: int = 0,
+) -> int:
+    """Runs `command` with `folder` as its last argument and its output in `log`; answers with its exit code. `niceness` is that of the
+    process and of all that it starts: 0 is this process's, more leaves more to others.
 
     `watch` is called until it ends; what that raises ends the process and is passed on. Nothing that it started is left when this
     returns or raises. Raises Unavailable (`sandbox.start`, `sandbox.timeout`).
     """
-    deadline = time.monotonic() + timeout_s
-    child = _started(command, folder, environ, log)
+    child = started(command, folder, environ, log)
     try:
-        while (code := child.poll()) is None:
-            watch()
-            if time.monotonic() > deadline:
-                raise _late(command, timeout_s, folder / log)
-            time.sleep(POLL_S)
-        return code
+        if niceness:
+            os.setpriority(os.PRIO_PROCESS, child.pid, os.getpriority(os.PRIO_PROCESS, 0) + niceness)
+        return followed(child.poll, command[-1], folder / log, watch, timeout_s)
     finally:
         end(folder)
         child.wait()
+
+
+def followed(code: Callable[[], int | None], name: str, log: Path, watch: Callable[[], None], timeout_s: float) -> int:
+    """The exit code of a piece of work, when there is one; `watch` is called until then. Raises Unavailable (`sandbox.timeout`)."""
+    deadline = time.monotonic() + timeout_s
+    while (ended := code()) is None:
+        watch()
+        if time.monotonic() > deadline:
+            raise _late(name, timeout_s, log)
+        time.sleep(POLL_S)
+    return ended
 
 
 def end(folder: Path) -> None:
@@ -65,7 +82,9 @@ def tail(log: Path) -> str:
     return "\n".join(data[-TAIL_BYTES:].decode(errors="replace").splitlines()[-5:])
 
 
-def start(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str) -> subprocess.Popen[bytes]:
+def start(
+    command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
     """`command` with `folder` as its last argument, in it, marked with it, in a session of its own; raises OSError.
 
     What it writes (a job's code may write anywhere) has the modes that the user's umask gives; its folder and its log are the user's alone.
@@ -73,7 +92,7 @@ def start(command: Sequence[str], folder: Path, environ: Mapping[str, str], log:
     with (folder / log).open("ab") as output:
         return subprocess.Popen(
             [*command, str(folder)],
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=folder,
@@ -83,16 +102,19 @@ def start(command: Sequence[str], folder: Path, environ: Mapping[str, str], log:
         )
 
 
-def _started(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str) -> subprocess.Popen[bytes]:
+def started(
+    command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Like `start`; raises Unavailable (`sandbox.start`)."""
     try:
-        return start(command, folder, environ, log)
+        return start(command, folder, environ, log, stdin)
     except OSError as error:
         message = f"{command[0]} cannot be started: {error.strerror}"
         raise Unavailable("sandbox.start", message, "The version's Python interpreter has to be on this machine.") from error
 
 
-def _late(command: Sequence[str], timeout_s: float, log: Path) -> Unavailable:
-    message = f"{command[-1]} did not end within {timeout_s:g} s and was ended. Its last words:\n{tail(log)}"
+def _late(name: str, timeout_s: float, log: Path) -> Unavailable:
+    message = f"{name} did not end within {timeout_s:g} s and was ended. Its last words:\n{tail(log)}"
     return Unavailable(
         "sandbox.timeout", message, "Give it more time with TIDEMARK_SANDBOX_TIMEOUT_S, or more resources with the job's confs."
     )

@@ -53,19 +53,33 @@ def _frame(spark: Any, task: ReadTask) -> Any:
 
 
 def storable(frame: Any) -> Any:
-    """`frame` without columns and fields of the type void; structs keep their names."""
+    """`frame` without columns and fields of the type void; structs keep their names, of which each comes once (two sums are `sum` and
+    `sum_2`)."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import NullType, StructType
 
     kept = []
     for field in frame.schema.fields:
         if isinstance(field.dataType, StructType):
-            inside = [inner.name for inner in field.dataType.fields if not isinstance(inner.dataType, NullType)]
-            parts = [F.col(field.name).getField(name).alias(name) for name in inside]
+            kind = _named_once(field.dataType)
+            inside = [inner.name for inner in kind.fields if not isinstance(inner.dataType, NullType)]
+            parts = [F.col(field.name).cast(kind).getField(name).alias(name) for name in inside]
             kept += [F.struct(*parts).alias(field.name)] if parts else []
         elif not isinstance(field.dataType, NullType):
             kept.append(F.col(field.name))
     return frame.select(*kept)
+
+
+def _named_once(kind: Any) -> Any:
+    """The struct with its fields in their order, and a number at each name that came before."""
+    from pyspark.sql.types import StructField, StructType
+
+    names = [inner.name for inner in kind.fields]
+    if len(set(names)) == len(names):
+        return kind
+    numbered = [f"{name}_{names[: at + 1].count(name)}" if name in names[:at] else name for at, name in enumerate(names)]
+    fields = zip(numbered, kind.fields, strict=True)
+    return StructType([StructField(name, inner.dataType, inner.nullable, inner.metadata) for name, inner in fields])
 
 
 @contextmanager

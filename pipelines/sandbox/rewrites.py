@@ -42,12 +42,22 @@ class RewriteTask:
 
 
 @dataclass(frozen=True)
+class Contents:
+    """What a store holds over all its partitions, in whatever order."""
+
+    rows: int
+    """Entries of all its column families, Spark's own among them."""
+    digest: str
+    """The sum of a hash of each (column family, key, value), each with its bytes."""
+
+
+@dataclass(frozen=True)
 class RewrittenStore:
-    """Rows of one store, read before and after."""
+    """Contents of one store, read before and after."""
 
     store: Store
-    before: int
-    after: int
+    before: Contents
+    after: Contents
 
 
 @dataclass(frozen=True)
@@ -59,5 +69,5 @@ class Rewritten:
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> Rewritten:
-        stores = (RewrittenStore(Store(**one["store"]), one["before"], one["after"]) for one in raw["stores"])
+        stores = (RewrittenStore(Store(**one["store"]), Contents(**one["before"]), Contents(**one["after"])) for one in raw["stores"])
         return Rewritten(raw["spark_version"], tuple(stores))

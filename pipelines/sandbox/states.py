@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, Unsupported
-from pipelines.sandbox import aliases, environment, processes
+from pipelines.sandbox import aliases, processes
+from pipelines.sandbox.conversions import CANNOT_CONVERT, MISSING, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, StoreRows, read_rows
+from pipelines.sandbox.pool import Pool, Work
 from pipelines.sandbox.readings import Far, ReadRows, ReadTask
 from pipelines.sandbox.rewrites import CANNOT_RESCALE, RewriteTask, Rewritten
 
+MODULE = "pipelines.sandbox"
 TIMEOUT_VARIABLE = "TIDEMARK_SANDBOX_TIMEOUT_S"
 TIMEOUT_S = 1800.0
 
@@ -26,15 +29,15 @@ class Counted:
     rows: tuple[StoreRows, ...]
 
 
-def count(folder: Path, task: CountTask, python: str, watch: Callable[[int], None]) -> Counted:
+def count(pool: Pool, folder: Path, task: CountTask, python: str, watch: Callable[[int], None]) -> Counted:
     """Counts rows in the empty `folder` with the interpreter `python` (empty: this one); `watch` is told how many stores are done.
 
     What `watch` raises ends the process. Raises Unavailable (`sandbox.failed`, `sandbox.timeout`, `sandbox.start`, `java.not_found`).
     """
-    command, environ = environment.command(python, "pipelines.sandbox"), environment.environ(task.master, python)
+    work = Work(MODULE, python, task.master, task.conf, is_last=False)
     with aliases.plain(task.stores) as stores:
         replace(task, stores=stores).write(folder)
-        processes.run(command, folder, environ, LOG_FILE, lambda: watch(len(list(read_rows(folder)))), timeout_s())
+        pool.run(work, folder, LOG_FILE, lambda: watch(len(list(read_rows(folder)))), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _failed(folder)
     rows = tuple(read_rows(folder))
@@ -42,41 +45,52 @@ def count(folder: Path, task: CountTask, python: str, watch: Callable[[int], Non
     return Counted(json.loads((folder / RESULT_FILE).read_text())["spark_version"], rows)
 
 
-def read(folder: Path, task: ReadTask, python: str, watch: Callable[[Far], None]) -> ReadRows:
+def read(pool: Pool, folder: Path, task: ReadTask, python: str, watch: Callable[[Far], None]) -> ReadRows:
     """Reads rows into `rows` of the empty `folder` with the interpreter `python`; `watch` is told how far it is.
 
     What `watch` raises ends the process. Raises Corrupt (`state.damaged`), Unsupported (`state.unreadable`), and what `count` raises.
     """
-    command, environ = environment.command(python, "pipelines.sandbox"), environment.environ(task.master, python)
+    work = Work(MODULE, python, task.master, task.conf, is_last=False)
 
     def look() -> None:
         watch(Far.read(folder) or Far("starting Spark", 0, 0))
 
     with aliases.plain([task.store]) as (store,):
         replace(task, store=store).write(folder)
-        processes.run(command, folder, environ, LOG_FILE, look, timeout_s())
+        pool.run(work, folder, LOG_FILE, look, timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unread(folder, task)
     return ReadRows.from_json(json.loads((folder / RESULT_FILE).read_text()))
 
 
-def rewrite(folder: Path, task: RewriteTask, python: str, watch: Callable[[Far], None]) -> Rewritten:
+def rewrite(pool: Pool, folder: Path, task: RewriteTask | ConversionTask, python: str, watch: Callable[[Far], None]) -> Rewritten:
     """Rewrites state from the empty `folder` with the interpreter `python`; `watch` is told how far it is.
 
-    What `watch` raises ends the process, and leaves the checkpoints half rewritten. Raises Unsupported (`rescale.refused`), and what
-    `count` raises.
+    What `watch` raises ends the process, and leaves the checkpoints half rewritten. Raises Unsupported (`rescale.refused`,
+    `convert.refused`), and what `count` raises.
     """
-    command, environ = environment.command(python, "pipelines.sandbox"), environment.environ(task.master, python)
+    work = Work(MODULE, python, task.master, task.conf, is_last=True)
 
     def look() -> None:
         watch(Far.read(folder) or Far("starting Spark", 0, 0))
 
     with aliases.plain(task.stores) as stores:
         replace(task, stores=stores).write(folder)
-        processes.run(command, folder, environ, LOG_FILE, look, timeout_s())
+        pool.run(work, folder, LOG_FILE, look, timeout_s())
     if not (folder / RESULT_FILE).is_file():
-        raise _unrewritten(folder)
+        raise _unrewritten(folder) if isinstance(task, RewriteTask) else _unconverted(folder)
     return Rewritten.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def _unconverted(folder: Path) -> TidemarkError:
+    """The error of a conversion that failed: what Spark or its files refuse, else the sandbox's own."""
+    path = folder / ERROR_FILE
+    failure = json.loads(path.read_text()) if path.is_file() else {}
+    if "damaged" not in failure and failure.get("error_class") not in (CANNOT_CONVERT, MISSING):
+        return _failed(folder)
+    message = f"This state cannot be converted: {failure['error_class']}: {failure['message']}"
+    hint = "It stays in the store that it has. Prove the savepoint to see whether its state is sound."
+    return Unsupported("convert.refused", message, hint)
 
 
 def _unrewritten(folder: Path) -> TidemarkError:

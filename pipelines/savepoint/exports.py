@@ -9,7 +9,7 @@ from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailabl
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import ExportPlan, Manifest, StoredFile
 from pipelines.domain.watch import UNWATCHED, Watch
-from pipelines.savepoint import archive, checksums, completeness, layout, leases, manifests, process_marks
+from pipelines.savepoint import archive, checksums, completeness, layout, leases, manifests, outside, process_marks
 from pipelines.savepoint.addresses import Address, Open, address
 from pipelines.savepoint.checksums import Seal
 from pipelines.storage import copies, documents, folders, paths
@@ -45,7 +45,7 @@ def plan(library: Storage, savepoint: SavepointId, to: Target, disposes: bool, o
     manifest = _refused(library, savepoint, parent, to)
     how = "archive" if to.archive else folders.expected_how(library, parent).value
     return ExportPlan(
-        savepoint, to.url, to.archive, len(manifest.files), _bytes(manifest), how, disposes, manifest.job, tuple(manifest.version.outside)
+        savepoint, to.url, to.archive, len(manifest.files), _bytes(manifest), how, disposes, manifest.job, tuple(outside.left(manifest))
     )
 
 

@@ -19,6 +19,7 @@ from pipelines.savepoint import (
     import_records,
     layout,
     library,
+    outside,
     process_marks,
     progress_file,
     verify,
@@ -105,6 +106,7 @@ def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch, url: str) -
     head = source.head
     savepoint = head.manifest.id
     mark = layout.inside(savepoint, layout.MAKING)
+    outside.check(head.manifest, head.seal.files)
     with rollback(lambda: discard(shelf, savepoint), f"What was made of savepoint {savepoint}"):
         folders.put(shelf, {mark: documents.encode(process_marks.this_process(now_ms, "import"))})  # 1
         source.bring(shelf, watch)  # 2

@@ -45,6 +45,11 @@ def code(script: str) -> str:
     return f"code/{script}"
 
 
+def outside(path: str) -> str:
+    """Where a savepoint carries the large file that a workspace keeps at `path`."""
+    return f"outside/{path}"
+
+
 def trusted(manifest: Manifest, name: str) -> Manifest:
     """`manifest` itself; Corrupt (`savepoint.path`) where one of its names could lead outside of the savepoint or a new checkpoint."""
     homes = [folder(image.query) + "/" for image in manifest.queries for folder in (checkpoint, sink_log)]
@@ -57,7 +62,7 @@ def trusted(manifest: Manifest, name: str) -> Manifest:
         if folder_of(part) != part:
             raise _refused(name, part)
     for path in [file.path for file in manifest.files]:
-        if not _relative(path) or not (path.startswith("code/") or any(path.startswith(home) for home in homes)):
+        if not _relative(path) or not (path.startswith(("code/", outside(""))) or any(path.startswith(home) for home in homes)):
             raise _refused(name, path)
     if "/" in manifest.version.script or not _relative(manifest.version.script):
         raise _refused(name, manifest.version.script)

@@ -54,8 +54,12 @@ def plan(held: Held, partitions: int, spark_version: str = "") -> RewritePlan:
 
     Raises Corrupt for a state schema that is none.
     """
-    sizes = {(image.query, operator.id): _bytes(held, image, operator) for image in held.images for operator in image.operators}
-    return rewrites.decide(held.images, sizes, _keyless(held), partitions, spark_version)
+    return rewrites.decide(held.images, sizes(held), _keyless(held), partitions, spark_version)
+
+
+def sizes(held: Held) -> Mapping[OperatorKey, int]:
+    """Bytes of each operator's state files."""
+    return {(image.query, operator.id): _bytes(held, image, operator) for image in held.images for operator in image.operators}
 
 
 def unfinished(source: JobSource, look: Look) -> Conflict | None:

@@ -38,6 +38,8 @@ class JobSource:
     queries: tuple[QueryLocation, ...]
     installed: Installed | None = None
     """What the run stands on; None where its driver did not note it."""
+    outside: str = ""
+    """The folder in which its workspace keeps large files of versions, by their hash; empty where there is none."""
 
 
 def job_source(job: JobName, run: RunId | None, version: Version, started: Iterable[QueryStarted]) -> JobSource:

@@ -15,7 +15,7 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, 
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Reason, Savepoint, StoredFile, TakePlan
 from pipelines.domain.watch import UNWATCHED, Watch
-from pipelines.savepoint import clone, completeness, layout, manifests, process_marks
+from pipelines.savepoint import clone, completeness, layout, manifests, outside, process_marks
 from pipelines.savepoint.batch_choice import BatchChoice, OfBatch, OfBatches
 from pipelines.savepoint.contents import Part, QueryContents, gather
 from pipelines.savepoint.discard import discard
@@ -68,7 +68,7 @@ def look(job: JobSource, choice: BatchChoice, library: Storage, clock: Callable[
 
 
 def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -> TakePlan:
-    parts = [part for query in gathered for part in query.parts]
+    parts = _parts(job, gathered)
     ways = {folders.expected_how(part.source, library) for part in parts if part.clone}
     files = _files(job, parts)
     return TakePlan(
@@ -136,7 +136,7 @@ def _make(
     5. write the manifest, which publishes;
     6. take the process mark away.
     """
-    parts = [part for query in gathered for part in query.parts]
+    parts = _parts(job, gathered)
     mark = layout.inside(naming.id, layout.MAKING)
     with rollback(lambda: discard(library, naming.id), f"What was made of savepoint {naming.id}"):
         folders.put(library, {mark: documents.encode(process_marks.this_process(naming.now_ms, "take"))})  # 1
@@ -151,6 +151,10 @@ def _make(
     with suppress(TidemarkError):  # 6: published all the same; a mark that stays is taken away by `library.clean`
         library.delete([mark])
     return manifests.summary(library, manifest, None)
+
+
+def _parts(job: JobSource, gathered: Sequence[QueryContents]) -> list[Part]:
+    return [*(part for query in gathered for part in query.parts), *outside.parts(job)]
 
 
 @dataclass(frozen=True)

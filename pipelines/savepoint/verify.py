@@ -65,7 +65,7 @@ def _complete(library: Storage, manifest: Manifest, level: Trust, now_ms: int) -
         files=len(manifest.files),
         bytes=sum(file.bytes for file in manifest.files),
         damages=tuple(damages),
-        remarks=(*replay.remarks(manifest.queries), *outside.remarks(manifest.version)),
+        remarks=(*replay.remarks(manifest.queries), *outside.remarks(manifest)),
     )
 
 

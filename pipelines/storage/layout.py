@@ -29,9 +29,34 @@ class Layout:
         return self.root / "schedule.json"
 
     @property
+    def alerts_file(self) -> Path:
+        """Alert rules of every job, the channels of their messages, and silences."""
+        return self.root / "alerts.json"
+
+    @property
+    def alert_states_file(self) -> Path:
+        """Alerts that hold, and what was said of them."""
+        return self.root / "alert-states.json"
+
+    @property
     def server_file(self) -> Path:
         """Where a running server says its URL and process, for the command line."""
         return self.root / "server.json"
+
+    @property
+    def key_file(self) -> Path:
+        """The key of the workspace's owner."""
+        return self.root / "access.key"
+
+    @property
+    def tokens_file(self) -> Path:
+        """Digests of the named tokens."""
+        return self.root / "tokens.json"
+
+    @property
+    def audit_file(self) -> Path:
+        """Who did what: a chain of lines, each with the hash of the one before."""
+        return self.root / "audit.jsonl"
 
     @property
     def catalog_file(self) -> Path:
@@ -49,6 +74,11 @@ class Layout:
     @property
     def versions(self) -> Path:
         return self.root / "versions"
+
+    @property
+    def large_files(self) -> Path:
+        """Files that are too large for a version, each in a folder that is called by its SHA-256."""
+        return self.root / "large"
 
     @property
     def savepoints(self) -> Path:
@@ -158,11 +188,25 @@ class Layout:
         yield from (
             self.workspace_file,
             self.schedule_file,
+            self.alerts_file,
+            self.alert_states_file,
             self.server_file,
+            self.key_file,
+            self.tokens_file,
+            self.audit_file,
             self.events_file,
             *self.root.glob(f"{self.catalog_file.name}*"),
         )
-        yield from (self.versions, self.savepoints, self.experiments, self.exports, self.trash, self.sandbox, self.readings.parent)
+        yield from (
+            self.versions,
+            self.large_files,
+            self.savepoints,
+            self.experiments,
+            self.exports,
+            self.trash,
+            self.sandbox,
+            self.readings.parent,
+        )
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""

@@ -9,9 +9,10 @@ from pipelines.catalog import operations as operation_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
+from pipelines.supervisor.alerts import Alerter
 from pipelines.supervisor.commands import SPARK, Driver
 from pipelines.supervisor.reconciler import Reconciler
-from pipelines.supervisor.schedules import Scheduler
+from pipelines.supervisor.schedules import WORKS, Scheduler
 from pipelines.supervisor.sizes import Sampler
 from pipelines.supervisor.watcher import Watcher
 from pipelines.workspace import events, ingestion
@@ -95,13 +96,17 @@ class SupervisorLoop:
         self._changed.set()
 
     def _work(self) -> None:
-        scheduler = Scheduler(self._context)
+        schedulers, alerter = [Scheduler(self._context, work) for work in WORKS], Alerter(self._context)
+        alerter.start()
         while not self._ended.is_set():
             self._changed.clear()
             try:
                 self._supervisor.tick()
-                scheduler.tick()
+                for scheduler in schedulers:
+                    scheduler.tick()
             except Exception:
                 log.exception("a pass failed")
             self._changed.wait(self._interval)
-        scheduler.close()
+        alerter.close()
+        for scheduler in schedulers:
+            scheduler.close()

@@ -1,7 +1,6 @@
-"""Takes savepoints at the times of schedules, in threads of its own: the supervisor's other jobs never wait for one.
+"""Takes and proves savepoints at the times of schedules, in threads of its own: the supervisor's other jobs never wait for that.
 
-A time belongs to a job while it runs. Times that passed while it did not, or while no server ran, are said as one event, and made up for
-by one savepoint.
+Times that passed while nobody could attend to them are said as one event, and made up for once.
 """
 
 from __future__ import annotations
@@ -17,27 +16,28 @@ from pipelines.domain.jobs import Job, Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.schedules import Outcome, Schedule, over
 from pipelines.words import schedules as words
-from pipelines.workspace import events, schedule_times, scheduled_takes, schedules
+from pipelines.workspace import events, schedule_times
 from pipelines.workspace.context import Context
 from pipelines.workspace.schedule_times import Passed
+from pipelines.workspace.scheduled_proofs import Proofs
 from pipelines.workspace.scheduled_takes import Takes
+from pipelines.workspace.scheduled_work import ScheduledWork
 
 log = logging.getLogger("tidemark.schedules")
-AT_ONCE = 2
-"""So many savepoints are taken by schedules at the same time; others wait for their turn."""
 LATE_MS = 60_000
 """A time that passed longer ago was missed; one that another was still taken at, or that a pass came a little late to, was not."""
 RUNS = (RunState.RUNNING, RunState.WATCHED)
+WORKS: tuple[type[ScheduledWork], ...] = (Takes, Proofs)
 
 
 class Scheduler:
-    """Attends to the schedules of one workspace."""
+    """Attends to the times that the schedules of one workspace have for one kind of work."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, work: type[ScheduledWork] = Takes) -> None:
         self._context = context
         self._began_ms = context.now_ms()
-        self._takes = Takes(context)
-        self._pool = ThreadPoolExecutor(AT_ONCE, "schedule")
+        self._work = work(context)
+        self._pool = ThreadPoolExecutor(work.at_once, f"schedule-{work.noun}")
         self._working: dict[JobName, Future[None]] = {}
         self._begun_ms: dict[JobName, int] = {}
         """Times that were begun, also where nothing can be written down of what came of them."""
@@ -48,51 +48,62 @@ class Scheduler:
         try:
             self._reap()
             usual = self._context.files.usual_schedule()
-            for job, run in self._running():
-                self._attend(job, run, over(job.schedule, usual))
+            for job, run in self._jobs():
+                self._attend(job, run, self._work.timed(over(job.schedule, usual)))
             self._complained.pop(None, None)
         except TidemarkError as error:
             self._complain(None, error)
 
     def close(self) -> None:
         """Cancels what is under way, and waits for it; the next server attends to those times."""
-        self._takes.end()
+        self._work.end()
         self._pool.shutdown(cancel_futures=True)
 
-    def _attend(self, job: Job, run: Run, schedule: Schedule) -> None:
+    def _attend(self, job: Job, run: Run | None, schedule: Schedule) -> None:
         if job.name in self._working:
             return
         try:
-            if schedule.times:
-                self._begin(job, run, schedule)
-            elif job.scheduled is not None and job.scheduled.outcome is Outcome.FAILED:
-                self._working[job.name] = self._pool.submit(schedules.attended, self._context, job.name, None)
+            if not (schedule.times and self._begin(job, run, schedule)):
+                self._settle(job, has_times=bool(schedule.times))
             self._complained.pop(job.name, None)
         except TidemarkError as error:
             self._complain(job.name, error)
 
-    def _begin(self, job: Job, run: Run, schedule: Schedule) -> None:
+    def _settle(self, job: Job, *, has_times: bool) -> None:
+        """A failure goes with the schedule, or when it is none any more."""
+        last = self._work.last(job)
+        if last is not None and last.outcome is Outcome.FAILED:
+            kept = self._work.settled(job.name, last) if has_times else None
+            if kept != last:
+                self._working[job.name] = self._pool.submit(self._work.keep, job.name, kept)
+
+    def _begin(self, job: Job, run: Run | None, schedule: Schedule) -> bool:
+        """Whether a time was due."""
         attended_ms, now_ms = self._attended_ms(job, schedule), self._context.now_ms()
         if passed := schedule_times.passed(schedule, attended_ms, now_ms):
             if missed := schedule_times.passed(schedule, attended_ms, now_ms - LATE_MS):
-                self._say_missed(run, missed)
+                self._say_missed(job.name, run, missed)
             self._begun_ms[job.name] = passed.last_ms
-            self._working[job.name] = self._pool.submit(self._takes.take, job.name, passed.last_ms)
+            self._working[job.name] = self._pool.submit(self._work.attend, job.name, passed.last_ms)
+        return passed is not None
 
-    def _running(self) -> list[tuple[Job, Run]]:
-        """Jobs whose newest run runs, or that run elsewhere."""
+    def _jobs(self) -> list[tuple[Job, Run | None]]:
+        """All jobs; where the work needs it, those whose newest run runs, or that run elsewhere."""
         with self._context.catalog.reading() as reader:
-            jobs, live = job_rows.listed(reader), run_rows.live(reader)
-            newest = {run.job: run for run in reversed(live)}
+            jobs = job_rows.listed(reader)
+            if not self._work.needs_run:
+                return [(job, None) for job in jobs]
+            newest = {run.job: run for run in reversed(run_rows.live(reader))}
             newest |= {job.name: run for job in jobs if job.attached and (run := run_rows.newest(reader, job.name))}
         return [(job, newest[job.name]) for job in jobs if job.name in newest and newest[job.name].state in RUNS]
 
-    def _say_missed(self, run: Run, missed: Passed) -> None:
-        said = words.missed(missed.count, self._reason(run, missed), at_least=missed.count >= schedule_times.MOST_COUNTED)
-        events.say(self._context, "savepoint.missed", run.job, run.id, f"{run.job}: {said}")
+    def _say_missed(self, job: JobName, run: Run | None, missed: Passed) -> None:
+        at_least = missed.count >= schedule_times.MOST_COUNTED
+        said = words.missed(missed.count, self._work.counted, self._reason(run, missed), self._work.made_up, at_least=at_least)
+        events.say(self._context, f"{self._work.noun}.missed", job, run.id if run else job, f"{job}: {said}")
 
-    def _reason(self, run: Run, missed: Passed) -> str:
-        if run.started_ms is not None and missed.first_ms < run.started_ms:
+    def _reason(self, run: Run | None, missed: Passed) -> str:
+        if run is not None and run.started_ms is not None and missed.first_ms < run.started_ms:
             return "the job did not run"
         return "no server ran" if missed.first_ms < self._began_ms else "the server was busy, most likely with the one before"
 
@@ -101,16 +112,17 @@ class Scheduler:
         for job in [job for job, future in self._working.items() if future.done()]:
             error = self._working.pop(job).exception()
             if error is not None:
-                log.error("the scheduled savepoint of %s", job, exc_info=error)
-                scheduled_takes.failed(self._context, job, self._context.now_ms(), "internal", f"{type(error).__name__}: {error}")
+                log.error("the scheduled %s of %s", self._work.noun, job, exc_info=error)
+                self._work.failed(job, self._context.now_ms(), "internal", f"{type(error).__name__}: {error}")
 
     def _complain(self, job: JobName | None, error: TidemarkError) -> None:
         if self._complained.get(job) != error.message:
             self._complained[job] = error.message
-            whose = f"the schedule of {job} is" if job else "schedules are"
+            noun = self._work.noun
+            whose = f"the {noun} schedule of {job} is" if job else f"{noun} schedules are"
             events.say(self._context, "supervisor.failed", job, "", f"{whose} not attended to: {error.message}. {error.hint}")
 
     def _attended_ms(self, job: Job, schedule: Schedule) -> int:
         """No time until then is of interest: it was attended to, or there was no such schedule yet, or no such job."""
-        last = max(job.scheduled.due_ms if job.scheduled else 0, self._begun_ms.get(job.name, 0))
-        return max(last, schedule.since_ms or 0, job.created_ms)
+        last = self._work.last(job)
+        return max(last.due_ms if last else 0, self._begun_ms.get(job.name, 0), schedule.since_ms or 0, job.created_ms)

@@ -14,6 +14,7 @@ TOPICS = {
     "jobs": "Named streaming applications: run, attach, watch, stop, resume, forget.",
     "states": "What a job remembers: the tables of a savepoint's state, read by Spark, asked with SQL.",
     "savepoints": "Immutable images of a job at committed batches: look, verify, export, import, fork, dispose.",
+    "alerts": "Rules on findings and figures, what fires, and who is told.",
     "experiments": "Forks of one savepoint, and the comparison of two jobs' outputs.",
     "decisions": "What becomes of a variant: its parent goes on with its version, or it is dropped.",
     "versions": "Frozen code, arguments and confs, and the tree of what grew from what.",

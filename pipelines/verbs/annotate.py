@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.annotations import Annotation
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.savepoints import Savepoint
@@ -29,6 +30,7 @@ class Annotate(Change[Savepoint, Annotation]):
     )
 
     call, topic = "annotate", "savepoints"
+    role = Role.OPERATOR
     http = Http("PATCH", "/savepoints/{savepoint}")
     command = "annotate"
     refuses = (NotFound, Corrupt, Unsupported, Unavailable)

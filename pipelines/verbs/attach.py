@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, QueryName, VersionId
 from pipelines.domain.jobs import Run
@@ -47,6 +48,7 @@ class Attach(Change[Run, AttachPlan], Revision):
     spark_version: str = option("Spark version that it runs on; not known if not given.", "", metavar="VERSION")
 
     call, topic = "attach", "jobs"
+    role = Role.AUTHOR
     http = Http("POST", "/jobs/attach", 201)
     command, shell = "attach", "Prints its name and a run's id."
     refuses = (NotFound, AlreadyExists, Corrupt, Unsupported, Unavailable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, SavepointId, VersionId
 from pipelines.domain.verdicts import Verdict
@@ -32,6 +33,7 @@ class Check(Change[Verdict, CheckPlan], Revision):
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
 
     call, topic = "check", "savepoints"
+    role = Role.AUTHOR
     http = Http("POST", "/savepoints/{savepoint}/check", 200)
     command, shell = "check", "Exit code 6 where it cannot start."
     refuses = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, Field, fields
+from enum import Enum
 from typing import Any, get_args, get_origin
 
-from pipelines.verbs.verb import Asked, Change, Question, spelling
+from pipelines.domain.audit import without_secrets
+from pipelines.verbs.verb import Asked, Change, Question, Reads, spelling
+
+NAMING = frozenset({Reads.PLACE, Reads.SAVEPOINT, Reads.CHECKPOINT})
+MOST_SUBJECT = 1_000
 
 
 def parts(kind: type[Asked[Any]], *places: str) -> list[Field[Any]]:
@@ -21,6 +26,22 @@ def place(kind: type[Asked[Any]], part: Field[Any]) -> str:
 def default_of(part: Field[Any]) -> Any:
     """The default of a field; MISSING where it has to be given."""
     return part.default_factory() if part.default_factory is not MISSING else part.default
+
+
+def subject(asked: Asked[Any]) -> str:
+    """What is named, for people who look later: the fields of the path, names, places, choices (a role); no code,
+    no conf, and of a URL no part that may hold a secret."""
+    values = [(part, getattr(asked, part.name)) for part in parts(type(asked))]
+    named = [_shown(value) for part, value in values if isinstance(value, Enum) or _names(type(asked), part)]
+    return " ".join(filter(None, named))[:MOST_SUBJECT]
+
+
+def _names(kind: type[Asked[Any]], part: Field[Any]) -> bool:
+    return place(kind, part) == "path" or part.name in ("name", "job") or spelling(part).reads in NAMING
+
+
+def _shown(value: Any) -> str:
+    return " ".join(map(_shown, value)) if isinstance(value, tuple) else without_secrets(str(value or ""))
 
 
 def answer_type(kind: type[Asked[Any]]) -> Any:

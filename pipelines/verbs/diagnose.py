@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.errors import NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName
@@ -31,6 +32,7 @@ class Diagnose(Change[Sequence[Diagnosis], DiagnosePlan]):
     subject: str = option("A job, a savepoint, or the path or URL of a checkpoint.", reads=Reads.CHECKPOINT, least=1, shell=Shell.ARGUMENT)
 
     call, topic = "diagnose", "diagnosis"
+    role = Role.OPERATOR
     http = Http("GET", "/diagnosis")
     within = "verify"
     refuses = (NotFound, Unsupported, Unavailable)

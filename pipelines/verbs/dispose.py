@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.disposals import Disposal
 from pipelines.verbs.verb import Change, Http, Reads, argument
 
@@ -16,5 +17,6 @@ class Dispose(Change[Disposal, Disposal]):
     savepoints: tuple[str, ...] = argument("Ids of savepoints, unique beginnings, or paths.", reads=Reads.SAVEPOINT, metavar="SAVEPOINT...")
 
     call, topic = "dispose_many", "savepoints"
+    role = Role.OPERATOR
     http = Http("POST", "/savepoints/dispose")
     command, shell = "dispose", "Exits with the code of the first refusal."

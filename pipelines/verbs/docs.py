@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines import verbs
+from pipelines.domain.access import Role
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError
 from pipelines.verbs.declaration import summary
 from pipelines.verbs.verb import Asked, Change
 
-ANY = ("invalid", "internal")
+ANY = ("invalid", "internal", "unauthenticated", "forbidden")
 """Groups that every command and every call may end with."""
 
 
@@ -49,6 +50,12 @@ def calls(listed: Iterable[Call]) -> str:
     ordered = sorted(listed, key=lambda call: (topics.index(call.topic), call.path, call.method))
     rows = [(_code(f"{call.method} {call.path}"), call.does, str(call.status), _code(call.name)) for call in ordered]
     return _table(("call", "what it does", "status", "name"), rows)
+
+
+def roles(kinds: Sequence[type[Asked[Any]]]) -> str:
+    """The table of roles: which calls each may besides those of the roles before it."""
+    rows = [(_code(role), _listed(kind.call for kind in kinds if kind.role is role)) for role in Role]
+    return _table(("role", "which calls it may, besides those of the roles above it"), rows)
 
 
 def refusals(kinds: Sequence[type[Asked[Any]]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.decisions import DropPlan, UndropPlan
 from pipelines.domain.operations import Operation
 from pipelines.verbs.forget import JOB
@@ -23,6 +24,7 @@ class Drop(Change[Operation, DropPlan]):
     at_once: bool = option("Cancel it in the middle of a batch, without a savepoint.", False)
 
     call, topic = "drop", "decisions"
+    role = Role.OPERATOR
     http = Http("POST", "/jobs/{job}/drop", 202)
     command = "drop"
     refuses = DECIDES
@@ -40,6 +42,7 @@ class Undrop(Change[UndropPlan, UndropPlan]):
     job: str = named(JOB)
 
     call, topic = "undrop", "decisions"
+    role = Role.OPERATOR
     http = Http("POST", "/jobs/{job}/undrop")
     command, shell = "undrop", "Prints the id of that run, if there is one."
     refuses = DECIDES

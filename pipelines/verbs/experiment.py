@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
@@ -40,8 +41,10 @@ class StartExperiment(Change[Experiment, ExperimentPlan]):
     savepoint: str = argument(SAVEPOINT, reads=Reads.SAVEPOINT)
     variants: tuple[Variant, ...] = option("The new jobs, each with its changes.", shell=Shell.ABSENT)
     with_parent: bool = option("Compare the savepoint's own job too.", False)
+    lock_step: bool = option("All variants follow the parent in lock-step.", False, flag="--lock-step")
 
     call, topic = "start_experiment", "experiments"
+    role = Role.AUTHOR
     http = Http("POST", "/experiments", 201)
     command, shell = "experiment", "Prints the experiment's id."
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)

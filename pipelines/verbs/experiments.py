@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.differences import Differences
 from pipelines.domain.errors import Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import Comparison, Experiment, Tree
@@ -22,6 +23,7 @@ class ListExperiments(Question[Sequence[Experiment]]):
     """List experiments, newest first."""
 
     call, topic = "experiments", "experiments"
+    role = Role.VIEWER
     http = Http("GET", "/experiments")
     command = "experiments"
 
@@ -33,6 +35,7 @@ class ShowExperiment(Question[Experiment]):
     experiment: str = named("Id of an experiment.")
 
     call, topic = "experiment", "experiments"
+    role = Role.VIEWER
     http = Http("GET", "/experiments/{experiment}")
     refuses = (NotFound,)
 
@@ -53,6 +56,7 @@ class Compare(Question[Comparison]):
     examples: int = option("At most this many rows of each kind.", 20, least=0)
 
     call, topic = "compare", "experiments"
+    role = Role.VIEWER
     http = Http("POST", "/compare")
     within = "compare"
     refuses = (NotFound, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
@@ -68,6 +72,7 @@ class ShowIntervals(Question[Sequence[Interval]]):
     query: str = option("A query of both; the first that both have if empty.", "")
 
     call, topic = "intervals", "experiments"
+    role = Role.VIEWER
     http = Http("GET", "/intervals")
     refuses = (NotFound,)
 
@@ -79,6 +84,7 @@ class ShowVersion(Question[Version]):
     version: str = named("Id of a version.")
 
     call, topic = "version", "versions"
+    role = Role.VIEWER
     http = Http("GET", "/versions/{version}")
     within = "versions"
     refuses = (NotFound, Corrupt)
@@ -89,6 +95,7 @@ class ShowTree(Question[Tree]):
     """Show the tree of versions. The answer has all jobs with their runs, all savepoints, and which job began from which savepoint."""
 
     call, topic = "tree", "versions"
+    role = Role.VIEWER
     http = Http("GET", "/tree")
     within = "versions"
 
@@ -102,6 +109,7 @@ class Diff(Question[Differences]):
     b: str = argument("Another point.", reads=Reads.SAVEPOINT)
 
     call, topic = "differences", "versions"
+    role = Role.VIEWER
     http = Http("GET", "/differences")
     command = "diff"
     refuses = (NotFound, Corrupt, Unsupported, Unavailable)

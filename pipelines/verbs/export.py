@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import ExportPlan
@@ -24,6 +25,7 @@ class Export(Change[Operation, ExportPlan]):
     then_dispose: bool = option("Dispose of it here once the copy was read back and found intact.", False)
 
     call, topic = "export", "savepoints"
+    role = Role.OPERATOR
     http = Http("POST", "/savepoints/{savepoint}/export", 202)
     command, shell = "export", "Prints where it is; Ctrl-C cancels and removes what was copied."
     refuses = (NotFound, AlreadyExists, Conflict, Corrupt, Unsupported, Unavailable)

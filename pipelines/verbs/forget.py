@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.ids import JobName, RunId
 from pipelines.verbs.verb import Change, Http, named
@@ -31,6 +32,7 @@ class Forget(Change[None, ForgetPlan]):
     job: str = named(JOB)
 
     call, topic = "forget", "jobs"
+    role = Role.AUTHOR
     http = Http("DELETE", "/jobs/{job}", 204)
     command = "forget"
     refuses = (NotFound, Conflict, Unavailable)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
+from pipelines.domain.conversions import StateStore
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
@@ -14,7 +16,18 @@ from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
 FORKING = Kind("Forking", "Forked", makes=True, about="{subject} as {job}")
 PARTITIONS = "Give its state this many partitions: Spark rewrites it on the new checkpoint before the job begins. RocksDB only."
+STORE = "Move its state to this store before the job begins, from the HDFS-backed one. With --partitions it is rescaled there, too."
 SAVEPOINT = "Id of a savepoint, a unique beginning of it, or its path."
+LOCK_STEP = (
+    "Follow the parent in lock-step: each batch has the very offsets of the parent's batch of the same number, so that each difference is "
+    "the code's."
+)
+NOW = "now"
+UNTIL = (
+    "What if: run in lock-step, at full speed, what the parent read since the savepoint, and end where another savepoint of it was taken, "
+    "or where it stands (now)."
+)
+UNTIL_TIME = "Like --until, up to the parent's newest batch at or before: 2027-01-15T08:00, 08:00:30 (today) or -10m."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +45,12 @@ class Variant(Revision):
         reads=Reads.SINKS,
     )
     partitions: int | None = option(PARTITIONS, None, least=1, most=MOST_PARTITIONS)
+    store: StateStore | None = option(STORE, None)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
     force: bool = option("Begin it although its verdict says that it cannot start.", False, flag="--force")
+    lock_step: bool = option(LOCK_STEP, False, flag="--lock-step")
+    until: str = option(UNTIL, "", metavar="SAVEPOINT|now")
+    until_ms: int | None = option(UNTIL_TIME, None, flag="--until-time", metavar="TIME", reads=Reads.MOMENT)
 
 
 @dataclass(frozen=True)
@@ -43,6 +60,7 @@ class Fork(Change[Run, RestorePlan], Variant):
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 
     call, topic = "fork", "savepoints"
+    role = Role.AUTHOR
     http = Http("POST", "/savepoints/{savepoint}/fork", 201)
     command, shell = "fork", "Prints its name and the run's id. Confs given are added to those it had."
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)

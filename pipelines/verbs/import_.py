@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, argument
@@ -26,6 +27,7 @@ class Import(Change[Operation, ImportPlan]):
     url: str = argument("Path or URL of an exported savepoint.", reads=Reads.PLACE)
 
     call, topic = "import_savepoint", "savepoints"
+    role = Role.OPERATOR
     http = Http("POST", "/savepoints/import", 202)
     command, shell = "import", "Prints its id; Ctrl-C cancels and removes what was copied."
     refuses = (NotFound, AlreadyExists, Corrupt, Unsupported, Unavailable)

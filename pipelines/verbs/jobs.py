@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.jobs import JobDetail, JobSummary, LogChunk
@@ -25,6 +26,7 @@ class ListJobs(Question[Sequence[JobSummary]]):
     numbers."""
 
     call, topic = "jobs", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs")
     command = "list"
 
@@ -36,6 +38,7 @@ class ShowJob(Question[JobDetail]):
     job: str = named(JOB)
 
     call, topic = "job", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}")
     within = "show"
     refuses = (NotFound,)
@@ -51,6 +54,7 @@ class ReadLog(Question[LogChunk]):
     limit: int = option("At most this many bytes.", 200_000, least=1, most=5_000_000)
 
     call, topic = "logs", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/logs")
     within = "logs"
     refuses = (NotFound, Unavailable)
@@ -70,6 +74,7 @@ class SearchLog(Question[LogSearch]):
     limit: int = option("At most this many, the newest.", 200, least=1, most=5_000)
 
     call, topic = "search_log", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/logs/search")
     command = "search-log"
     refuses = (NotFound, Unavailable)
@@ -83,6 +88,7 @@ class ListRetained(Question[Sequence[RetainedBatch]]):
     job: str = named(JOB)
 
     call, topic = "retained", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/retained")
     within = "batches --retained"
     refuses = (NotFound, Corrupt, Unsupported, Unavailable)
@@ -97,6 +103,7 @@ class ListBatches(Question[Sequence[BatchRow]]):
     to_ms: int | None = option("Only those that had ended by then.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
 
     call, topic = "batches", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/batches")
     within = "batches"
     refuses = (NotFound,)
@@ -112,6 +119,7 @@ class ShowSeries(Question[Series]):
     points: int = option(POINTS, 600, least=1, most=MOST_POINTS)
 
     call, topic = "series", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/series")
     refuses = (NotFound,)
 
@@ -125,6 +133,7 @@ class ShowEventSeries(Question[Series]):
     points: int = option(POINTS, 600, least=1, most=MOST_POINTS)
 
     call, topic = "event_series", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/event-series")
     refuses = (NotFound,)
 
@@ -137,6 +146,7 @@ class ListOperators(Question[Sequence[QueryOperators]]):
     job: str = named(JOB)
 
     call, topic = "operators", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/operators")
     within = "operators"
     command = "operators"
@@ -152,6 +162,7 @@ class ListPlans(Question[Sequence[QueryPlan]]):
     query: str = option("Only of this query.", "", metavar="QUERY")
 
     call, topic = "plan", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/plan")
     within = "plan"
     command = "plan"

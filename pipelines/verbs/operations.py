@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.operations import Operation
 from pipelines.verbs.verb import Change, Http, Question, named, option
@@ -20,6 +21,7 @@ class ListOperations(Question[Sequence[Operation]]):
     running: bool = option("Only running operations.", False)
 
     call, topic = "operations", "operations"
+    role = Role.VIEWER
     http = Http("GET", "/operations")
     command = "operations"
 
@@ -31,6 +33,7 @@ class ShowOperation(Question[Operation]):
     operation: str = named(OPERATION)
 
     call, topic = "operation", "operations"
+    role = Role.VIEWER
     http = Http("GET", "/operations/{operation}")
     refuses = (NotFound,)
 
@@ -43,6 +46,7 @@ class ReadAnswer(Question[object]):
     operation: str = named(OPERATION)
 
     call, topic = "read_answer", "operations"
+    role = Role.VIEWER
     http = Http("GET", "/operations/{operation}/answer")
     refuses = (NotFound, Conflict)
 
@@ -54,6 +58,7 @@ class CancelOperation(Change[Operation, Operation]):
     operation: str = named("Id of a running operation.")
 
     call, topic = "cancel", "operations"
+    role = Role.OPERATOR
     http = Http("POST", "/operations/{operation}/cancel", 202)
     command, shell = "cancel-operation", "Waits until it is removed. ('cancel' ends a job.)"
     refuses = (NotFound, Conflict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.decisions import PromotePlan, StateFrom
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
@@ -24,6 +25,7 @@ class Promote(Change[Operation, PromotePlan]):
     )
 
     call, topic = "promote", "decisions"
+    role = Role.AUTHOR
     http = Http("POST", "/jobs/{job}/promote", 202)
     command, shell = "promote", "Prints the parent's name and the run's id."
     refuses = DECIDES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
 from pipelines.domain.retention import PrunePlan
 from pipelines.verbs.verb import Change, Http, argument
@@ -17,6 +18,7 @@ class Prune(Change[PrunePlan, PrunePlan]):
     job: str = argument("Only those of this job; without one of all jobs.", "")
 
     call, topic = "prune", "savepoints"
+    role = Role.OPERATOR
     http = Http("POST", "/savepoints/prune")
     command = "prune"
     refuses = (NotFound, Corrupt, Unavailable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, Unavailable
 from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.jobs import Run
@@ -34,6 +35,7 @@ class RenameQuery(Change[Run, RenamePlan]):
     to: str = argument("The name that its script gives the query.")
 
     call, topic = "rename_query", "jobs"
+    role = Role.OPERATOR
     http = Http("PATCH", "/jobs/{job}/queries/{query}")
     command, shell = "rename-query", "Prints its name and a run's id."
     refuses = (NotFound, AlreadyExists, Conflict, Corrupt, Unavailable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.decisions import Step
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId
@@ -39,6 +40,7 @@ class Rescale(Change[Operation, RescalePlan]):
     partitions: int = option("How many partitions its state gets.", least=1, most=MOST_PARTITIONS)
 
     call, topic = "rescale", "jobs"
+    role = Role.OPERATOR
     http = Http("POST", "/jobs/{job}/rescale", 202)
     command, shell = "rescale", "Waits, and prints its name and the new run's id."
     refuses = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
@@ -53,6 +54,7 @@ class SetRestartStrategy(Change[Job, RestartStrategyPlan]):
     )
 
     call, topic = "set_restart_strategy", "jobs"
+    role = Role.OPERATOR
     http = Http("PATCH", "/jobs/{job}/restart-strategy")
     command, shell = "restart-strategy", "Prints the strategy; without options it only does that."
     refuses = (NotFound, Conflict)

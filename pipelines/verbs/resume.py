@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
@@ -29,11 +30,16 @@ class Resume(Change[Run, RestorePlan], Revision):
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
 
     call, topic = "resume", "jobs"
+    role = Role.OPERATOR
     http = Http("POST", "/jobs/{job}/resume", 201)
     command, shell = "resume", "Prints its name and the new run's id. Confs given are added to those it had."
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
     kinds = {"resume": RESUMING}
     prints = "{0.job} {0.id}"
+
+    def needs(self) -> Role:
+        """Whoever changes what runs is its author; going on with what ran before takes an operator."""
+        return Role.AUTHOR if self.is_revised else self.role
 
     def works_as(self, plan: RestorePlan) -> Works:
         return Works("resume", plan.job, plan.savepoint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from pipelines.domain.texts import VALUE
 from pipelines.verbs.verb import Reads, Shell, option
@@ -45,3 +45,8 @@ class Revision:
         metavar="PYTHON",
     )
     requirements: str | None = option(REQUIREMENTS, None, metavar="FILE", reads=Reads.FILE, text=VALUE)
+
+    @property
+    def is_revised(self) -> bool:
+        """Whether anything differs from the version."""
+        return any(getattr(self, part.name) is not None for part in fields(Revision))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.jobs import Run
@@ -58,6 +59,7 @@ class RunScript(Change[Run, RunPlan], Revision):
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
 
     call, topic = "run", "jobs"
+    role = Role.AUTHOR
     http = Http("POST", "/jobs", 201)
     command, shell = "run", "Prints the job's name and the run's id."
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)

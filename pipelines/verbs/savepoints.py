@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.savepoints import Manifest, Savepoint
 from pipelines.domain.trust import Verification
@@ -20,6 +21,7 @@ class ListSavepoints(Question[Sequence[Savepoint]]):
     job: str = argument(ONLY_JOB, "")
 
     call, topic = "savepoints", "savepoints"
+    role = Role.VIEWER
     http = Http("GET", "/savepoints")
     within = "savepoints"
 
@@ -31,6 +33,7 @@ class ShowSavepoint(Question[Savepoint]):
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 
     call, topic = "savepoint", "savepoints"
+    role = Role.VIEWER
     http = Http("GET", "/savepoints/{savepoint}")
     within = "show"
     refuses = (NotFound,)
@@ -44,6 +47,7 @@ class ReadManifest(Question[Manifest]):
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 
     call, topic = "manifest", "savepoints"
+    role = Role.VIEWER
     http = Http("GET", "/savepoints/{savepoint}/manifest")
     refuses = (NotFound, Corrupt, Unsupported)
 
@@ -55,5 +59,6 @@ class ReadVerification(Question[Verification | None]):
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 
     call, topic = "verification", "savepoints"
+    role = Role.VIEWER
     http = Http("GET", "/savepoints/{savepoint}/verification")
     refuses = (NotFound, Corrupt, Unsupported, Unavailable)

@@ -1,9 +1,10 @@
-"""`schedule`: when savepoints are taken by themselves, and how many of those are kept."""
+"""`schedule`: when savepoints are taken and proved by themselves, and how many of those are kept."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.schedules import Given, SchedulePlan, ScheduleState
 from pipelines.verbs.verb import Change, Http, Question, Reads, argument, option
@@ -15,11 +16,12 @@ MOST_KEPT = 1_000_000
 @dataclass(frozen=True)
 class ShowSchedule(Question[ScheduleState]):
     """Show when savepoints are taken by themselves. The answer has the job's own schedule, the workspace's, what holds of both, the next
-    three times, and what came of the last one."""
+    three times, the next proof, and what came of the last ones."""
 
     job: str = argument(OF_JOB, "")
 
     call, topic = "schedule", "jobs"
+    role = Role.VIEWER
     http = Http("GET", "/schedule")
     also = (Http("GET", "/jobs/{job}/schedule", name="job_schedule"),)
     within = "schedule"
@@ -29,7 +31,7 @@ class ShowSchedule(Question[ScheduleState]):
 @dataclass(frozen=True)
 class SetSchedule(Change[ScheduleState, SchedulePlan]):
     """Set when savepoints are taken by themselves. What is not given stays; what a job does not set is the workspace's. Forks of a job
-    begin with its schedule. Only those taken by themselves are ever pruned."""
+    begin with its schedule. Only those taken by themselves are ever pruned, and proved by themselves."""
 
     job: str = argument(OF_JOB, "")
     cron: str = option("A cron expression of five fields: '0 * * * *' is every hour.", "")
@@ -51,8 +53,12 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     keep_bytes: int | None = option(
         "Keep them while they take no more bytes on disk together; 0 is what the workspace keeps.", None, metavar="BYTES", least=0
     )
+    prove_at: str = option(
+        "Prove the newest of them at these times, if it is not proved yet: a cron expression; 'off', 'usual'.", "", metavar="CRON"
+    )
 
     call, topic = "set_schedule", "jobs"
+    role = Role.OPERATOR
     http = Http("PATCH", "/schedule")
     also = (Http("PATCH", "/jobs/{job}/schedule", name="set_job_schedule"),)
     command, shell = "schedule", "Without options it shows the schedule, with its next three times."
@@ -65,4 +71,4 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     def given(self) -> Given:
         """What is given, as the schedule is changed by it."""
         times = (self.cron, self.every_ms, self.off, self.usual)
-        return Given(*times, self.zone, self.blackouts, self.keep, self.keep_ms, self.keep_bytes)
+        return Given(*times, self.zone, self.blackouts, self.keep, self.keep_ms, self.keep_bytes, self.prove_at)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
+from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName
 from pipelines.domain.job_limits import LONGEST_MS, MOST_RESTARTS, JobLimits
@@ -39,8 +41,12 @@ class SetLimits(Change[Job, LimitsPlan]):
     starting_ms: int | None = _time("How long its driver may take to come up.", "--starting")
     unsaved_ms: int | None = _time("How long its state may be without a new savepoint.", "--no-savepoint")
     restarts: int | None = option("So many restarts in an hour are too many; 0 is the usual limit.", None, least=0, most=MOST_RESTARTS)
+    growth_bytes: int | None = option(
+        "By how many bytes its checkpoint may grow in a day; 0 is the usual limit.", None, flag="--growth", least=0, most=MOST,
+    )  # fmt: skip
 
     call, topic = "set_limits", "jobs"
+    role = Role.OPERATOR
     http = Http("PATCH", "/jobs/{job}/limits")
     command, shell = "limits", "Prints the job's name."
     refuses = (NotFound,)
@@ -48,4 +54,4 @@ class SetLimits(Change[Job, LimitsPlan]):
 
     def given(self) -> JobLimits:
         """What is given, 0 for a limit that goes."""
-        return JobLimits(self.quiet_ms, self.lag_ms, self.starting_ms, self.unsaved_ms, self.restarts)
+        return JobLimits(self.quiet_ms, self.lag_ms, self.starting_ms, self.unsaved_ms, self.restarts, self.growth_bytes)

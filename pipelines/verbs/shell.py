@@ -20,6 +20,9 @@ from pipelines.verbs.verb import Asked, Reads, Shell, Spelling, spelling
 
 COMMAND = "python -m pipelines"
 TO_FILL_IN = "…"
+SHOWN_TOKEN = '-H "Authorization: Bearer $TIDEMARK_TOKEN"'
+TOKEN_FIRST = f"export TIDEMARK_TOKEN=$({COMMAND} address --token)"
+"""What a shell is told once, before any call."""
 CODE = "code"
 """The field that holds a script's text."""
 FILES = "files"
@@ -100,13 +103,13 @@ def _flagged(part: Field[Any], spelt: Spelling, value: Any, words: Sequence[str]
 
 
 def as_call(request: Asked[Any], url: str) -> str:
-    """The call with curl, of the server at `url`."""
+    """The call with curl, of the server at `url`; the shell has the token as `TIDEMARK_TOKEN`."""
     names_given = [part.name for part in _given(request)]
     path, query, body = ([part.name for part in parts(type(request), place)] for place in ("path", "query", "body"))
     where = request.http.path.format(**{name: quote(_text(getattr(request, name)), safe="") for name in path})
     pairs = [(name, _query_value(getattr(request, name))) for name in query if name in names_given]
     address = f"{url}/api/v1{where}{f'?{urlencode(pairs, doseq=True)}' if pairs else ''}"
-    line = f"curl {'' if request.http.method == 'GET' else f'-X {request.http.method} '}{shlex.quote(address)}"
+    line = f"curl {SHOWN_TOKEN} {'' if request.http.method == 'GET' else f'-X {request.http.method} '}{shlex.quote(address)}"
     if not body:
         return line
     sent = {name: _json(name, getattr(request, name)) for name in body if name in names_given}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.operations import Operation
@@ -35,6 +36,7 @@ class ListStates(Question[Sequence[StateTable]]):
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
 
     call, topic = "states", "states"
+    role = Role.VIEWER
     http = Http("GET", "/savepoints/{savepoint}/states")
     within = "state --tables"
     refuses = (NotFound, Corrupt, Unsupported)
@@ -49,6 +51,7 @@ class ShowStateSizes(Question[Sequence[OperatorSizes]]):
     savepoints: int = option("At most so many savepoints, the newest.", 24, least=0, most=200)
 
     call, topic = "state_sizes", "states"
+    role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/state-sizes")
     refuses = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)
 
@@ -67,6 +70,7 @@ class QueryState(Question[StateRows], TableNamed):
     limit: int = option("At most this many rows.", 100, shell=Shell.ABSENT)
 
     call, topic = "query_state", "states"
+    role = Role.VIEWER
     http = Http("POST", "/savepoints/{savepoint}/states/query")
     within = "state"
     refuses = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)
@@ -95,6 +99,7 @@ class ReadState(Change[Operation, ReadStatePlan], TableNamed):
     limit: int = option("How many rows Spark shall read and keep at most.", MOST_ROWS, flag="--read-rows")
 
     call, topic = "read_state", "states"
+    role = Role.OPERATOR
     http = Http("POST", "/savepoints/{savepoint}/states", 202)
     within = "state"
     refuses = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)

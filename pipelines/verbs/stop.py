@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.ids import JobName, OperationId, RunId
 from pipelines.domain.operations import Operation
@@ -38,6 +39,7 @@ class Stop(Change[Operation, StopPlan]):
     label: str = option("A note to find the savepoint by.", "", text=LABEL)
 
     call, topic = "stop", "jobs"
+    role = Role.OPERATOR
     http = Http("POST", "/jobs/{job}/stop", 202)
     command, shell = "stop", "Waits, and prints its savepoint's path."
     refuses = (NotFound, Conflict, Unavailable)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.about import About
+from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable
 from pipelines.domain.events import GROUPS
 from pipelines.domain.experiments import Health
@@ -25,6 +26,7 @@ class ShowHealth(Question[Health]):
     span_ms: int = option("How far back the sparklines reach, in ms.", 900_000, least=60_000, most=31 * 86_400_000)
 
     call, topic = "health", "system"
+    role = Role.VIEWER
     http = Http("GET", "/health")
 
 
@@ -47,6 +49,7 @@ class ListEvents(Question[Sequence[Event]]):
     before: str = option("Only older ones: the place that the last list ended with.", "", metavar="PLACE")
 
     call, topic = "events", "system"
+    role = Role.VIEWER
     http = Http("GET", "/events")
     also = (Http("GET", "/jobs/{job}/events", name="job_events"),)
     command = "events"
@@ -60,6 +63,7 @@ class ShowAbout(Question[About]):
     there."""
 
     call, topic = "about", "system"
+    role = Role.VIEWER
     http = Http("GET", "/about")
     command = "about"
     refuses = (Corrupt, Unavailable)
@@ -73,6 +77,7 @@ class ShowSpace(Question[Space]):
     job: str = argument(ONLY_JOB, "")
 
     call, topic = "space", "space"
+    role = Role.VIEWER
     http = Http("GET", "/space")
     within = "savepoints --sizes"
     refuses = (NotFound, Unavailable)
@@ -91,6 +96,7 @@ class StartExample(Change[Sequence[Run], ExamplePlan]):
     """Start the example. The event generator `post_events` and the job `post_engagement`, which counts; those that run are left alone."""
 
     call, topic = "start_example", "system"
+    role = Role.AUTHOR
     http = Http("POST", "/example", 201)
     command, shell = "example", "Prints their names and runs' ids."
     refuses = (AlreadyExists, Unavailable)
@@ -109,6 +115,7 @@ class RebuildCatalog(Change[Mapping[str, int], RebuildPlan]):
     """Rebuild the index from the workspace's files. The answer is rows by table."""
 
     call, topic = "rebuild_catalog", "system"
+    role = Role.ADMIN
     http = Http("POST", "/catalog/rebuild")
     command, shell = "catalog rebuild", "Prints rows by table."
     refuses = (Corrupt, Unavailable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.savepoints import Savepoint, TakePlan
 from pipelines.domain.texts import LABEL
@@ -45,6 +46,7 @@ class Take(Change[Savepoint, TakePlan]):
     to: str = option("Export it to this path or URL instead of keeping it in the workspace.", "", metavar="URL", reads=Reads.PLACE)
 
     call, topic = "take", "jobs"
+    role = Role.OPERATOR
     http = Http("POST", "/jobs/{job}/savepoints", 201)
     command, shell = "savepoint", "Prints the savepoint's path and nothing else on stdout."
     refuses = (NotFound, AlreadyExists, Conflict, Corrupt, Unsupported, Unavailable)

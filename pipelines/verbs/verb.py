@@ -11,6 +11,7 @@ from dataclasses import MISSING, Field, dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pipelines.domain import texts
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation
 from pipelines.domain.texts import Text
@@ -173,6 +174,8 @@ class Asked(Generic[A]):
     """Id of its operation in OpenAPI."""
     topic: ClassVar[str]
     """The group that REST's documentation has it in; `TOPICS` describes them."""
+    role: ClassVar[Role]
+    """Whoever has this role, or a higher one, may ask it. There is no usual one: each declaration says it."""
     http: ClassVar[Http]
     also: ClassVar[tuple[Http, ...]] = ()
     """Other paths that reach the same."""
@@ -188,6 +191,10 @@ class Asked(Generic[A]):
     def __post_init__(self) -> None:
         """However it was asked, its texts are as its fields say; else Invalid."""
         limits.check(self)
+
+    def needs(self) -> Role:
+        """The role that this very value takes, where what is given makes it more than the declaration's own."""
+        return self.role
 
     def words(self) -> Sequence[str] | None:
         """The words of its command, where they are not made from its fields; else None."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.operations import DAMAGED
@@ -34,6 +35,7 @@ class Verify(Change[Verification, VerifyPlan]):
     level: Trust = option("How far to check: files and sizes, checksums, or a restore by Spark.", Trust.INTACT, at="query")
 
     call, topic = "start_verify", "savepoints"
+    role = Role.OPERATOR
     http = Http("POST", "/savepoints/{savepoint}/verifications", 202)
     also = (Http("POST", "/savepoints/{savepoint}/verify", 200, "verify"),)
     refuses = (NotFound, Conflict, Unsupported, Unavailable)

@@ -10,8 +10,6 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.schedules import Outcome
 from pipelines.words import backlog, formats, limits, restarts
 
-GROWN_TIMES, GROWN_BYTES = 2.0, 1_000_000_000
-"""A checkpoint that became so many times as large in a day, and grew by so much, is looked at."""
 _BEHIND = 1.15
 
 
@@ -21,6 +19,7 @@ def of_job(job: JobSummary, now_ms: float) -> list[Finding]:
 
 
 def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
+    yield from _unproved(job)
     if job.run is None:
         return
     if job.state is RunState.FAILED:
@@ -105,8 +104,10 @@ def _restarting(job: JobSummary) -> Iterator[Finding]:
 
 def _growing(job: JobSummary) -> Iterator[Finding]:
     now, before = job.checkpoint_bytes, job.checkpoint_bytes_before
-    if now and before and now >= GROWN_TIMES * before and now - before >= GROWN_BYTES:
-        yield _warning(job, Problem.GROWING, "checkpoint growing", f"{formats.size(before)} a day ago, {formats.size(now)} now")
+    if now and before and now - before >= limits.growth_bytes(job):
+        own = ", set for this job" if job.job.limits.growth_bytes else ""
+        words = f"{formats.size(before)} a day ago, {formats.size(now)} now; limit {formats.size(limits.growth_bytes(job))} a day{own}"
+        yield _warning(job, Problem.GROWING, "checkpoint growing", words)
 
 
 def _unsaved(job: JobSummary, now_ms: float) -> Iterator[Finding]:
@@ -132,6 +133,14 @@ def _unscheduled(job: JobSummary) -> Iterator[Finding]:
     if last is not None and last.outcome is Outcome.FAILED:
         words = _short(f"tried again at the next time; {last.message}")
         yield Finding(job.job.name, Problem.SCHEDULE, Urgency.WARNING, "scheduled savepoint failed", words, last.code, last.at_ms)
+
+
+def _unproved(job: JobSummary) -> Iterator[Finding]:
+    """Also of a job that does not run: it would be resumed from that savepoint."""
+    last = job.job.proved
+    if last is not None and last.outcome is Outcome.FAILED:
+        words = _short(f"{last.savepoint or 'the newest scheduled savepoint'}: {last.message}")
+        yield Finding(job.job.name, Problem.UNPROVED, Urgency.WARNING, "proof failed", words, last.code, last.at_ms)
 
 
 def _warning(job: JobSummary, problem: Problem, title: str, words: str, since_ms: int | None = None) -> Finding:

@@ -19,6 +19,8 @@ STARTING_MS = 240_000
 UNSAVED_MS = 86_400_000
 """A job whose state has no savepoint for so long would lose a day's worth with its checkpoint."""
 RESTARTS_AN_HOUR = 3
+GROWN_TIMES, GROWN_BYTES = 2.0, 1_000_000_000
+"""A checkpoint that became so many times as large in a day, and grew by so much, is looked at."""
 
 
 def quiet_ms(job: JobSummary) -> float:
@@ -45,6 +47,11 @@ def restarts(job: JobSummary) -> int:
     return job.job.limits.restarts or RESTARTS_AN_HOUR
 
 
+def growth_bytes(job: JobSummary) -> float:
+    """By how much its checkpoint may grow in a day."""
+    return job.job.limits.growth_bytes or max(GROWN_BYTES, (GROWN_TIMES - 1) * (job.checkpoint_bytes_before or 0))
+
+
 def usual(job: JobSummary) -> JobSummary:
     """The job as if nobody had set a limit for it."""
     return replace(job, job=replace(job.job, limits=JobLimits()))
@@ -59,4 +66,6 @@ def spelt(limits: JobLimits) -> str:
     """Those that somebody set: `no batch 10m 00s, lag 5m 00s`; empty where there are none."""
     times = (("no batch", limits.quiet_ms), ("lag", limits.lag_ms), ("starting", limits.starting_ms), ("no savepoint", limits.unsaved_ms))
     words = [f"{name} {formats.duration(limit)}" for name, limit in times if limit]
-    return ", ".join([*words, *([f"restarts {limits.restarts} an hour"] if limits.restarts else [])])
+    restarts = [f"restarts {limits.restarts} an hour"] if limits.restarts else []
+    growth = [f"growth {formats.size(limits.growth_bytes)} a day"] if limits.growth_bytes else []
+    return ", ".join([*words, *restarts, *growth])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
+from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
@@ -30,6 +32,7 @@ SINKS: Mapping[str, str] = {
     "refuse": "refused",
 }
 """The action of a sink's plan -> what becomes of the output."""
+STORES: Mapping[str, str] = {StateStore.ROCKSDB: "RocksDB"}
 LEAVES = "It is deleted here once the copy was read back and is intact. Import it from there to have it back."
 """Of an export that disposes of the savepoint."""
 
@@ -59,7 +62,9 @@ def restore(plan: RestorePlan) -> Facts:
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
         *([("environment", ENVIRONMENT)] if plan.builds else []),
+        *(conversion(plan.conversion) if plan.conversion else []),
         *(rewrite(plan.rewrite) if plan.rewrite else []),
+        *([("in lock-step", lock_step(plan.lock_step))] if plan.lock_step else []),
         *_verdict(plan.verdict),
         *([("saved first", f"{_labels(plan.saves)}, so nothing is lost")] if plan.saves else []),
     ]
@@ -75,11 +80,30 @@ def rewrite(plan: RewritePlan) -> Facts:
     ]
 
 
+def conversion(plan: ConversionPlan) -> Facts:
+    """Each operator whose state is moved to another store, the bytes that are read, and queries that are left as they are."""
+    to = STORES[plan.store]
+    return [
+        *(("store", f"{to}, from HDFS-backed: {_operator(operator)}") for operator in plan.operators),
+        *([("converted", f"{formats.size(plan.bytes)} of state, read and written anew by Spark")] if plan.operators else []),
+        *(("left", remark) for remark in plan.left),
+    ]
+
+
+def lock_step(plan: LockStepPlan) -> str:
+    """`12 batches of counts that job a has, then its next ones`, or `… and then it ends`."""
+    read = ", ".join(f"{formats.plural(last - plan.began[query], 'batch', 'batches')} of {query}" for query, last in plan.ready.items())
+    return f"{read} that {plan.lead.job} has run since, {'and then it ends' if plan.lead.until else 'then each next one'}"
+
+
 def _rewritten(operator: OperatorRewrite, partitions: int) -> str:
     """`4 become 8: operator 0 (stateStoreSave) of counts, 1 store, 12 kB`."""
+    return f"{operator.partitions:,} become {partitions:,}: {_operator(operator)}"
+
+
+def _operator(operator: OperatorRewrite) -> str:
     stores = formats.plural(operator.stores, "store")
-    subject = f"operator {operator.operator} ({operator.name}) of {operator.query}"
-    return f"{operator.partitions:,} become {partitions:,}: {subject}, {stores}, {formats.size(operator.bytes)}"
+    return f"operator {operator.operator} ({operator.name}) of {operator.query}, {stores}, {formats.size(operator.bytes)}"
 
 
 def _labels(labels: Sequence[str]) -> str:

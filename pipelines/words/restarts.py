@@ -9,8 +9,8 @@ from pipelines.domain.runs import Exit
 from pipelines.words import formats, offsets
 
 MENDS = (
-    "Fork it from now with changed code: a savepoint is of the batch before this one. Or resume it with changed code, which does this "
-    "batch again. Tidemark does not skip a batch: its state would be missing; let the code leave out the rows it cannot take."
+    "Fork the job from now with changed code: the savepoint holds the batch before this one. Or resume it with changed code, which does "
+    "this batch again. Tidemark does not skip a batch: its state would be missing. Have the code leave out the rows it cannot process."
 )
 """What can be done about a poison batch."""
 

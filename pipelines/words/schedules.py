@@ -19,6 +19,13 @@ OUTCOMES: Mapping[Outcome, str] = {
     Outcome.NOTHING: "no batch was committed yet",
     Outcome.FAILED: "failed: {message}",
 }
+PROOFS: Mapping[Outcome, str] = {
+    Outcome.PROVED: "proved {savepoint}",
+    Outcome.UNCHANGED: "{savepoint} was proved before",
+    Outcome.NOTHING: "no savepoint was taken by schedule yet",
+    Outcome.OPEN: "{savepoint} is not proved: {message}",
+    Outcome.FAILED: "failed: {message}",
+}
 
 
 def times(when: Times | None) -> str:
@@ -43,7 +50,11 @@ def spelt(schedule: Schedule) -> str:
     zone = schedule.zone or UTC
     placed = f" in {zone}" if zone != UTC and (schedule.blackouts or (schedule.times and schedule.times.cron)) else ""
     windows = f", not {', '.join(schedule.blackouts)}" if schedule.blackouts else ""
-    return f"{times(schedule.times)}{placed}{windows}; {kept(schedule)}"
+    return f"{times(schedule.times)}{placed}{windows}; {kept(schedule)}{_proofs(schedule)}"
+
+
+def _proofs(schedule: Schedule) -> str:
+    return f"; proves the newest {times(Times(schedule.prove_at))}" if schedule.prove_at else ""
 
 
 def spelt_own(own: Schedule) -> str:
@@ -51,14 +62,16 @@ def spelt_own(own: Schedule) -> str:
     parts = [] if own.times is None else [times(own.times)]
     parts += [] if own.zone is None else [f"in {own.zone}"]
     parts += [] if own.blackouts is None else [f"not {', '.join(own.blackouts)}" if own.blackouts else "no blackout window"]
-    return ", ".join([*parts, *([kept(own)] if own.keep or own.keep_ms or own.keep_bytes else [])])
+    parts += [kept(own)] if own.keep or own.keep_ms or own.keep_bytes else []
+    parts += [] if own.prove_at is None else [f"proves the newest {times(Times(own.prove_at))}"]
+    return ", ".join(parts)
 
 
 def line(state: ScheduleState, zone: tzinfo | None) -> str:
     """`every hour, next at 2027-01-15 14:00:00 UTC; keeps 24`."""
     if not state.schedule.times:
-        return "none is taken by itself"
-    first, _, rest = spelt(state.schedule).rpartition("; ")
+        return f"none{_proofs(state.schedule)}"
+    first, _, rest = spelt(state.schedule).partition("; ")
     at = f", next at {formats.exact(state.next_ms[0], zone)}" if state.next_ms else ""
     return f"{first}{at}; {rest}"
 
@@ -68,15 +81,18 @@ def attempt(last: Attempt | None) -> str:
     return OUTCOMES[last.outcome].format(savepoint=last.savepoint, message=last.message) if last else formats.MISSING
 
 
+def proof(last: Attempt | None) -> str:
+    """`proved sp-1`, `sp-1 was proved before`; a dash where there was none."""
+    return PROOFS[last.outcome].format(savepoint=last.savepoint, message=last.message) if last else formats.MISSING
+
+
 def why(judged: Judged) -> str:
     """`more than are kept, older than is kept`, with why it stays if it does."""
     past = ", ".join(LIMITS[name] for name in judged.limits)
     return f"{past}; stays: {judged.stays}" if judged.stays else past
 
 
-def missed(count: int, reason: str, *, at_least: bool) -> str:
+def missed(count: int, counted: str, reason: str, made_up: str, *, at_least: bool) -> str:
     """`3 times of its schedule were missed: no server ran; one savepoint is taken now, if there is anything new`."""
-    times_missed = (
-        f"{'at least ' if at_least else ''}{formats.plural(count, 'time')} of its schedule {'was' if count == 1 else 'were'} missed"
-    )
-    return f"{times_missed}: {reason}; one savepoint is taken now, if there is anything new"
+    number = f"{'at least ' if at_least else ''}{formats.plural(count, counted)}"
+    return f"{number} of its schedule {'was' if count == 1 else 'were'} missed: {reason}; {made_up}"

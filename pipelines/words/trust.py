@@ -14,7 +14,7 @@ LEVELS: Mapping[str, str] = {
     Trust.COMPLETE: "Every file is there with its size",
     Trust.INTACT: "Every checksum is right",
     Trust.PROVED: "Spark restored it, counted its rows and ran a batch",
-    DAMAGED: "The last verification found damaged files; it is not restored",
+    DAMAGED: "The last verification found damaged files; nothing is restored from it",
 }
 """What a savepoint of each level is, and a damaged one."""
 DAMAGES: Mapping[str, str] = {
@@ -25,7 +25,7 @@ DAMAGES: Mapping[str, str] = {
     "state": "refused by Spark",
 }
 """Kind of damage -> what is wrong with the file."""
-STATES = ("Query", "Operator", "Rows read", "Rows the job said", "Agrees")
+STATES = ("Query", "Operator", "Rows read", "Rows the job counted", "Agrees")
 """Titles of a proof's counts."""
 BATCHES = ("Query", "Scratch batch", "Rows in", "Rows out", "Took")
 """Titles of the batches that a proof ran."""

@@ -34,7 +34,7 @@ DRIVER_LOGS = f"jobs/JOB/runs/RUN/{LOG_FILE}"
 @answers(ShowAbout)
 def about(context: Context, question: ShowAbout) -> About:
     """Runtimes, storage and server as of now; the version of Java is read once."""
-    return About(_runtimes(context), DEFAULT_MASTER, _storage(context), _server(context))
+    return About(_runtimes(context), DEFAULT_MASTER, _storage(context), _server(context), context.sparks.processes(), context.sparks.most)
 
 
 def _runtimes(context: Context) -> tuple[Runtime, ...]:
@@ -89,10 +89,12 @@ def _disk(root: Path) -> Disk:
 
 
 def _server(context: Context) -> Server:
-    """The server of this process; it is always on the loopback address, the only one that a server accepts."""
+    """The server of this process, as it has announced itself."""
     document = _document(context.layout.server_file)
-    url = str(document.get("url", "")) if document.get("pid") == os.getpid() else ""
-    return Server(url, True, __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS)
+    if document.get("pid") != os.getpid():
+        document = {}
+    url, encryption = str(document.get("address") or document.get("url", "")), str(document.get("encryption", ""))
+    return Server(url, not document.get("open", False), __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS, encryption)
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.checkpoint import commits, metadata, sink_log
-from pipelines.domain import files
+from pipelines.domain import files, secrets
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId, job_name, query_name
 from pipelines.domain.jobs import Job, Run, Wanted
@@ -136,7 +136,7 @@ def _version(request: Attach, now_ms: int) -> Version:
         script,
         request.code,
         args=request.args,
-        conf=request.conf,
+        conf=secrets.unmasked(request.conf, {}),
         master=request.master,
         python=versions.runtime(request.python),
         source=request.script,

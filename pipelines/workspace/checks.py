@@ -21,7 +21,7 @@ from pipelines.domain.runs import LOG_FILE, SPEC_FILE
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.verdicts import Part, Verdict
 from pipelines.domain.versions import Version
-from pipelines.sandbox import environment, processes
+from pipelines.sandbox import processes
 from pipelines.sandbox.states import timeout_s
 from pipelines.savepoint import leases, restore
 from pipelines.storage.addresses import open_storage
@@ -32,6 +32,8 @@ from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned as PlannedChange
 from pipelines.workspace.doers import plans
 from pipelines.workspace.tickets import Ticket
+
+PLANNING = "pipelines.driver.planning"
 
 
 @plans(Check)
@@ -56,7 +58,7 @@ def _check(context: Context, manifest: Manifest, version: Version, new_queries: 
             restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)  # 1
             ticket.step("planning")
             python = environments.entered(context, environments.make(context, version, ticket)).python
-            planning = _planned(manifest, version, python, new_queries, folder, ticket)  # 2
+            planning = _planned(context, manifest, version, python, new_queries, folder, ticket)  # 2
             parts = tuple(part for image in manifest.begun for part in _judged(manifest, version, image, planning, folder))  # 3
         finally:
             shutil.rmtree(folder)
@@ -68,18 +70,21 @@ def _check(context: Context, manifest: Manifest, version: Version, new_queries: 
     return verdict
 
 
-def _planned(manifest: Manifest, version: Version, python: str, new_queries: tuple[str, ...], folder: Path, ticket: Ticket) -> Planning:
+def _planned(
+    context: Context, manifest: Manifest, version: Version, python: str, new_queries: tuple[str, ...], folder: Path, ticket: Ticket
+) -> Planning:
     """What Spark plans, on the interpreter of the changed code; the code of before only where it can run there."""
     unplannable = doubts.unplannable(manifest.version, version, is_noted=manifest.installed is not None)
     sides = {NEW: version} if unplannable else {NEW: version, OLD: manifest.version}
+    specs = {}
     for side, of_side in sides.items():
         (folder / side).mkdir()
-        spec = rehearsals.scratch_spec(manifest, of_side, folder / side, str(folder / "checkpoints"), new_queries if side == NEW else ())
-        (folder / side / SPEC_FILE).write_text(json.dumps(spec.as_json()))
+        new = new_queries if side == NEW else ()
+        specs[side] = rehearsals.scratch_spec(context, manifest, of_side, folder / side, str(folder / "checkpoints"), new)
+        (folder / side / SPEC_FILE).write_text(json.dumps(specs[side].as_json()))
     points = tuple(Point(image.query, str(folder / "checkpoints" / folder_of(image.query)), image.batch) for image in manifest.begun)
     (folder / TASK_FILE).write_text(json.dumps(PlanTask(tuple(sides), points).as_json()))
-    command = environment.command(python, "pipelines.driver.planning")
-    processes.run(command, folder, environment.environ(version.master, python), LOG_FILE, ticket.check, timeout_s())
+    context.sparks.run(rehearsals.work(PLANNING, python, specs[NEW]), folder, LOG_FILE, ticket.check, timeout_s())
     if not (folder / RESULT_FILE).is_file():
         message = f"The sandbox ended without a plan. Its last words:\n{processes.tail(folder / LOG_FILE)}"
         raise Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then try again.")

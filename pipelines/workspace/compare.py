@@ -16,7 +16,7 @@ from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import QuerySeen, Run
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.experiments import Compare
-from pipelines.workspace import runs, savepoints
+from pipelines.workspace import compare_batches, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -28,6 +28,7 @@ LAST_BATCHES = 50
 class Side:
     """One job's output of the compared query. `until_ms` is the watermark up to which it is complete; None without event time."""
 
+    path: str
     files: tuple[str, ...]
     format: str
     until_ms: int | None
@@ -44,6 +45,9 @@ def compare(context: Context, question: Compare) -> Comparison:
     side_a, side_b = _side(context, a, queries_a[query]), _side(context, b, queries_b[query])
     if side_a.format != side_b.format:
         raise Unsupported("compare.formats", f"A writes {side_a.format}, B writes {side_b.format}", "Compare outputs of one format.")
+    common = compare_batches.common(side_a.path, side_b.path) if compare_batches.together(context, a, b) else None
+    if common is not None:
+        return _in_lock_step(context, question, (a, b), query, (side_a, side_b), common)
     reached = [side.until_ms for side in (side_a, side_b) if side.until_ms is not None]
     comparison = outputs.compare(
         side_a.files,
@@ -55,6 +59,18 @@ def compare(context: Context, question: Compare) -> Comparison:
     )
     noted = " ".join(filter(None, (comparison.note, late_rows_note(comparison, side_a.late_rows, side_b.late_rows))))
     return replace(comparison.of(a, b, query), note=noted)
+
+
+def _in_lock_step(
+    context: Context, question: Compare, jobs: tuple[JobName, JobName], query: str, sides: tuple[Side, Side], until: int
+) -> Comparison:
+    """All rows of the batches that both have, whatever the watermark, and the first batch whose rows part."""
+    (a, b), (side_a, side_b) = jobs, sides
+    files_a, files_b = (compare_batches.files_until(side.path, until) for side in sides)
+    comparison = outputs.compare(files_a, files_b, format=side_a.format, keys=question.keys, examples=question.examples)
+    began = compare_batches.began(context, a, b, query)
+    stepped = compare_batches.stepped(side_a.path, side_b.path, side_a.format, question.keys, began, until)
+    return replace(comparison.of(a, b, query), lock_step=stepped)
 
 
 def late_rows_note(comparison: outputs.OutputComparison, late_a: int, late_b: int) -> str:
@@ -101,7 +117,7 @@ def _side(context: Context, job: JobName, query: QuerySeen) -> Side:
     storage = open_storage(query.sink_path)
     log = sink_log.whole(storage, sink_log.FOLDER)
     files = tuple(file.path for file in sink_log.live_files(log, sys.maxsize))
-    return Side(files, query.sink, until_ms, _late_rows(context, job, query.query))
+    return Side(query.sink_path, files, query.sink, until_ms, _late_rows(context, job, query.query))
 
 
 def _late_rows(context: Context, job: JobName, query: str) -> int:

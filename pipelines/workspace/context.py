@@ -13,11 +13,13 @@ from pipelines.catalog import state_worker
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
 from pipelines.domain.operations import Operation
+from pipelines.sandbox.pool import Pool as SparkPool
 from pipelines.savepoint import worker as savepoint_worker
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import Layout
 from pipelines.storage.protocol import Storage
 from pipelines.workers.pool import Pool
+from pipelines.workspace import message_worker
 from pipelines.workspace.files import Files
 from pipelines.workspace.outcomes import Answer
 from pipelines.workspace.tickets import Ticket
@@ -62,6 +64,10 @@ class Context:
     """Answer questions to rows of state."""
     savepoint_workers: Pool = field(default_factory=lambda: Pool(savepoint_worker.TASK))
     """Import and verify savepoints."""
+    sparks: SparkPool = field(default_factory=SparkPool)
+    """Runs what needs a Spark; a server opens it."""
+    message_workers: Pool = field(default_factory=lambda: Pool(message_worker.TASK))
+    """Send messages of alerts."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _locks_turn: threading.Lock = field(default_factory=threading.Lock)
     _passed_over: set[JobName] = field(default_factory=set)

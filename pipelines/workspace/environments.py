@@ -9,13 +9,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain.errors import Unavailable
-from pipelines.domain.ids import OperationId, content_id
+from pipelines.domain.errors import TidemarkError, Unavailable
+from pipelines.domain.ids import JobName, OperationId, content_id
 from pipelines.domain.versions import Version
 from pipelines.domain.watch import Watch
 from pipelines.sandbox import installations
 from pipelines.sandbox.installer import CODE, PINS, Request
+from pipelines.workspace import events
 from pipelines.workspace.context import Context
+from pipelines.workspace.files import readable
+
+KEPT_MS = 30 * 24 * 3_600_000
+"""Since it was last used, which the time of its pins says."""
 
 
 def make(context: Context, version: Version, watch: Watch) -> Version:
@@ -41,7 +46,30 @@ def entered(context: Context, version: Version) -> Version:
     if place is None:
         message = f"The environment of version {version.id} is gone"
         raise Unavailable("environment.gone", message, "Resume the job: its environment is made anew.")
+    os.utime(place / PINS, (context.now_ms() / 1000,) * 2)
     return replace(version, python=str(place / "bin" / "python"))
+
+
+def clean(context: Context) -> None:
+    """Deletes what no run has begun on for `KEPT_MS` and no job wants to run on. Whoever needs one again has it made anew, of its pins.
+
+    Where a document of a job cannot be read, nobody knows what it runs on, and nothing is deleted."""
+    unread: list[TidemarkError] = []
+    wanted = readable(lambda job: _wanted(context, job), context.files.job_names(), unread)
+    if unread:
+        return
+    used = {_find(context, version) for version in wanted}
+    for pins in context.layout.environments.glob(f"*/{PINS}"):
+        if pins.parent not in used and context.now_ms() - pins.stat().st_mtime * 1000 > KEPT_MS:
+            shutil.rmtree(pins.parent)
+            events.say(context, "environment.cleaned", None, pins.parent.name, f"environment {pins.parent.name} was unused for 30 days")
+
+
+def _wanted(context: Context, job: JobName) -> Version | None:
+    """The version that the job is to run, if it is and has requirements."""
+    run = context.files.wanted(job).run
+    version = None if run is None else context.files.version(context.files.spec(job, run).version)
+    return version if version is not None and version.requirements else None
 
 
 def _known(context: Context, version: Version) -> Version:

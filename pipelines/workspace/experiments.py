@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from pipelines.catalog import experiments as experiment_rows
 from pipelines.catalog import tree as tree_rows
@@ -34,7 +35,8 @@ def plan(context: Context, change: StartExperiment) -> Planned[Experiment, Exper
     if change.with_parent:
         runs.known(context, savepoint.job)
     manifest = savepoints.manifest(context, savepoint.id)
-    variants = [forks.plan_variant(context, manifest, variant) for variant in change.variants]
+    asked = [replace(variant, lock_step=True) if change.lock_step else variant for variant in change.variants]
+    variants = [forks.plan_variant(context, manifest, variant) for variant in asked]
     jobs = ((savepoint.job,) if change.with_parent else ()) + tuple(names)
     experiment_id = ExperimentId(context.new_id("e"))
     plan = ExperimentPlan(experiment_id, change.name.strip(), savepoint.id, jobs, tuple(variant.plan for variant in variants))

@@ -23,7 +23,7 @@ from pipelines.storage.protocol import Storage
 from pipelines.verbs.export import Export
 from pipelines.verbs.import_ import Import, ImportPlan
 from pipelines.verbs.take import Take
-from pipelines.workspace import events, progress, savepoints, versions
+from pipelines.workspace import events, large_files, progress, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.savepoints import PlannedTake
@@ -58,6 +58,7 @@ def plan_import(context: Context, change: Import) -> Planned[str, ImportPlan]:
             context.savepoint_workers, at.url, context.library, context.now_ms(), ticket, lambda found: _claimed(context, ticket, found)
         )
         brought = library.load(context.library, imported)
+        large_files.adopt(context, library.manifest(context.library, imported))
         savepoints.record(context, brought)
         message = f"savepoint {brought.id} of job {brought.job} was imported from {at.url}"
         events.say(context, "savepoint.imported", brought.job, brought.id, message)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
+from pipelines.domain.alerts import AlertSettings, AlertStates
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, RunId, VersionId
@@ -16,6 +17,7 @@ from pipelines.domain.schedules import Schedule
 from pipelines.domain.versions import Version
 from pipelines.storage import documents
 from pipelines.storage.addresses import open_storage
+from pipelines.storage.chain import ChainFile
 from pipelines.storage.layout import Layout
 from pipelines.workspace import life
 
@@ -29,6 +31,7 @@ class Files:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self._storage = open_storage(str(layout.root))
+        self.audit = ChainFile(layout.audit_file)
 
     def read(self, kind: type[T], path: Path) -> T:
         """The `kind` in `path`; raises NotFound (`storage.not_found`) or Corrupt (`document.malformed`)."""
@@ -79,6 +82,12 @@ class Files:
     def usual_schedule(self) -> Schedule:
         """The workspace's, which jobs lay theirs over."""
         return self.find(Schedule, self.layout.schedule_file) or Schedule()
+
+    def alert_settings(self) -> AlertSettings:
+        return self.find(AlertSettings, self.layout.alerts_file) or AlertSettings()
+
+    def alert_states(self) -> AlertStates:
+        return self.find(AlertStates, self.layout.alert_states_file) or AlertStates()
 
     # one of each
 

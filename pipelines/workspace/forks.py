@@ -13,7 +13,7 @@ from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
 from pipelines.verbs.fork import Fork, Variant
-from pipelines.workspace import environments, query_names, restores, runs, savepoints, verdicts, versions
+from pipelines.workspace import environments, lockstep, query_names, restores, runs, savepoints, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
@@ -49,16 +49,18 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     """Plans a fork of the savepoint; refuses what beginning it would refuse."""
     name = job_name(variant.name)
     version = versions.of_fork(manifest, variant, context.now_ms())
-    versions.check_here(version)
+    versions.check_here(context, version)
     runs.free(context, name)
     run = RunId(context.new_id("r"))
     restoring = restores.of_fork(context, manifest, name, run, version, variant)
     names = query_names.restored(manifest, variant.new_queries)
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
     restored = restoring.plan()
+    following = lockstep.plan(context, manifest, variant)
     refused = restored.refusal or (None if variant.force else _refusal(verdict))
     builds = environments.is_missing(context, version)
     shown = replace(restored, run=run, version=version.id, verdict=verdict, judged=manifest.id, refusal=refused, builds=builds)
+    shown = replace(shown, lock_step=following)
     return PlannedFork(manifest, name, run, version, restoring, names, shown)
 
 
@@ -75,7 +77,8 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     origin = Origin(fork.manifest.id, fork.manifest.job, experiment)
     with context.catalog.reading() as reader:
         like = job_rows.find(reader, origin.job)
-    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket), fork.names, like)
+    lead = fork.plan.lock_step.lead if fork.plan.lock_step else None
+    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket), fork.names, like, lead)
 
 
 def _refusal(verdict: Verdict | None) -> Refusal | None:

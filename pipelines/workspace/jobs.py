@@ -23,7 +23,7 @@ from pipelines.savepoint.sinks import FILE_SINKS, inside
 from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob, ShowSeries
 from pipelines.verbs.system import ShowHealth
-from pipelines.workspace import events, ingestion, runs, savepoints
+from pipelines.workspace import alert_states, events, ingestion, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 
@@ -31,7 +31,8 @@ from pipelines.workspace.doers import Planned, answers, plans
 @answers(ListJobs)
 def summaries(context: Context, question: ListJobs) -> Sequence[JobSummary]:
     with context.catalog.reading() as reader:
-        return summary_rows.listed(reader, context.now_ms())
+        listed = summary_rows.listed(reader, context.now_ms())
+    return alert_states.with_findings(context, listed)
 
 
 @answers(ShowHealth)
@@ -45,7 +46,9 @@ def health(context: Context, question: ShowHealth) -> Health:
 @answers(ShowJob)
 def detail(context: Context, question: ShowJob) -> JobDetail:
     with context.catalog.reading() as reader:
-        return summary_rows.detail(reader, context.now_ms(), runs.known(context, question.job))
+        known = summary_rows.detail(reader, context.now_ms(), runs.known(context, question.job))
+    (summary,) = alert_states.with_findings(context, [known.summary])
+    return replace(known, summary=summary)
 
 
 @answers(ListBatches)

@@ -16,7 +16,7 @@ from pipelines.domain.ids import random_id
 from pipelines.storage import rights
 from pipelines.storage.errors import translated, typed_errors
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
-from pipelines.workspace import cleanup, events, ingestion, rebuild
+from pipelines.workspace import audit, cleanup, events, ingestion, rebuild
 from pipelines.workspace.context import ID_BYTES, Context
 from pipelines.workspace.files import Files
 from pipelines.workspace.workspace import Workspace
@@ -47,7 +47,8 @@ def open_workspace(
     1. what is made from here on is this user's alone;
     2. `workspace.json` is checked or made: Unsupported (`workspace.newer`) for a newer format;
     3. the catalog is opened, which keeps every other process out: Unavailable (`catalog.locked`);
-    4. other users of the machine keep no rights but to jobs' outputs; what a crash left half done is finished or removed;
+    4. other users of the machine keep no rights but to jobs' outputs; what a crash left half done is finished or
+       removed, in the audit too;
     5. the catalog learns what the files have and it lacks;
     6. growing files are read on from where they were left.
     """
@@ -75,6 +76,7 @@ def _with(context: Context, then: Callable[[Context], object] = lambda context: 
     try:
         ingestion.go_on(context)
         _close_to_others(context)
+        audit.mend(context)
         cleanup.clean(context)  # 4
         rebuild.register(context)  # 5
         then(context)

@@ -20,7 +20,7 @@ from pipelines.domain.operations import Operation, OperationState, sound
 from pipelines.verbs.declaration import answer_type
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.verb import Begun, Change, Works
-from pipelines.workspace import outcomes
+from pipelines.workspace import audit, outcomes
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.notices import Notice
@@ -143,7 +143,7 @@ def _read(context: Context, ended: Operation) -> Any:
     if ended.kind in outcomes.kinds_that_answer():
         return ended
     message = f"The answer of operation {ended.id} is not kept any more; its result was {ended.result or 'empty'}"
-    raise NotFound("operation.answer_gone", message, "Ask for what it made.")
+    raise NotFound("operation.answer_gone", message, "Look at what it made: the job, or the savepoint.")
 
 
 @answers(ReadAnswer)
@@ -212,6 +212,7 @@ def failed(running: Operation, error: TidemarkError, now_ms: int) -> Operation:
 def save(context: Context, changed: Operation) -> None:
     with context.catalog.writing() as writer:
         operation_rows.save(writer, [changed])
+    audit.ended(context, changed)
 
 
 def _now(context: Context, operation: Operation) -> Operation:

@@ -13,6 +13,7 @@ from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.savepoint import checksums, progress_file
+from pipelines.storage import lines
 from pipelines.storage.protocol import Storage
 from pipelines.workspace import runs
 from pipelines.workspace.context import Context
@@ -20,7 +21,6 @@ from pipelines.workspace.context import Context
 PATIENCE_S = 2.0
 """A savepoint can be there before Spark has told its listener of the batch."""
 PAUSE_S = 0.05
-CHUNK_BYTES = 1024 * 1024
 
 
 def keep(context: Context, shelf: Storage, manifest: Manifest, patience_s: float = PATIENCE_S) -> None:
@@ -75,25 +75,10 @@ def _ran(event: Mapping[str, Any]) -> bool:
 
 def _backwards(path: Path, query: QueryName) -> Iterator[dict[str, Any]]:
     """The query's progress events in the file, newest first; lines that hold none (torn, damaged) are passed over."""
-    for line in _lines_backwards(path):
+    for line in lines.backwards(path):
         try:
             event = read_json(line)
         except ValueError:
             continue
         if isinstance(event, dict) and event.get("name") == query and isinstance(event.get("batchId"), int):
             yield event
-
-
-def _lines_backwards(path: Path) -> Iterator[bytes]:
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        at, rest = file.seek(0, 2), b""
-        while at:
-            size = min(CHUNK_BYTES, at)
-            at -= size
-            file.seek(at)
-            first, *lines = (file.read(size) + rest).split(b"\n")
-            yield from reversed(lines)
-            rest = first
-        yield rest

@@ -17,7 +17,7 @@ from pipelines.sandbox import processes, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store, StoreRows
 from pipelines.sandbox.states import Counted
 from pipelines.savepoint import layout, leases, library, progress_file, restore, worker
-from pipelines.workspace import environments, progress, rehearsals
+from pipelines.workspace import environments, progress, rehearsals, runs
 from pipelines.workspace.context import Context
 from pipelines.workspace.rehearsals import Rehearsed
 from pipelines.workspace.tickets import Ticket
@@ -30,6 +30,7 @@ def prove(context: Context, savepoint: SavepointId, operation: OperationId, tick
     """
     manifest = library.manifest(context.library, savepoint)
     folder = context.layout.sandbox_folder(operation)
+    context.sparks.expect(manifest.version.python, manifest.version.master, manifest.version.conf)
     with leases.lease(context.library, savepoint, str(folder), context.now_ms()):
         ticket.step("checking", sum(file.bytes for file in manifest.files))
         intact = worker.check(context.savepoint_workers, context.library, savepoint, Trust.PROVED, context.now_ms(), ticket)  # 1
@@ -54,20 +55,20 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
     checkpoints = folder / "checkpoints"
     ticket.step("restoring")
     restore.restore(context.library, manifest.id, _target(context, manifest, checkpoints), context.now_ms(), watch=ticket)  # 2
-    counted = _count(manifest, folder, checkpoints, ticket)  # 3
+    counted = _count(context, manifest, folder, checkpoints, ticket)  # 3
     counts, unread = _counts(context, manifest, counted)
     damages = (*(_damage(store_rows) for store_rows in unread if store_rows.damaged), *proofs.damages(counts))
     ran = Rehearsed(()) if damages else _rehearse(context, manifest, folder, checkpoints, ticket)  # 4
     remarks = proofs.remarks(counts)
     note = " ".join(filter(None, (*map(_unreadable, unread), *remarks, ran.note)))
     took_ms = (time.monotonic() - began) * 1000
-    proof = Proof(counted.spark_version, counts, ran.batches, took_ms, note)
+    proof = Proof(counted.spark_version, counts, ran.batches, took_ms, note, ran.failed)
     return _concluded(intact, proof, (*damages, *ran.damages), len(manifest.begun), bool(unread or remarks))
 
 
 def _rehearse(context: Context, manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
     entered = environments.entered(context, environments.make(context, manifest.version, ticket))
-    return rehearsals.rehearse(manifest, entered.python, folder, checkpoints, ticket)
+    return rehearsals.rehearse(context, manifest, entered.python, folder, checkpoints, ticket)
 
 
 def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], queries: int, open_questions: bool) -> Verification:
@@ -80,7 +81,7 @@ def _target(context: Context, manifest: Manifest, checkpoints: Path) -> restore.
     return restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
 
 
-def _count(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Counted:
+def _count(context: Context, manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Counted:
     """Counts the rows of every store. A savepoint of stateless queries has no store, and needs no Spark."""
     stores = tuple(_stores(manifest, checkpoints))
     ticket.step("reading state", len(stores), "stores")
@@ -96,8 +97,8 @@ def _count(manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) 
     home = folder / "count"
     home.mkdir()
     version = manifest.version
-    task = CountTask(TASK_FORMAT, f"{manifest.job} (proof)", version.master, version.conf, stores)
-    return states.count(home, task, version.python, watch)
+    task = CountTask(TASK_FORMAT, f"{manifest.job} (proof)", version.master, runs.confs(context, version), stores)
+    return states.count(context.sparks, home, task, version.python, watch)
 
 
 def _stores(manifest: Manifest, checkpoints: Path) -> Iterator[Store]:

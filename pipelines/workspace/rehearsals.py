@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.domain.ids import RunId, folder_of
+from pipelines.domain.ids import QueryName, RunId, folder_of
 from pipelines.domain.json_text import read_json
 from pipelines.domain.progress import Progress, read_progress
 from pipelines.domain.rehearsals import NO_DATA, RehearsedBatch, batch_file
@@ -17,13 +17,16 @@ from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FIL
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.trust import Damage, ScratchBatch
 from pipelines.domain.versions import Version
-from pipelines.sandbox import environment, processes
+from pipelines.sandbox import processes
+from pipelines.sandbox.pool import Work
 from pipelines.sandbox.states import timeout_s
 from pipelines.savepoint import layout
 from pipelines.storage.layout import WAREHOUSE
-from pipelines.workspace import runs
+from pipelines.workspace import large_files, runs
+from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
+DRIVER = "pipelines.driver"
 RUN = "run"
 REHEARSAL = "rehearsal"
 PATIENCE_VARIABLE = "TIDEMARK_REHEARSAL_PATIENCE_S"
@@ -42,9 +45,11 @@ class Rehearsed:
     batches: tuple[ScratchBatch, ...]
     damages: tuple[Damage, ...] = ()
     note: str = ""
+    failed: bool = False
+    """Whether the code failed, or ended before every query had run a batch."""
 
 
-def rehearse(manifest: Manifest, python: str, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
+def rehearse(context: Context, manifest: Manifest, python: str, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
     """Runs, with the interpreter `python`, one batch of each query from `checkpoints`; all below `folder`.
 
     Raises Unavailable, and what `ticket` raises."""
@@ -54,7 +59,7 @@ def rehearse(manifest: Manifest, python: str, folder: Path, checkpoints: Path, t
     home.mkdir()
     (folder / WAREHOUSE).mkdir()
     spec = replace(
-        scratch_spec(manifest, manifest.version, folder, str(checkpoints)),
+        scratch_spec(context, manifest, manifest.version, folder, str(checkpoints)),
         rehearsal=str(folder / REHEARSAL),
         rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
     )
@@ -68,18 +73,25 @@ def rehearse(manifest: Manifest, python: str, folder: Path, checkpoints: Path, t
         ticket.advance(done - reported)
         reported = done
 
-    command, environ = environment.command(python, "pipelines.driver"), environment.environ(manifest.version.master, python)
-    processes.run(command, home, environ, LOG_FILE, watch, timeout_s())
+    context.sparks.run(work(DRIVER, python, spec), home, LOG_FILE, watch, timeout_s())
     return _outcome(manifest, folder, checkpoints)
 
 
-def scratch_spec(manifest: Manifest, version: Version, folder: Path, checkpoints: str, new_queries: tuple[str, ...] = ()) -> RunSpec:
+def work(module: str, python: str, spec: RunSpec) -> Work:
+    """`module` of the driver's, with the Spark that `spec` asks for."""
+    return Work(module, python, spec.master, spec.conf, is_last=True)
+
+
+def scratch_spec(
+    context: Context, manifest: Manifest, version: Version, folder: Path, checkpoints: str, new_queries: tuple[str, ...] = ()
+) -> RunSpec:
     """A run of `version` on the savepoint's state with all it writes below `folder`, where its code is laid down."""
     output, code = str(folder / "output"), folder / "code"
     for path, data in version.contents.items():
         (code / path).parent.mkdir(parents=True, exist_ok=True)
         (code / path).write_bytes(data)
-    args, conf = runs.settings(version, str(code), output)
+    places = large_files.places(context, version)
+    args, conf = runs.settings(version, str(code), output, places)
     return RunSpec(
         format=SPEC_FORMAT,
         run=RunId(RUN),
@@ -95,7 +107,7 @@ def scratch_spec(manifest: Manifest, version: Version, folder: Path, checkpoints
         expected=tuple(image.query for image in manifest.begun),
         new_queries=(*(image.query for image in manifest.queries if not image.begun), *new_queries),
         code=str(code) if version.files else "",
-        outside=version.outside,
+        outside=large_files.found(version, places),
         locations={image.query: image.location for image in manifest.queries},
         warehouse=str(folder / WAREHOUSE),
     )
@@ -110,7 +122,9 @@ def _outcome(manifest: Manifest, folder: Path, checkpoints: Path) -> Rehearsed:
     if ending is not None and ending.reason == "failed" and _blames_state(ending.error_class):
         return Rehearsed(batches, (Damage(_place(manifest, ending.message), "state", f"{ending.error_class}: {ending.message}"),))
     missing = [image.query for image in manifest.begun if image.query not in {batch.query for batch in batches}]
-    return Rehearsed(batches, note=_note(home, ending, missing))
+    idle = _idle(home, missing)
+    failed = ending is None or ending.reason == "failed" or len(idle) < len(missing)
+    return Rehearsed(batches, note=_note(home, ending, missing, idle), failed=failed)
 
 
 def _batch(image: QueryImage, rehearsal: Path, checkpoints: Path, progress: list[Progress]) -> ScratchBatch | None:
@@ -135,15 +149,19 @@ def _place(manifest: Manifest, message: str) -> str:
     return f"{layout.checkpoint((queries or [manifest.queries[0].query])[0])}/state"
 
 
-def _note(home: Path, ending: Exit | None, missing: list[Any]) -> str:
+def _idle(home: Path, missing: list[QueryName]) -> list[QueryName]:
+    """Queries whose sources had nothing new."""
+    waiting = {event["query"] for event in _lines(home / EVENTS_FILE) if event["kind"] == NO_DATA}
+    return [query for query in missing if query in waiting]
+
+
+def _note(home: Path, ending: Exit | None, missing: list[QueryName], idle: list[QueryName]) -> str:
     """Why not every query ran a batch, and what to do; empty where all did."""
     if ending is None:
         return f"The job's code ended without a word. Its last lines:\n{processes.tail(home / LOG_FILE)}"
     if ending.reason == "failed":
         return f"The state was read, but the job's code failed before its batch was done: {ending.error_class}: {ending.message}"
-    waiting = {event["query"] for event in _lines(home / EVENTS_FILE) if event["kind"] == NO_DATA}
-    idle = [query for query in missing if query in waiting]
-    absent = [query for query in missing if query not in waiting]
+    absent = [query for query in missing if query not in idle]
     sentences = [f"The sources of {', '.join(idle)} had nothing new to run a batch with: prove it again when they have."] if idle else []
     sentences += [f"The job's code ended before {', '.join(absent)} ran a batch."] if absent else []
     return " ".join(sentences)

@@ -76,7 +76,8 @@ def _from_files(context: Context, job: JobName) -> Job:
         return Job(job, context.now_ms())
     savepoint = specs[0].from_savepoint
     origin = _origin(context, job, SavepointId(savepoint)) if savepoint else None
-    return Job(job, specs[0].created_ms, origin, attached=all(_is_watched(context, spec) for spec in specs))
+    attached = all(_is_watched(context, spec) for spec in specs)
+    return Job(job, specs[0].created_ms, origin, attached=attached, lead=specs[0].lead)
 
 
 def _origin(context: Context, job: JobName, savepoint: SavepointId) -> Origin | None:

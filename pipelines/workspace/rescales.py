@@ -19,7 +19,7 @@ from pipelines.verbs.rescale import Rescale, RescalePlan
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
-from pipelines.workspace import attachments, decisions, events, resumes, runs, savepoints
+from pipelines.workspace import attachments, decisions, events, lockstep, resumes, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.savepoints import PlannedTake
@@ -43,6 +43,7 @@ def plan(context: Context, change: Rescale) -> Planned[str, RescalePlan]:
     its sinks refuse is the plan's refusal."""
     name = runs.known(context, change.job)
     attachments.refuse(context, name, "rescaled")
+    lockstep.refuse_follower(context, context.files.job(name), "rescaled")
     newest = runs.newest(context, name)
     if newest is None:
         raise Conflict("savepoint.no_query", f"No streaming query of job {name} has started", "Run it first: it has no state yet.")
@@ -76,7 +77,7 @@ def _steps(job: JobName, partitions: int, live: bool) -> tuple[Step, ...]:
     goes = f"{job} goes on with that copy, with its own query ids, output and version; if the rewriting fails, "
     return (
         saved,
-        Step(Does.REWRITE, f"{rewritten}: it must hold as many rows as before."),
+        Step(Does.REWRITE, f"{rewritten}: it must hold the same keys and values as before."),
         Step(Does.RESUME, goes + ("it goes on as it was." if live else "it stays as it is.")),
     )
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from pipelines.checkpoint import provider
+from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
-from pipelines.savepoint import rescaling, restore
+from pipelines.savepoint import conversion, rescaling, restore
+from pipelines.savepoint.rescaling import Held
 from pipelines.verbs.fork import Variant
-from pipelines.workspace import rewrites
+from pipelines.workspace import conversions, rewrites
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -27,32 +31,57 @@ class Restoring:
     """What the run will execute."""
     partitions: int | None = None
     """Of the state, where that is to be rescaled."""
+    store: StateStore | None = None
+    """Of the state, where that is to be converted."""
 
     def plan(self) -> RestorePlan:
-        plan, rewrite = restore.plan(self.context.library, self.manifest, self.target), self._rewrite()
-        return replace(plan, rewrite=rewrite, refusal=plan.refusal or (rewrite.refusal if rewrite else None))
+        plan = restore.plan(self.context.library, self.manifest, self.target)
+        convert, rewrite = self._rewriting()
+        refusal = next((step.refusal for step in (convert, rewrite) if step and step.refusal), None)
+        warnings = (*plan.warnings, *self._ignored())
+        return replace(plan, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal, warnings=warnings)
 
     def apply(self, ticket: Ticket) -> dict[str, str]:
-        """Makes the checkpoints and rewrites their state; answers with the sink logs to carry (query -> directory)."""
-        rewrite = self._rewrite()
+        """Makes the checkpoints, converts their state, and rescales it; answers with the sink logs to carry (query -> directory)."""
+        convert, rewrite = self._rewriting()
         restored = restore.restore(self.context.library, self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
         logs = {str(query): folder for query, folder in restored.sink_logs.items()}
+        manifest = self.manifest
+        if convert is not None:
+            manifest = conversions.convert(self.context, manifest, self.version, convert, restored.checkpoints, ticket)
         if rewrite is not None:
-            rewrites.rewrite(self.context, self.manifest, self.version, rewrite, restored.checkpoints, logs, ticket)
+            rewrites.rewrite(self.context, manifest, self.version, rewrite, restored.checkpoints, logs, ticket)
         return logs
 
-    def _rewrite(self) -> RewritePlan | None:
-        if self.partitions is None:
-            return None
-        spark_version = self.manifest.spark_version if self.version.python == self.manifest.version.python else ""
-        return rescaling.plan(rescaling.of_savepoint(self.context.library, self.manifest), self.partitions, spark_version)
+    def _rewriting(self) -> tuple[ConversionPlan | None, RewritePlan | None]:
+        """What is done with the copy's state, in this order."""
+        if self.store is None and self.partitions is None:
+            return None, None
+        held = rescaling.of_savepoint(self.context.library, self.manifest)
+        convert = conversion.plan(held, self.store, self._spark_version) if self.store is not None else None
+        return convert, self._rescaling(conversion.converted(held, convert) if convert else held)
+
+    def _ignored(self) -> Iterator[str]:
+        """What the confs ask for, and Spark would ignore without a word."""
+        if self.store is None and self.version.conf.get(provider.CONF, "").endswith(provider.ROCKSDB_CLASS):
+            for image in self.manifest.queries:
+                if image.provider == provider.Provider.HDFS:
+                    yield f"{image.query} stays in the HDFS-backed store, whatever {provider.CONF} says: --store rocksdb moves its state"
+
+    def _rescaling(self, held: Held) -> RewritePlan | None:
+        return rescaling.plan(held, self.partitions, self._spark_version) if self.partitions is not None else None
+
+    @property
+    def _spark_version(self) -> str:
+        """That of the Spark that will do it, empty where that is not known yet."""
+        return self.manifest.spark_version if self.version.python == self.manifest.version.python else ""
 
 
 def of_fork(context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, variant: Variant) -> Restoring:
     """The restore of `manifest` into the checkpoints that `run` of the new `job` begins."""
     checkpoints, parent_output = str(context.layout.checkpoints(job, run)), _parent_output(context, manifest)
     target = restore.Fork(job, checkpoints, version, parent_output, context.new_query_id, variant.sinks)
-    return Restoring(context, manifest, target, version, variant.partitions)
+    return Restoring(context, manifest, target, version, variant.partitions, variant.store)
 
 
 def of_resume(context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, partitions: int | None = None) -> Restoring:

@@ -76,7 +76,7 @@ def planned(
     attachments.refuse(context, name, "resumed")
     newest = _ended(context, name)
     version = versions.changed(versions.get(context, _base(context, name, change.version) or newest.version), change, context.now_ms())
-    versions.check_here(version)
+    versions.check_here(context, version)
     going = Going(name, newest, run or RunId(context.new_id("r")), version, change.new_queries, attempt, partitions)
     shown, go = _way(context, going, change)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version))
@@ -226,7 +226,9 @@ def _begin(
     names: QueryNames,
 ) -> Run:
     job, run = going.job, going.run
-    spec = replace(runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names), attempt=going.attempt)
+    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names)
+    listed = context.files.job(job)
+    spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None)
     runs.write_spec(context, spec)
     context.files.write(context.layout.wanted_file(job), Wanted(run))
     begun = runs.follow(context, going.newest.id, runs.wanted_run(spec))

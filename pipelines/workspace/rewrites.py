@@ -1,8 +1,8 @@
 """Rewriting steps of a restore: on the restored copy, before its run is written down, so that a failure leaves nothing that is listed.
 
-The steps: (1) the sandbox's Spark rewrites the copy's state; (2) it reads it back: each store must hold as many rows as before; (3) the
-sink logs that came along learn of the batch that Spark wrote for it. A crash before the run is wanted leaves a copy that the next opening
-removes.
+The steps: (1) the sandbox's Spark rewrites the copy's state; (2) it reads it back: each store must hold the same keys and values as before;
+(3) the sink logs that came along learn of the batch that Spark wrote for it. A crash before the run is wanted leaves a copy that the next
+opening removes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.sandbox import states as sandbox
+from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.rewrites import RewriteTask, Rewritten
 from pipelines.savepoint.restored_sinks import SINK_BATCH
@@ -39,27 +40,33 @@ def rewrite(
     Raises Unsupported (`rescale.refused`), Corrupt (`rescale.rows`), Unavailable, what the plan refuses, and what `ticket` raises."""
     if plan.refusal is not None:
         raise plan.refusal.error
+    held, title = stores(manifest, plan, checkpoints), f"{manifest.job} (rescaling)"
+    task = RewriteTask(TASK_FORMAT, title, version.master, runs.confs(context, version), held, plan.partitions)
+    check(in_sandbox(context, version, task, ticket))  # 1, 2
+    note(plan, sink_logs)  # 3
+
+
+def in_sandbox(context: Context, version: Version, task: RewriteTask | ConversionTask, ticket: Ticket) -> Rewritten:
+    """What the sandbox's Spark answers, with the interpreter of `version`, when it is its turn."""
     folder = context.layout.sandbox_folder(ticket.operation) / "rewrite"
     with verifications.turn(context, ticket):
         folder.mkdir(parents=True)
         try:
             python = environments.entered(context, environments.make(context, version, ticket)).python
-            _, conf = runs.settings(version, str(context.layout.code(version.id)), "")
-            title = f"{manifest.job} (rescaling)"
-            task = RewriteTask(TASK_FORMAT, title, version.master, conf, stores(manifest, plan, checkpoints), plan.partitions)
-            check(sandbox.rewrite(folder, task, python, states.follow(ticket)))  # 1, 2
+            return sandbox.rewrite(context.sparks, folder, task, python, states.follow(ticket))
         finally:
             shutil.rmtree(folder.parent)
-    note(plan, sink_logs)  # 3
 
 
 def check(done: Rewritten) -> None:
-    """Raises Corrupt (`rescale.rows`) where a store does not hold as many rows as before."""
+    """Raises Corrupt (`rescale.rows`) where a store does not hold the rows that it held."""
     for read in done.stores:
         if read.before != read.after:
             store = read.store
             place = f"store {store.store} of operator {store.operator} of query {store.query}"
-            message = f"After the rescaling {place} holds {read.after:,} rows, and held {read.before:,}"
+            message = f"After the rescaling {place} holds {read.after.rows:,} rows, and held {read.before.rows:,}"
+            if read.before.rows == read.after.rows:
+                message = f"After the rescaling some of the {read.after.rows:,} rows that {place} holds are other ones than before"
             raise Corrupt("rescale.rows", message, "The copy is removed; the job and its savepoint are as they were.")
 
 

@@ -14,13 +14,15 @@ from typing import Any
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
+from pipelines.domain import files
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
+from pipelines.domain.lockstep import Lead
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
-from pipelines.workspace import events, trash
+from pipelines.workspace import events, large_files, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import ANY, QueryNames
 
@@ -50,16 +52,18 @@ def prepare(
     carry: Carry,
     names: QueryNames = ANY,
     like: Job | None = None,
+    lead: Lead | None = None,
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error. It begins with the limits,
-    the restart strategy and the schedule of `like`."""
+    the restart strategy, the schedule and the alert rules of `like`, and follows `lead`."""
     claim(context, name)
-    job = Job(name, context.now_ms(), origin)
+    job = Job(name, context.now_ms(), origin, lead=lead)
     if like is not None:
-        job = replace(job, limits=like.limits, restarts=like.restarts, schedule=like.schedule)
+        job = replace(job, limits=like.limits, restarts=like.restarts, schedule=like.schedule, alerts=like.alerts)
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
         spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)
+        spec = replace(spec, lead=lead)
         write_spec(context, spec)
         context.files.write(context.layout.job_file(name), job)
     except BaseException:
@@ -108,7 +112,8 @@ def make_spec(
 ) -> RunSpec:
     """The specification for the driver of `run`."""
     output, code = str(context.layout.output(job)), context.layout.code(frozen.id)
-    args, conf = settings(frozen, str(code), output)
+    places = large_files.places(context, frozen)
+    args, conf = settings(frozen, str(code), output, places)
     return RunSpec(
         format=SPEC_FORMAT,
         run=run,
@@ -127,18 +132,27 @@ def make_spec(
         expected=names.expected,
         new_queries=names.new,
         code=str(code) if frozen.files else "",
-        outside=frozen.outside,
+        outside=large_files.found(frozen, places),
         locations=dict(names.locations),
         warehouse=str(context.layout.warehouse(job)),
     )
 
 
-def settings(frozen: Version, code: str, output: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """Arguments and confs of a run whose script and files are in the folder `code`."""
-    args = tuple(argument.replace(OUTPUT, output) for argument in frozen.args)
-    if not frozen.files:
-        return args, frozen.conf
-    return tuple(argument.replace(CODE, code) for argument in args), {name: text.replace(CODE, code) for name, text in frozen.conf.items()}
+def settings(frozen: Version, code: str, output: str, places: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Arguments and confs of a run whose script and files are in the folder `code`, and its large files at `places`."""
+
+    def here(text: str) -> str:
+        return files.moved(text.replace(CODE, code) if frozen.files else text, places)
+
+    return tuple(here(argument.replace(OUTPUT, output)) for argument in frozen.args), {
+        name: here(text) for name, text in frozen.conf.items()
+    }
+
+
+def confs(context: Context, version: Version) -> Mapping[str, str]:
+    """The confs of a Spark that only reads or rewrites the state of `version`, with the places of its files."""
+    _, conf = settings(version, str(context.layout.code(version.id)), "", large_files.places(context, version))
+    return conf
 
 
 def write_spec(context: Context, spec: RunSpec) -> None:

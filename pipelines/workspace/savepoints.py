@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.catalog import savepoints as savepoint_rows
 from pipelines.catalog.connection import Reader
@@ -24,7 +24,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoi
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import savepoints as words
-from pipelines.workspace import events, readings, runs, sources
+from pipelines.workspace import events, readings, runs, sources, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -127,7 +127,8 @@ def _show(context: Context, question: ShowSavepoint) -> Savepoint:
 
 @answers(ReadManifest)
 def _read_manifest(context: Context, question: ReadManifest) -> Manifest:
-    return manifest(context, question.savepoint)
+    read = manifest(context, question.savepoint)
+    return replace(read, version=versions.without_secrets(read.version))
 
 
 @answers(ShowSpace)

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 
 from pipelines.domain.errors import Invalid
-from pipelines.domain.schedules import UTC, Schedule, window
+from pipelines.domain.schedules import UTC, Schedule, of_proofs, window
 
 MOST_PASSED_OVER = 1_000
 """A schedule whose next so many times all lie in blackout windows has none."""
@@ -31,8 +31,13 @@ class Passed:
 
 
 def check(schedule: Schedule, now_ms: int) -> None:
-    """Raises Invalid for a cron expression that is none (`schedule.cron`), an unknown zone (`schedule.zone`), and for times that never
-    come (`schedule.never`)."""
+    """Raises Invalid for a cron expression that is none (`schedule.cron`), an unknown zone (`schedule.zone`), and for times, also those of
+    proofs, that never come (`schedule.never`)."""
+    for timed in (schedule, of_proofs(schedule)):
+        _check(timed, now_ms)
+
+
+def _check(schedule: Schedule, now_ms: int) -> None:
     zone = _zone(schedule)
     if schedule.times is not None and schedule.times.cron:
         _cron(schedule.times.cron, datetime.fromtimestamp(now_ms / 1_000, zone))

@@ -1,73 +1,53 @@
-"""Savepoints that schedules take: each is an operation, like those that people ask for, and prunes afterwards."""
+"""Savepoints that schedules take: each prunes afterwards."""
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import replace
 
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Job
 from pipelines.domain.savepoints import QueryImage, Reason, Savepoint
-from pipelines.domain.schedules import Attempt, Outcome
+from pipelines.domain.schedules import Attempt, Outcome, Schedule
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.take import Take
 from pipelines.verbs.verb import Works
 from pipelines.words import plans as words
-from pipelines.workspace import events, operations, prunes, savepoints, schedules
+from pipelines.workspace import events, prunes, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.savepoints import PlannedTake
+from pipelines.workspace.scheduled_work import ScheduledWork
 from pipelines.workspace.stops import NOTHING_TO_SAVE
 from pipelines.workspace.tickets import Ticket
 
-NO_ID: Literal[""] = ""
 
+class Takes(ScheduledWork):
+    """Takes a savepoint of a job that runs, two at a time."""
 
-@dataclass
-class Takes:
-    """The takes under way, which `end` cancels."""
+    at_once, needs_run = 2, True
+    noun, counted, made_up = "savepoint", "time", "one savepoint is taken now, if there is anything new"
 
-    context: Context
-    _tickets: set[Ticket] = field(default_factory=set)
-    _turn: threading.Lock = field(default_factory=threading.Lock)
-    _ended: bool = False
+    def timed(self, schedule: Schedule) -> Schedule:
+        return schedule
 
-    def take(self, job: JobName, due_ms: int) -> None:
-        """Attends to a time of the job's schedule, in the calling thread; what fails is kept with the job, and said."""
-        try:
-            operations.noticed(self.context, Works("take", job), lambda ticket: self._attend(job, due_ms, ticket), str)
-        except TidemarkError as error:
-            if not self._ended:
-                failed(self.context, job, due_ms, error.code, f"{error.message}. {error.hint}")
+    def last(self, job: Job) -> Attempt | None:
+        return job.scheduled
 
-    def end(self) -> None:
-        """Cancels those under way, and each that would begin; the times count as not attended to."""
-        with self._turn:
-            self._ended = True
-            for ticket in self._tickets:
-                ticket.end()
+    def kept(self, job: Job, attempt: Attempt | None) -> Job:
+        return replace(job, scheduled=attempt)
 
-    def _attend(self, job: JobName, due_ms: int, ticket: Ticket) -> SavepointId | Literal[""]:
-        with self._turn:
-            self._tickets.add(ticket)
-            if self._ended:
-                ticket.end()
-        try:
-            ticket.check()
-            attempt = _attempt(self.context, job, due_ms, ticket)
-            schedules.attended(self.context, job, attempt)
-            if attempt.outcome is Outcome.TAKEN:
-                prune(self.context, job, ticket)
-            return attempt.savepoint
-        finally:
-            with self._turn:
-                self._tickets.discard(ticket)
+    def works(self, job: JobName) -> Works:
+        return Works("take", job)
 
+    def attempt(self, job: JobName, due_ms: int, ticket: Ticket) -> Attempt:
+        return _attempt(self.context, job, due_ms, ticket)
 
-def failed(context: Context, job: JobName, due_ms: int, code: str, message: str) -> None:
-    """Keeps a failure with the job, which shows it until a later time goes well, and says it."""
-    schedules.attended(context, job, Attempt(due_ms, context.now_ms(), Outcome.FAILED, NO_ID, code, message))
-    events.say(context, "savepoint.failed", job, job, f"no scheduled savepoint of {job}: {message}")
+    def say_failed(self, job: JobName, attempt: Attempt) -> None:
+        events.say(self.context, "savepoint.failed", job, job, f"no scheduled savepoint of {job}: {attempt.message}")
+
+    def done(self, job: JobName, attempt: Attempt, ticket: Ticket) -> None:
+        if attempt.outcome is Outcome.TAKEN:
+            prune(self.context, job, ticket)
 
 
 def prune(context: Context, job: JobName, ticket: Ticket) -> None:

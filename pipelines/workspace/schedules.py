@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
-from pipelines.domain.schedules import Attempt, Given, Schedule, SchedulePlan, ScheduleState, changed, over
+from pipelines.domain.schedules import Given, Schedule, SchedulePlan, ScheduleState, changed, of_proofs, over
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.words import schedules as words
 from pipelines.workspace import events, repairs, runs, schedule_times
@@ -32,15 +33,16 @@ def plan(context: Context, change: SetSchedule) -> Planned[ScheduleState, Schedu
     before, usual = _own(context, name), context.files.usual_schedule()
     after = _changed(context, before, usual if name else Schedule(), change.given())
     schedule = over(after, usual) if name else after
-    coming = schedule_times.coming(schedule, context.now_ms())
-    return Planned(SchedulePlan(name, before, after, schedule, coming), lambda _: _set(context, name, change.given()))
+    coming, proof_ms = _coming(context, schedule)
+    plan = SchedulePlan(name, before, after, schedule, coming, proof_ms)
+    return Planned(plan, lambda _: _set(context, name, change.given()))
 
 
-def attended(context: Context, name: JobName, attempt: Attempt | None) -> None:
-    """Keeps what came of the newest time of the job's schedule; nothing of a job that was forgotten meanwhile."""
+def attended(context: Context, name: JobName, kept: Callable[[Job], Job]) -> None:
+    """Keeps what came of the newest time of the job's schedule, which `kept` puts in; nothing of a job that was forgotten meanwhile."""
     with context.holding(name):
         if context.files.has_begun(name):
-            repairs.save(context, replace(repairs.known_job(context, name), scheduled=attempt))
+            repairs.save(context, kept(repairs.known_job(context, name)))
 
 
 def _changed(context: Context, before: Schedule, usual: Schedule, given: Given) -> Schedule:
@@ -85,7 +87,13 @@ def _set_usual(context: Context, given: Given) -> ScheduleState:
 
 def _state(context: Context, job: Job | None, usual: Schedule) -> ScheduleState:
     schedule = over(job.schedule, usual) if job else usual
-    coming = schedule_times.coming(schedule, context.now_ms())
+    coming, proof_ms = _coming(context, schedule)
     if job is None:
-        return ScheduleState(WORKSPACE, usual, usual, schedule, coming)
-    return ScheduleState(job.name, job.schedule, usual, schedule, coming, job.scheduled)
+        return ScheduleState(WORKSPACE, usual, usual, schedule, coming, next_proof_ms=proof_ms)
+    return ScheduleState(job.name, job.schedule, usual, schedule, coming, job.scheduled, proof_ms, job.proved)
+
+
+def _coming(context: Context, schedule: Schedule) -> tuple[tuple[int, ...], int | None]:
+    """The next three times, and the next proof."""
+    now_ms = context.now_ms()
+    return schedule_times.coming(schedule, now_ms), schedule_times.following(of_proofs(schedule), now_ms)

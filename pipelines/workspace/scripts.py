@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.domain import files
+from pipelines.domain import files, secrets
 from pipelines.domain.ids import JobName, RunId, job_name
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
@@ -23,7 +23,7 @@ def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
         shown = _plan(context, fork.job, fork.run, fork.version, fork.plan)
         return Planned(shown, lambda ticket: forks.begin(context, fork, ticket))
     name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
-    versions.check_here(version)
+    versions.check_here(context, version)
     runs.free(context, name)
     return Planned(_plan(context, name, run, version, None), lambda ticket: _begin(context, name, run, version, ticket))
 
@@ -52,7 +52,7 @@ def _version(change: RunScript, now_ms: int) -> Version:
         versions.script_name(change.script),
         change.code,
         args=change.args,
-        conf=change.conf,
+        conf=secrets.unmasked(change.conf, {}),
         master=change.master,
         python=versions.runtime(change.python),
         source=change.source or change.script,
@@ -71,7 +71,7 @@ def _plan(context: Context, job: JobName, run: RunId, version: Version, restore:
         version.id,
         version.script,
         version.args,
-        version.conf,
+        secrets.masked(version.conf),
         version.master,
         version.python,
         output,

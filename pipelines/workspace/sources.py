@@ -23,7 +23,9 @@ def of_job(context: Context, job: JobName) -> JobSource:
         started = [_here(context, job, query) for query in started_queries(context, job, run.id)]
         if started:
             source = job_source(job, run.id, versions.get(context, run.version), started)
-            return _told(context, replace(source, installed=context.files.installed(job, run.id)), ran)
+            return _told(
+                context, replace(source, installed=context.files.installed(job, run.id), outside=str(context.layout.large_files)), ran
+            )
     raise Conflict(
         "savepoint.no_query",
         f"No streaming query of job {job} has started on its present checkpoint",

@@ -21,7 +21,7 @@ from pipelines.sandbox.readings import ROWS_FOLDER, Far, ReadRows, ReadTask
 from pipelines.savepoint import leases, manifests, progress_file, restore
 from pipelines.savepoint import states as tables
 from pipelines.verbs.state import ListStates, QueryState, ReadState, ReadStatePlan
-from pipelines.workspace import progress, readings, savepoints, verifications
+from pipelines.workspace import progress, readings, runs, savepoints, verifications
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.tickets import Ticket
@@ -111,7 +111,7 @@ def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, t
             restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)  # 1
             home = folder / "read"
             home.mkdir()
-            read_rows = _in_sandbox(manifest, table, limit, home, folder / "checkpoints", ticket)  # 2
+            read_rows = _in_sandbox(context, manifest, table, limit, home, folder / "checkpoints", ticket)  # 2
             reading = _reading(context, manifest, table, read_rows, home, began)
             _keep(context, reading, home, folder / "kept")  # 3
             return reading
@@ -119,13 +119,15 @@ def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, t
             shutil.rmtree(folder)
 
 
-def _in_sandbox(manifest: Manifest, table: StateTable, limit: int, home: Path, checkpoints: Path, ticket: Ticket) -> ReadRows:
+def _in_sandbox(
+    context: Context, manifest: Manifest, table: StateTable, limit: int, home: Path, checkpoints: Path, ticket: Ticket
+) -> ReadRows:
     image = next(candidate for candidate in manifest.queries if candidate.query == table.query)
     at = str(checkpoints / folder_of(table.query))
     store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
     version = manifest.version
-    task = ReadTask(TASK_FORMAT, f"{manifest.job} (state)", version.master, version.conf, store, table.variable, limit)
-    return sandbox.read(home, task, version.python, follow(ticket))
+    task = ReadTask(TASK_FORMAT, f"{manifest.job} (state)", version.master, runs.confs(context, version), store, table.variable, limit)
+    return sandbox.read(context.sparks, home, task, version.python, follow(ticket))
 
 
 def follow(ticket: Ticket) -> Callable[[Far], None]:

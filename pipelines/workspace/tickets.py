@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.operations import Amount
 
@@ -15,7 +16,8 @@ class Cancelled(Conflict):
 
 
 class Ticket:
-    """The progress of a piece of work. Every call raises `Cancelled` once the work was cancelled."""
+    """The progress of a piece of work. Every call raises `Cancelled` once the work was cancelled, and Unavailable
+    (`operation.late`) once it has taken longer than it may."""
 
     def __init__(self, operation: OperationId | None = None) -> None:
         self.operation = operation or OperationId("")
@@ -26,6 +28,7 @@ class Ticket:
         self.job = JobName("")
         """The job that the work is about, where only the work itself finds it out."""
         self.ended = threading.Event()
+        self._limit: tuple[float, float, str] | None = None
 
     @property
     def amount(self) -> Amount | None:
@@ -46,6 +49,13 @@ class Ticket:
     def check(self) -> None:
         if self._ending.is_set():
             raise Cancelled("operation.cancelled", "The operation was cancelled", "Begin it again.")
+        if self._limit is not None and time.monotonic() > self._limit[1]:
+            seconds, _, hint = self._limit
+            raise Unavailable("operation.late", f"It did not end within {seconds:g} s, and was ended", hint)
+
+    def limit(self, seconds: float, hint: str) -> None:
+        """From now on the work may take so long; `hint` says what can be done where it takes longer."""
+        self._limit = (seconds, time.monotonic() + seconds, hint)
 
     def end(self) -> None:
         """Cancels the work: its next call raises."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pipelines.domain.ids import OperationId, SavepointId
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.watch import Watch
@@ -44,17 +44,19 @@ def seal(context: Context, savepoint: SavepointId, watch: Watch) -> None:
 
 def _check(context: Context, savepoint: Savepoint, plan: VerifyPlan, ticket: Ticket) -> Verification:
     if plan.level is Trust.PROVED:
-        return _prove(context, savepoint, ticket.operation, ticket)
+        return prove(context, savepoint, ticket)
     ticket.step("checking", plan.bytes)
     _keep_progress(context, savepoint, plan.level)
     checked = worker.check(context.savepoint_workers, context.library, savepoint.id, plan.level, context.now_ms(), ticket)
     return _recorded(context, savepoint, checked)
 
 
-def _prove(context: Context, savepoint: Savepoint, operation: OperationId, ticket: Ticket) -> Verification:
+def prove(context: Context, savepoint: Savepoint, ticket: Ticket, begins: Callable[[], None] = lambda: None) -> Verification:
+    """Proves a savepoint and keeps the outcome; `begins` is called when its turn has come."""
     _keep_progress(context, savepoint, Trust.PROVED)
     with turn(context, ticket):
-        answer = _recorded(context, savepoint, proofs.prove(context, savepoint.id, operation, ticket))
+        begins()
+        answer = _recorded(context, savepoint, proofs.prove(context, savepoint.id, ticket.operation, ticket))
     if answer.reached is Trust.PROVED and answer.proof is not None:
         events.say(context, "savepoint.proved", savepoint.job, savepoint.id, _proved(savepoint, answer))
     return answer

@@ -8,16 +8,15 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from pipelines.catalog import versions as version_rows
-from pipelines.domain import files, syntax
+from pipelines.domain import files, secrets, syntax
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version, version
 from pipelines.domain.watch import Watch
-from pipelines.savepoint import outside
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.revision import Revision
-from pipelines.workspace import environments
+from pipelines.workspace import environments, large_files
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -30,7 +29,7 @@ def changed(old: Version, revision: Revision, now_ms: int) -> Version:
     script = old.script if revision.script is None else script_name(revision.script)
     code, beside = _files(old, script, revision)
     args = old.args if revision.args is None else revision.args
-    conf = old.conf if revision.conf is None else revision.conf
+    conf = old.conf if revision.conf is None else secrets.unmasked(revision.conf, old.conf)
     return version(
         script,
         code,
@@ -68,7 +67,7 @@ def of_fork(manifest: Manifest, revision: Revision, now_ms: int) -> Version:
 
 def _named(outside: Mapping[str, str], texts: Sequence[str]) -> dict[str, str]:
     """The files outside that an argument or a conf still names."""
-    return {path: digest for path, digest in outside.items() if any(path in text for text in texts)}
+    return {path: digest for path, digest in outside.items() if any(files.names_path(text, path) for text in texts)}
 
 
 def _files(old: Version, script: str, revision: Revision) -> tuple[str, Mapping[str, str]]:
@@ -92,7 +91,8 @@ def runtime(python: str) -> str:
 def freeze(context: Context, version: Version, watch: Watch) -> Version:
     """Stores a version once, with its environment made, and answers with the stored one; raises Invalid (`code.syntax`) for code that
     Python cannot read, and what `environments.make` raises."""
-    check_here(version)
+    check_here(context, version)
+    large_files.keep(context, version, watch)
     return keep(context, environments.make(context, version, watch))
 
 
@@ -112,10 +112,10 @@ def check(version: Version) -> None:
             check_syntax(path, files.content(packed))
 
 
-def check_here(version: Version) -> None:
-    """Raises what `check` does, and what `outside.refuse` raises where this machine lacks a file that the version knows by its hash."""
+def check_here(context: Context, version: Version) -> None:
+    """Raises what `check` does, and what `large_files.refuse` raises where a file that the version knows by its hash is lost."""
     check(version)
-    outside.refuse(version)
+    large_files.refuse(context, version)
 
 
 def keep(context: Context, version: Version) -> Version:
@@ -161,4 +161,9 @@ def get(context: Context, version_id: str) -> Version:
 
 @answers(ShowVersion)
 def show(context: Context, question: ShowVersion) -> Version:
-    return get(context, question.version)
+    return without_secrets(get(context, question.version))
+
+
+def without_secrets(version: Version) -> Version:
+    """The version as it may be shown: its id stays that of what is kept."""
+    return replace(version, conf=secrets.masked(version.conf))

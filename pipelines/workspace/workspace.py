@@ -7,9 +7,10 @@ from copy import copy
 from dataclasses import replace
 from typing import TypeVar
 
+from pipelines.domain.audit import Call
 from pipelines.storage.layout import Layout
 from pipelines.verbs.verb import Begun, Change, Question
-from pipelines.workspace import checksums, doers, operations
+from pipelines.workspace import audit, checksums, doers, operations
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -36,15 +37,18 @@ class Workspace:
 
     @property
     def background(self) -> bool:
-        """Whether new savepoints are sealed (their checksums computed) by a thread beside the call; a server sets it."""
+        """Whether new savepoints are sealed (their checksums computed) by a thread beside the call, and Spark processes are kept warm; a
+        server sets it."""
         return self._sealer.running
 
     @background.setter
     def background(self, seals: bool) -> None:
         if seals:
             self._sealer.start()
+            self.context.sparks.open(self.layout.sandbox)
         else:
             self._sealer.stop()
+            self.context.sparks.close()
 
     def close(self) -> None:
         """Gives the catalog back; drivers run on."""
@@ -52,12 +56,18 @@ class Workspace:
         operations.end_all(self.context)
         self.context.state_workers.close()
         self.context.savepoint_workers.close()
+        self.context.sparks.close()
+        self.context.message_workers.close()
         self.context.catalog.close()
 
     def acting(self, actor: str) -> Workspace:
         same = copy(self)
         same.context = replace(self.context, actor=actor)
         return same
+
+    def record(self, call: Call) -> None:
+        """Writes a call into the audit."""
+        audit.record(self.context, call)
 
     def ask(self, question: Question[A]) -> A:
         answer: A = doers.answerer(type(question))(self.context, question)

@@ -15,6 +15,7 @@ from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from pipelines.api.app import create_api
+from tests.api.serving import as_owner
 from tests.workspace.conftest import House
 
 EXAMPLES = 10
@@ -25,7 +26,7 @@ EXAMPLES = 10
 def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[schemathesis.BaseSchema]:
     house = House(tmp_path_factory.mktemp("described") / "ws")
     house.ran("a")
-    yield schemathesis.openapi.from_asgi("/openapi.json", create_api(house.face), config=SchemathesisConfig(seed=1))
+    yield schemathesis.openapi.from_asgi("/openapi.json", as_owner(create_api(house.face)), config=SchemathesisConfig(seed=1))
     house.face.close()
 
 

@@ -17,6 +17,7 @@ from pipelines.api.app import create_api
 from pipelines.api.shared_reads import MOST_BYTES, ShareReads
 from pipelines.verbs.face import do
 from pipelines.verbs.take import Take
+from tests.api.serving import as_owner
 from tests.workspace.conftest import House
 
 
@@ -105,7 +106,7 @@ def test_an_answer_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_changed_something_sees_it(tmp_path_factory: pytest.TempPathFactory) -> None:
     house = House(tmp_path_factory.mktemp("shared") / "ws")
     house.ran("a", "stateless")
-    api = create_api(house.face, generation=lambda: house.face.context.catalog.generation)
+    api = as_owner(create_api(house.face, generation=lambda: house.face.context.catalog.generation))
 
     async def steps(client: httpx.AsyncClient) -> None:
         assert (await client.get("/v1/savepoints")).json() == []

@@ -11,6 +11,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
+from tests.entering import SHOWN
+
 PATIENCE_SECONDS = 30
 
 
@@ -77,7 +79,9 @@ class Page:
 
 async def open_page(url: str, path: str, query: str = "") -> Page:
     """A session on `path` of the server, drawn once without an exception."""
-    socket = await connect(f"ws://{urlsplit(url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None, origin=url)  # type: ignore[list-item,arg-type]
+    socket = await connect(
+        f"ws://{urlsplit(url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None, origin=url, additional_headers=SHOWN
+    )  # type: ignore[list-item,arg-type]
     page = Page(socket, url, path, query)
     await page.rerun()
     if page.failed:

@@ -139,6 +139,8 @@ def main() -> None:
 
     from dashboard import server, session
     from pipelines.api.app import create_api
+    from pipelines.domain.access import Access
+    from tests.entering import TOKEN
 
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("workspace", type=Path)
@@ -147,9 +149,9 @@ def main() -> None:
     given = asked.parse_args()
     workspace = open_fleet(given.workspace, given.batches)
     session.open_with(workspace)
-    server.api.app = create_api(workspace)
+    server.api.app, server.api.access = create_api(workspace), Access(TOKEN)
     with server.listening("127.0.0.1", given.port) as bound:
-        print(f"serves {server.url_of(*bound.getsockname()[:2])}", flush=True)
+        print(f"serves {server.api.reach.local_url(bound.getsockname()[1])}", flush=True)
         uvicorn.Server(uvicorn.Config(server.app, ws="websockets-sansio", log_level="warning")).run(sockets=[bound])
 
 

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser.conftest import FLAGS
 from tests.browser.faked import faked
 from tests.browser.pages import PAGES
+from tests.entering import enter
 
 ROUNDS = 7
 PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
@@ -43,6 +44,7 @@ def test_first_paint(chromium: str, tmp_path: Path) -> None:
 def opened(browser: Browser, url: str, name: str) -> tuple[float, float, float, float]:
     """First contentful paint, title and content in ms after the address was entered, and bytes fetched."""
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    enter(context, url)
     page = context.new_page()
     path, shown = PAGES[name]
     began = time.perf_counter()

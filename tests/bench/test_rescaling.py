@@ -12,6 +12,7 @@ import pytest
 
 from pipelines.sandbox import states
 from pipelines.sandbox.counts import TASK_FORMAT, Store
+from pipelines.sandbox.pool import Pool
 from pipelines.sandbox.readings import Far
 from pipelines.sandbox.rewrites import RewriteTask
 from tests.savepoint.matrix import FORMAT_2, configured
@@ -51,9 +52,9 @@ def test_rescaling(spark: Any, tmp_path: Path, query: Callable[[Any], Any], oper
         steps.setdefault(far.step, time.perf_counter())
 
     began = time.perf_counter()
-    done = states.rewrite(home, RewriteTask(TASK_FORMAT, "bench", "local[2]", {}, held, 8), "", watch)
+    done = states.rewrite(Pool(), home, RewriteTask(TASK_FORMAT, "bench", "local[2]", {}, held, 8), "", watch)
     ended = time.perf_counter()
-    assert all(read.before == read.after for read in done.stores) and done.stores[0].before == MILLIONS * 1_000_000
+    assert all(read.before == read.after for read in done.stores) and done.stores[0].before.rows == MILLIONS * 1_000_000
     spent = " · ".join(
         f"{step} {after - at:.1f} s" for (step, at), after in zip(steps.items(), [*list(steps.values())[1:], ended], strict=True)
     )

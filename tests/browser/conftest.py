@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 from tests.browser.faked import Faked, faked
 from tests.browser.serving import Served, served
 from tests.browser.watching import Watched
+from tests.entering import enter
 
 FLAGS = (
     "--headless",
@@ -37,17 +38,19 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def server(browser: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The real server on an empty workspace. Its jobs would slow all other tests down, so it ends with the file's tests."""
     folder = tmp_path_factory.mktemp("walk")
     with served(folder / "workspace", folder / "server.log") as running:
+        enter(browser, running.url, running.token)
         yield running
 
 
 @pytest.fixture(scope="package")
-def faked_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faked]:
+def faked_server(browser: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faked]:
     """The dashboard on a workspace in memory, one for all tests."""
     with faked(tmp_path_factory.mktemp("fakes") / "server.log") as running:
+        enter(browser, running.url)
         yield running
 
 

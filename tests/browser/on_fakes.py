@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard import server, session
 from dashboard.views import events, live
 from pipelines.api.app import create_api
+from pipelines.domain.access import Access
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.events import FAILED
 from pipelines.domain.trust import Trust
@@ -33,6 +34,7 @@ from pipelines.verbs.verb import Change, Question
 from tests import afterwards, samples
 from tests.browser import pasts, waves
 from tests.copies import Copies
+from tests.entering import TOKEN
 from tests.faces import FakeFace
 from tests.memory import Memory
 
@@ -121,9 +123,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Serves until it is told to end."""
     given, face = options().parse_args(arguments), FakeFace()
     arrange(face, given)
-    server.api.app = create_api(face)
+    server.api.app, server.api.access = create_api(face), Access(TOKEN)
     with server.listening("127.0.0.1", given.port) as bound:
-        print(f"serves {server.url_of(*bound.getsockname()[:2])}", flush=True)
+        print(f"serves {server.api.reach.local_url(bound.getsockname()[1])}", flush=True)
         app = arranging(server.app, face)
         uvicorn.Server(uvicorn.Config(app, ws="websockets-sansio", log_level="warning")).run(sockets=[bound])
 

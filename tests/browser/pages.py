@@ -23,6 +23,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "versions": ("/versions?savepoint=sp-000000000002", ".js-plotly-plot .main-svg"),
     "experiments": ("/experiments", "[data-testid=table-experiments] tbody tr"),
     "experiment": ("/experiments?experiment=ex-1", ".st-key-card_side_a"),
+    "alerts": ("/alerts", "[data-testid=table-rules_] tbody tr"),
+    "job_alerts": ("/job?job=post_engagement&tab=Alerts", "[data-testid=table-rules_post_engagement] tbody tr"),
     "events": ("/events", "[data-testid=table-events] tbody tr"),
     "settings": ("/settings", "[data-testid=table-runtimes] tbody tr"),
     "new": ("/new", ".cm-editor"),

@@ -16,7 +16,9 @@ import httpx
 import psutil
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from pipelines.client.wire import bearer
 from pipelines.sandbox.processes import MARK
+from tests.entering import token_of
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120
@@ -30,15 +32,20 @@ class Served:
     url: str
     workspace: Path
 
+    @property
+    def token(self) -> str:
+        """The token that it lets in."""
+        return token_of(self.workspace)
+
     def ask(self, path: str) -> Any:
         """What REST answers to a GET below `/api/v1`."""
-        answer = httpx.get(f"{self.url}/api/v1{path}", timeout=60)
+        answer = httpx.get(f"{self.url}/api/v1{path}", headers=bearer(self.token), timeout=60)
         answer.raise_for_status()
         return answer.json()
 
     def tell(self, path: str, body: Any) -> Any:
         """What REST answers to a POST below `/api/v1`."""
-        answer = httpx.post(f"{self.url}/api/v1{path}", json=body, timeout=60)
+        answer = httpx.post(f"{self.url}/api/v1{path}", json=body, headers=bearer(self.token), timeout=60)
         answer.raise_for_status()
         return answer.json()
 
@@ -60,7 +67,7 @@ def _address(server: subprocess.Popen[bytes], log: Path) -> str:
     """The address that the server prints once it answers."""
     if server.poll() is not None:
         raise AssertionError(f"the server ended with {server.returncode}:\n{log.read_text()}")
-    found = re.search(r"serves (http://\S+)", log.read_text())
+    found = re.search(r"serves (http://\S+)/\?token=", log.read_text())
     return found.group(1) if found else ""
 
 

@@ -120,9 +120,9 @@ def test_the_state_of_the_newest_batch_is_looked_into(watched: Watched, past: st
     rows(page, "states").first.click()
     expect(page).to_have_url(re.compile(r"/state\?.*store=default"))
     page.go_back()
-    press(page, "Of the newest batch")
+    press(page, "Savepoint of the newest batch")
     expect(page).to_have_url(re.compile(r"/state\?savepoint=sp-"))
-    expect(page.get_by_text("remembers at batch 700")).to_be_visible()
+    expect(page.get_by_text("at batch 700, in savepoint")).to_be_visible()
     watched.look("state_newest")
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.faked import Faked
 from tests.browser.pressing import DIALOG, POPOVER, choose, dialog, more, press, put_away
 from tests.browser.watching import Watched
+from tests.entering import SHOWN
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -89,7 +90,7 @@ def test_the_state_of_a_new_savepoint(watched: Watched, faked_server: Faked) -> 
     press(page, "New savepoint")
     expect(page).not_to_have_url(re.compile(STATE))
     expect(page).to_have_url(re.compile(r"/state\?savepoint=sp-.*&operator=1&store=left"))
-    expect(page.get_by_text("remembers at batch 9")).to_be_visible()
+    expect(page.get_by_text("at batch 9, in savepoint")).to_be_visible()
     watched.look("state_new_savepoint")
     page.get_by_role("combobox", name=re.compile("Savepoint")).first.click()
     expect(page.get_by_role("option")).to_have_count(3)
@@ -117,7 +118,7 @@ def test_a_variant_is_dropped_taken_back_and_promoted(watched: Watched, fakes: s
     expect(page.get_by_test_id("undo")).to_have_text("post_engagement_split was dropped")
     press(page, "Undo")
     expect(page.get_by_role("button", name="Promote…")).to_be_disabled()
-    httpx.post(f"{fakes}/api/v1/jobs/post_engagement_split/resume", json={}).raise_for_status()
+    httpx.post(f"{fakes}/api/v1/jobs/post_engagement_split/resume", json={}, headers=SHOWN).raise_for_status()
     page.reload()
     expect(page.get_by_role("button", name="Promote…")).to_be_enabled()
     more(page, "compare_keys_button")
@@ -173,7 +174,7 @@ def test_the_index_is_rebuilt(watched: Watched, fakes: str) -> None:
     watched.look("settings_command", POPOVER)
     put_away(page)
     press(page, "Rebuild…")
-    asked = dialog(page, "Rebuild the index?")
+    asked = dialog(page, "Rebuild the index of ")
     watched.look("settings_rebuild", DIALOG)
     press(asked, "Rebuild")
     expect(page.get_by_text("The index was made anew")).to_be_visible()

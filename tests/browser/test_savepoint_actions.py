@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.faked import Faked
 from tests.browser.pressing import DIALOG, POPOVER, choose, command, dialog, more, press, put_away, typed
 from tests.browser.watching import Watched
+from tests.entering import SHOWN
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -51,11 +52,11 @@ def test_one_is_exported_by_its_plan(watched: Watched, fakes: str) -> None:
     press(page, "Export…")
     asked = dialog(page, "Export sp-")
     expect(asked.get_by_role("button", name="Export", exact=True)).to_be_disabled()
-    typed(page, "Where to", ARCHIVED)
+    typed(page, "Destination", ARCHIVED)
     expect(asked.get_by_role("alert")).to_contain_text("is taken")
     watched.look("savepoint_export_refused", DIALOG)
-    typed(page, "Where to", "/mnt/archive/one")
-    asked.get_by_text("Then dispose of it here").click()
+    typed(page, "Destination", "/mnt/archive/one")
+    asked.get_by_text("Then dispose of the savepoint here").click()
     expect(asked.get_by_text("What leaves this workspace")).to_be_visible()
     command(asked)
     watched.look("savepoint_export", DIALOG)
@@ -67,20 +68,20 @@ def test_one_is_exported_by_its_plan(watched: Watched, fakes: str) -> None:
 def test_one_comes_back(watched: Watched, fakes: str) -> None:
     page = chosen(watched, fakes)
     press(page, "Import…")
-    asked = dialog(page, "Import a savepoint")
-    typed(page, "Where it is", "/nowhere")
+    asked = dialog(page, "Import a savepoint into this workspace")
+    typed(page, "Where the export is", "/nowhere")
     press(asked, "Import")
     expect(asked.get_by_role("alert")).to_contain_text("there is no savepoint at /nowhere")
     watched.look("savepoint_import", DIALOG)
-    typed(page, "Where it is", ARCHIVED)
+    typed(page, "Where the export is", ARCHIVED)
     press(asked, "Import")
     expect(page.get_by_test_id("ended-import")).to_be_visible()
-    press(page, "Open it")
+    press(page, "Open savepoint")
     expect(page.get_by_test_id("savepoint-id")).to_be_visible()
 
 
 def test_one_is_resumed_from(watched: Watched, fakes: str) -> None:
-    httpx.post(f"{fakes}/api/v1/jobs/post_engagement/stop", json={"savepoint": False}).raise_for_status()
+    httpx.post(f"{fakes}/api/v1/jobs/post_engagement/stop", json={"savepoint": False}, headers=SHOWN).raise_for_status()
     page = chosen(watched, fakes, OLD)
     press(page, "Resume from here")
     asked = dialog(page, "Resume post_engagement from")

@@ -108,7 +108,7 @@ def a_savepoint_is_taken(watched: Watched, server: Served) -> str:
 
 def a_fork_is_prepared_as_an_experiment(watched: Watched, savepoint: str) -> None:
     page = watched.page
-    page.get_by_role("button", name="Fork from it").click()
+    page.get_by_role("button", name="Fork this savepoint").click()
     expect(page).to_have_url(re.compile(rf"/fork\?savepoint={savepoint}"))
     expect(page.get_by_role("heading", name=f"Fork {JOB}")).to_be_visible()
     expect(page.get_by_text("ready to start")).to_be_visible()

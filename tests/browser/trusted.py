@@ -67,8 +67,8 @@ def is_exported_and_brought_back(watched: Watched, server: Served, savepoint: st
     for figure, value in {"On disk together": r"\d B|\d .B", "Longest without a savepoint": r"\d", "Damaged": "0"}.items():
         expect(page.get_by_role("group", name=figure, exact=True).locator(".tm-value")).to_have_text(re.compile(value))
     page.get_by_role("button", name="Export…").click()
-    typed(page, "Where to", str(place))
-    page.get_by_text("Then dispose of it here").click()
+    typed(page, "Destination", str(place))
+    page.get_by_text("Then dispose of the savepoint here").click()
     expect(page.get_by_text("What leaves this workspace")).to_be_visible()
     watched.shoot("8_export")
     page.get_by_role("button", name="Export, then dispose").click()
@@ -77,10 +77,10 @@ def is_exported_and_brought_back(watched: Watched, server: Served, savepoint: st
     assert savepoint not in {one["id"] for one in server.ask("/savepoints")}
     assert json.loads((place / "manifest.json").read_text())["id"] == savepoint
     page.get_by_role("button", name="Import…").click()
-    typed(page, "Where it is", str(place))
+    typed(page, "Where the export is", str(place))
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_test_id("ended-import")).to_contain_text(savepoint, timeout=LONG_MS)
-    page.get_by_role("button", name="Open it").click()
+    page.get_by_role("button", name="Open savepoint").click()
     expect(page.get_by_test_id("savepoint-id")).to_have_text(savepoint)
     again = server.ask(f"/savepoints/{savepoint}")
     same = ("files", "bytes", "queries", "label", "note")

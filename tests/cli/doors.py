@@ -14,8 +14,12 @@ from typer.testing import CliRunner, Result
 
 from pipelines.cli.app import app
 from pipelines.cli.session import Session
+from pipelines.client.servers import Running
+from tests.entering import TOKEN
 from tests.faces import NOW_MS, FakeFace
 
+RUNNING = Running("http://127.0.0.1:8501", TOKEN)
+"""The server that the command line believes to talk to."""
 NOW = datetime.fromtimestamp(NOW_MS / 1000, UTC)
 
 
@@ -40,7 +44,7 @@ class Door:
     @contextmanager
     def open(self, path: Path, *, rebuilding: bool = False) -> Iterator[Session]:
         self.paths.append(path)
-        yield Session(self.face, self.act, self.now, self.sleep)
+        yield Session(self.face, self.act, self.now, self.sleep, RUNNING)
 
     def __call__(self, *words: str | Path, env: dict[str, str] | None = None) -> Result:
         return CliRunner().invoke(app, [str(word) for word in words], obj=self.open, env=env or {})

@@ -38,6 +38,11 @@ CHANGES = {
     "limits": [JOB, "--lag", "5m"],
     "restart-strategy": [JOB, "--strategy", "none"],
     "schedule": [JOB, "--every", "30m", "--keep", "24"],
+    "alert set": ["lag", "--when", "event_time_lag_seconds > 5m", "--for", "5m"],
+    "alert channel": ["oncall", "--env", "TIDEMARK_ONCALL_URL"],
+    "alert test": ["oncall"],
+    "alert acknowledge": [JOB, "lag"],
+    "alert silence": [JOB, "--for", "2h"],
     "prune": [JOB],
     "rescale": [JOB, "--partitions", "8"],
     "forget": ["post_events"],
@@ -55,6 +60,8 @@ CHANGES = {
     "drop": [SPLIT],
     "undrop": [SPLIT],
     "cancel-operation": ["op-exporting"],
+    "token create": ["ci", "--role", "operator", "--expires", "30d"],
+    "token revoke": ["nightly"],
     "example": [],
     "catalog rebuild": [],
 }
@@ -98,7 +105,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(busy: Door, script: Path, 
     words = [*word.split(), "--dry-run", *(text.format(script=script) for text in CHANGES[word])]
     shown = busy(*words)
     assert (shown.exit_code, shown.stdout != "") == (0, True), shown.output
-    as_json = busy(words[0], "--json", *words[1:]) if word != "catalog rebuild" else busy(*words, "--json")
+    as_json = busy(*word.split(), "--json", *words[len(word.split()) :])
     assert as_json.exit_code == 0 and isinstance(json.loads(as_json.stdout), dict)
     assert busy.face.begun == [] and busy.ticks == 0
 
@@ -118,3 +125,17 @@ def test_a_dry_run_of_what_is_refused_ends_as_the_real_one(busy: Door, script: P
 def test_what_no_field_is_is_no_option() -> None:
     assert not options("stop") & {"--at-once"} and not options("cancel") & {"--savepoint", "--label"}
     assert "--wait" in options("fork") and "--wait" not in options("attach")
+
+
+OPTIONAL = sorted(
+    " ".join(words)
+    for words, command in COMMANDS.items()
+    if [part for part in command.params if part.param_type_name == "argument" and not part.required and part.nargs == 1]
+)
+
+
+@pytest.mark.parametrize("word", [word for word in OPTIONAL if word != "attach"])
+def test_an_empty_argument_that_may_be_left_out_does_not_mean_all(tidemark: Door, word: str) -> None:
+    """The variable of a script that was never set: `prune "$JOB"`."""
+    refused = tidemark(*word.split(), "")
+    assert refused.exit_code == 2 and "it is empty" in refused.stderr and tidemark.face.begun == []

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from pipelines.cli.server import running_server
-from pipelines.domain.errors import Conflict
+from pipelines.client.servers import Running, connect, running_server
+from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.operations import OperationState
+from pipelines.storage import keys
 from pipelines.storage.layout import Layout
 from pipelines.verbs.forget import Forget
+from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.operations import ListOperations, ShowOperation
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from tests import changes, samples
 from tests.api.serving import serving
+from tests.entering import announce
 from tests.faces import FakeFace
 
 REPOSITORY = Path(__file__).parents[2]
@@ -47,11 +48,6 @@ def url(face: FakeFace, layout: Layout) -> Iterator[str]:
     with serving(face, layout) as url:
         announce(layout, url)
         yield url
-
-
-def announce(layout: Layout, url: str, **changed: Any) -> None:
-    said = {"url": url, "pid": os.getpid(), "started": psutil.Process().create_time(), **changed}
-    layout.server_file.write_text(json.dumps(said))
 
 
 def tidemark(layout: Layout, *words: str) -> subprocess.CompletedProcess[str]:
@@ -106,7 +102,7 @@ def test_a_pipe_that_closes_is_no_traceback(layout: Layout, url: str) -> None:
 
 
 def test_a_server_is_found(layout: Layout, url: str) -> None:
-    assert running_server(layout) == url
+    assert running_server(layout) == Running(url, "")
 
 
 @pytest.mark.parametrize(
@@ -164,3 +160,18 @@ def test_a_catalog_that_cannot_be_read_is_rebuilt(layout: Layout) -> None:
     assert broken.returncode == 7 and "catalog rebuild" in broken.stderr
     assert tidemark(layout, "catalog", "rebuild").returncode == 0
     assert tidemark(layout, "list").returncode == 0
+
+
+def test_the_address_and_the_python_client_show_the_workspaces_key(layout: Layout, url: str) -> None:
+    key = keys.kept_key(layout.key_file)
+    assert tidemark(layout, "address").stdout == f"{url}/?token={key}\n"
+    assert tidemark(layout, "address", "--token").stdout == f"{key}\n"
+    server = connect(layout.root)
+    assert [summary.job.name for summary in server.ask(ListJobs())] != []
+    server.close()
+
+
+def test_without_a_server_there_is_no_address(layout: Layout) -> None:
+    assert "python3 -m dashboard" in tidemark(layout, "address").stderr
+    with pytest.raises(Unavailable, match="no server of"):
+        connect(layout.root)

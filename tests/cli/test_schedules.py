@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.schedules import Attempt, Outcome, Schedule, Times
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.schedule import SetSchedule
@@ -36,6 +37,18 @@ def test_it_sets_and_refuses() -> None:
     refused = door("schedule", JOB, "--every", "1s")
     assert (refused.exit_code, "from 10 s to 366 days" in refused.stderr) == (2, True)
     assert door("schedule", JOB, "--every", "1h", "--cron", "0 * * * *").exit_code == 2
+
+
+def test_proofs_are_set_and_shown() -> None:
+    face = FakeFace.sample()
+    face.proof_attempts[JOB] = Attempt(NOW_MS, NOW_MS, Outcome.FAILED, SavepointId("sp-1"), "proof.damage", "state/0: has 4 rows")
+    door = Door(face)
+    assert "keeps all; proves the newest every day at midnight" in door("schedule", JOB, "--prove-at", "0 0 * * *").stdout
+    assert face.begun == [SetSchedule(JOB, prove_at="0 0 * * *")]
+    face.schedules = {"": Schedule(prove_at="0 0 * * *")}
+    shown = door("schedule", JOB).stdout
+    assert "next proof" in shown and "failed: state/0: has 4 rows" in shown
+    assert json.loads(door("schedule", JOB, "--json").stdout)["last_proof"]["outcome"] == "failed"
 
 
 def test_prune_says_what_goes_why_and_what_that_frees() -> None:

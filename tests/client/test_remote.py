@@ -94,7 +94,7 @@ def recording() -> Recording:
 
 @pytest.fixture
 def remote(served: tuple[FakeFace, str], recording: Recording) -> Iterator[RemoteFace]:
-    remote = RemoteFace(served[1], recording)
+    remote = RemoteFace(served[1], transport=recording)
     yield remote
     remote.close()
 
@@ -140,7 +140,8 @@ def test_every_route_is_reached(face: FakeFace, remote: RemoteFace, recording: R
         if any(called == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), where) for called, where in recording.calls)
     }
     every = {route["operationId"] for methods in described.values() for route in methods.values()}
-    assert every - reached == {"ping", "job_events", "verify", "dispose", "job_schedule", "set_job_schedule"}
+    of_job = {"job_events", "job_schedule", "set_job_schedule", "job_alerts", "set_job_alert"}
+    assert every - reached == {"ping", "verify", "dispose", *of_job}
 
 
 def test_what_takes_its_time_is_followed_by_its_operation(face: FakeFace, remote: RemoteFace) -> None:
@@ -188,7 +189,7 @@ STRANGE = [(200, b"{}"), (200, b"<html>"), (500, b"<html>"), (404, b"{}"), (503,
 
 @pytest.mark.parametrize(("status", "body"), STRANGE)
 def test_a_strange_answer_is_said_to_be_one(status: int, body: bytes) -> None:
-    remote = RemoteFace("http://x", httpx.MockTransport(lambda request: httpx.Response(status, content=body)))
+    remote = RemoteFace("http://x", transport=httpx.MockTransport(lambda request: httpx.Response(status, content=body)))
     with pytest.raises(Unavailable) as raised:
         remote.ask(ShowJob("a"))
     assert raised.value.code == "server.answer"

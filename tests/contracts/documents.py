@@ -41,6 +41,7 @@ def blocks() -> dict[str, str]:
     return {
         "commands": docs.commands(_command(word, function) for word, function in commands.every()),
         "calls": docs.calls([*declared, *_calls_by_hand()]),
+        "roles": docs.roles(verbs.every()),
         "refusals": docs.refusals(verbs.every()),
         "metrics": _metrics(),
         "floors": _floors(),

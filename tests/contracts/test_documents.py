@@ -21,6 +21,7 @@ import tests.workspace
 from pipelines import verbs
 from pipelines.cli import commands
 from pipelines.client.remote import RemoteFace
+from pipelines.storage.layout import Layout
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.face import do
 from pipelines.verbs.system import ListEvents
@@ -30,7 +31,8 @@ from tests.afterwards import follow
 from tests.api.serving import serving
 from tests.cli.doors import Door
 from tests.contracts import documents
-from tests.contracts.examples import PAGES, ROOT, URL, Example, Shell, examples
+from tests.contracts.examples import PAGES, ROOT, Example, Shell, examples
+from tests.entering import announce
 from tests.faces import FakeFace
 from tests.workspace.conftest import House
 
@@ -92,9 +94,15 @@ def test_every_command_that_changes_something_has_a_dry_run() -> None:
 
 
 @pytest.mark.parametrize("example", NOTEBOOK, ids=str)
-def test_what_a_notebook_says_runs(example: Example, capsys: pytest.CaptureFixture[str]) -> None:
-    with serving(FakeFace.sample()) as url:
-        exec(compile(example.text.replace(URL, url), str(example), "exec"), {})
+def test_what_a_notebook_says_runs(
+    example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    layout = Layout(tmp_path / "data" / "workspace")
+    layout.root.mkdir(parents=True)
+    with serving(FakeFace.sample(), layout) as url:
+        announce(layout, url)
+        exec(compile(example.text, str(example), "exec"), {})
     assert "post_engagement" in capsys.readouterr().out
 
 

@@ -12,8 +12,11 @@ from pydantic import TypeAdapter
 
 from pipelines.catalog.sizes import CheckpointSize
 from pipelines.checkpoint.doctor import Examined
-from pipelines.cli.server import Announcement
+from pipelines.client.servers import Announcement
+from pipelines.domain.access import Tokens
+from pipelines.domain.alerts import AlertSettings, AlertStates
 from pipelines.domain.annotations import Annotation
+from pipelines.domain.audit import AuditLine
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
@@ -42,8 +45,11 @@ from pipelines.workspace.verdicts import KeptVerdict
 
 ROOT = Path(__file__).parents[2]
 DECODED = [
+    AlertSettings,
+    AlertStates,
     Annotation,
     Announcement,
+    AuditLine,
     DriverEvent,
     Event,
     Examined,
@@ -71,6 +77,7 @@ DECODED = [
     Size,
     Target,
     Terminated,
+    Tokens,
     Verification,
     Version,
     Wanted,

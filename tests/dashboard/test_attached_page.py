@@ -135,7 +135,16 @@ def test_it_is_watched_and_neither_stopped_nor_started(opened: Opener) -> None:
     keys = {one.key for one in app.button}
     assert {"take", "fork", "forget"} <= keys
     assert not {"stop", "resume", "upgrade", "cancel"} & keys
-    assert [tab.label for tab in app.tabs] == ["Metrics", "Operators", "State", "Batches", "Savepoints", "Configuration", "Events"]
+    assert [tab.label for tab in app.tabs] == [
+        "Metrics",
+        "Operators",
+        "State",
+        "Batches",
+        "Savepoints",
+        "Configuration",
+        "Alerts",
+        "Events",
+    ]
 
 
 def test_only_what_a_checkpoint_says_is_shown_of_it(opened: Opener) -> None:
@@ -145,7 +154,7 @@ def test_only_what_a_checkpoint_says_is_shown_of_it(opened: Opener) -> None:
         assert unknown not in words
 
 
-@pytest.mark.parametrize("tab", ["Metrics", "Batches", "Savepoints", "Configuration", "Events"])
+@pytest.mark.parametrize("tab", ["Metrics", "Batches", "Savepoints", "Configuration", "Alerts", "Events"])
 def test_each_of_its_tabs_is_drawn(opened: Opener, tab: str) -> None:
     assert "<h1>clicks</h1>" in said(opened(FakeFace.busy(), "job", job="clicks", tab=tab))
 

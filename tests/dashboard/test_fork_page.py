@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from dashboard import gallery, typed
-from dashboard.views.fork import drafts, form
+from dashboard.views.fork import drafts, editor
 from pipelines.domain import files, verdicts
+from pipelines.domain.conversions import HDFS, StateStore
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
 from pipelines.domain.ids import VersionId
 from pipelines.domain.restores import SinkPlan
@@ -217,6 +218,45 @@ def test_other_partitions_are_asked_for(opened: Opener) -> None:
     assert isinstance(change, Fork) and change.partitions == 8
 
 
+def test_state_is_moved_to_another_store_where_it_is_asked_for(opened: Opener) -> None:
+    face = FakeFace.sample()
+    manifest = face.ask(ReadManifest(SAVEPOINT))
+    here = [image.provider for image in manifest.queries]
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    assert HDFS not in here and f"fork_store_{SAVEPOINT}_A" not in {one.key for one in app.toggle}
+    face.answers(ReadManifest(SAVEPOINT), replace(manifest, queries=tuple(replace(image, provider=HDFS) for image in manifest.queries)))
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    app.toggle(key=f"fork_store_{SAVEPOINT}_A").set_value(True).run()
+    assert any("--store rocksdb" in one.value for one in app.code)
+    clicked(app, "fork_start")
+    change = face.begun[-1]
+    assert isinstance(change, Fork) and change.store is StateStore.ROCKSDB
+
+
+def test_what_is_folded_away_says_what_differs_in_it(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    names = "Master, runtime, requirements and partitions"
+    assert f"{names}: unchanged" in [folded.label for folded in app.expander]
+    app.text_input(key=f"fork_runtime_{SAVEPOINT}_A").set_value("/opt/spark35/bin/python").run()
+    app.number_input(key=f"fork_partitions_{SAVEPOINT}_A").set_value(8).run()
+    assert f"{names}: :blue[runtime, partitions changed]" in [folded.label for folded in app.expander]
+    app.text_input(key=f"fork_runtime_{SAVEPOINT}_A").set_value("").run()
+    assert f"{names}: :blue[partitions changed]" in [folded.label for folded in app.expander]
+
+
+@pytest.mark.parametrize(("batches", "words"), [("parents", "--lock-step"), ("until_now", "--until now")])
+def test_its_batches_can_be_the_parents(opened: Opener, batches: str, words: str) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    choice = next(one for one in app.button_group if one.key == f"fork_batches_{SAVEPOINT}_A")
+    choice.set_value(batches).run()
+    assert any(words in one.value for one in app.code)
+    clicked(app, "fork_start")
+    change = face.begun[-1]
+    assert isinstance(change, Fork) and (change.lock_step, change.until) == (batches == "parents", "now" if batches == "until_now" else "")
+
+
 def test_a_refused_sink_says_what_to_change(opened: Opener) -> None:
     words = said(opened(shared(), "fork", savepoint=SAVEPOINT))
     for part in ("refused", "Two jobs on one sink", "Choose what happens with the output above"):
@@ -279,7 +319,7 @@ def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest
     face = follow(FakeFace.sample(), Fork)
     app = opened(face, "fork", savepoint=SAVEPOINT)
     app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("renamed")
-    monkeypatch.setattr(form, "code_editor", lambda *_, **__: "print('typed')\n")
+    monkeypatch.setattr(editor, "code_editor", lambda *_, **__: "print('typed')\n")
     clicked(app, "fork_start")
     (change,) = face.begun
     assert isinstance(change, Fork)

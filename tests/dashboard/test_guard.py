@@ -13,7 +13,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from dashboard.guard import LOOPBACK, Guard
+from dashboard.guard import Guard
+from dashboard.reach import ONLY_HERE, Reach
 
 ORIGIN = "http://127.0.0.1:8501"
 
@@ -28,7 +29,7 @@ async def _socket(socket: WebSocket) -> None:
 
 
 ROUTES = [Route("/", _answer, methods=["GET", "POST"]), WebSocketRoute("/ws", _socket)]
-APP = Starlette(routes=ROUTES, middleware=[Middleware(Guard, hosts=lambda: LOOPBACK)])
+APP = Starlette(routes=ROUTES, middleware=[Middleware(Guard, reach=lambda: ONLY_HERE)])
 
 
 def ask(method: str = "GET", **headers: str) -> httpx.Response:
@@ -99,3 +100,26 @@ def test_own_requests_without_an_origin_are_let_in(site: str) -> None:
 def test_nobody_frames_a_page(host: str) -> None:
     answer = ask(host=host)
     assert answer.headers["content-security-policy"] == "frame-ancestors 'none'" and answer.headers["x-frame-options"] == "DENY"
+
+
+def behind_proxy(client: str, scheme: str, host: str = "tidemark.example") -> int:
+    """The status that a server answers behind its proxy, to this client by this scheme."""
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    app = Guard(Starlette(routes=ROUTES), reach=lambda: Reach("0.0.0.0", ("tidemark.example",), proxy="10.0.0.1"))
+    scope = {"type": "http", "method": "GET", "path": "/", "scheme": scheme, "client": (client, 1), "headers": [(b"host", host.encode())]}
+    asyncio.run(app({**scope, "query_string": b"", "root_path": ""}, receive, send))
+    return int(sent[0]["status"])
+
+
+def test_past_the_proxy_nobody_comes_in_unencrypted() -> None:
+    assert behind_proxy("203.0.113.7", "https") == 200
+    assert behind_proxy("203.0.113.7", "http") == 403
+    assert behind_proxy("127.0.0.1", "http") == 200, "a command on this machine"
+    assert behind_proxy("203.0.113.7", "https", "evil.example") == 421

@@ -77,7 +77,7 @@ def test_an_idle_job_is_neither_stuck_nor_on_time(opened: Opener) -> None:
     in_health(face, last_progress_ms=NOW_MS - 600_000, idle_since_ms=NOW_MS - 600_000)
     words = said(opened(face, "job", job=JOB))
     assert "Idle" in words and "No progress" not in words
-    assert "idle; as its last batch left it" in words and "on time" not in words
+    assert "idle; as of its last batch" in words and "on time" not in words
 
 
 def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opened: Opener) -> None:

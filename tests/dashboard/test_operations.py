@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from dashboard import once
 from pipelines.domain.errors import Conflict
 from pipelines.domain.trust import Trust
 from pipelines.verbs.import_ import Import
@@ -27,7 +30,7 @@ def test_a_proof_is_followed_to_its_badge(opened: Opener) -> None:
     words = said(app.run())
     assert "Proved sp-00000000 of post_engagement: proved" in words
     assert "Spark 4.3.0 restored it in 9.50 s" in words
-    assert any({"Rows read", "Rows the job said"} <= set(one.value.columns) for one in app.dataframe)
+    assert any({"Rows read", "Rows the job counted"} <= set(one.value.columns) for one in app.dataframe)
 
 
 def test_what_runs_is_there_after_a_reload_and_on_every_page(opened: Opener) -> None:
@@ -74,7 +77,8 @@ def test_an_import_that_fails_says_what_why_and_what_to_do(opened: Opener) -> No
         assert part in words
 
 
-def test_what_came_of_earlier_work_gives_way_to_new_work(opened: Opener) -> None:
+def test_what_came_of_earlier_work_gives_way_to_new_work(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(once, "SAME_CLICK_MS", 0)
     face = FakeFace.sample()
     app = clicked(opened(face, "savepoints", savepoint=SAVEPOINT), "prove_catalog")
     while face.ask(ListOperations(running=True)):

@@ -19,13 +19,15 @@ from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.operators import Waiting
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import Exit, RunState
+from pipelines.domain.schedules import Attempt, Outcome
 from pipelines.domain.versions import version
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowHealth, StartExample
 from pipelines.verbs.take import Take
+from tests import samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace, judged
@@ -60,8 +62,17 @@ def test_it_counts_and_says_what_failed(opened: Opener) -> None:
     assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in words
 
 
+def test_a_job_whose_code_does_not_fit_its_state_is_not_resumed_as_it_is(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "overview")
+    assert "do_resume_post_engagement_split" not in [button.key for button in app.button]
+    clicked(app, "do_inspect_post_engagement_split")
+    assert face.begun == []
+
+
 def test_a_failed_job_is_resumed_from_there(opened: Opener) -> None:
     face = FakeFace.sample()
+    face.ended("post_engagement_split", RunState.FAILED, Exit("failed", 1, "OutOfMemoryError", "heap", samples.NOW_MS))
     clicked(opened(face, "overview"), "do_resume_post_engagement_split")
     assert face.begun == [Resume("post_engagement_split")]
 
@@ -134,6 +145,7 @@ def test_the_backlog_says_who_is_furthest_behind() -> None:
     behind, grows = summary(backlog=(Waiting("rows", 60_000, -100.0),)), summary(backlog=(Waiting("bytes", 5_000_000, 1e6),))
     assert (table._backlog(behind).text, table._backlog(grows).text) == ("60.0k rows, 10m 00s", "5.0 MB, growing")
     assert table._backlog(summary(backlog=())).text == "–" and table._backlog(behind).raw == 60_000
+    assert table._backlog(behind, past=True).muted and table._backlog(summary(backlog=()), past=True).muted
     order = [table._backlog_order(job) for job in (grows, behind, summary(backlog=(Waiting("rows", 0, 0.0),)), summary(backlog=()))]
     assert order[0] is not None and order[0] > (order[1] or 0) > (order[2] or 0) and order[3] is None
     tile = backlog_of([behind, grows])
@@ -160,6 +172,10 @@ def test_the_state_says_what_is_wrong_and_a_notice_does_not_replace_it() -> None
     silent, known = judged(summary(last_progress_ms=NOW_MS - 600_000)), summary(last_savepoint_ms=None)
     assert known.run is not None
     assert (health(silent), health(known)) == (("No progress", "orange"), ("Running", "green"))
+    proof = Attempt(NOW_MS, NOW_MS, Outcome.FAILED, message="state/0: has 4 rows")
+    unproved = judged(replace(known, job=replace(known.job, proved=proof)))
+    assert [finding.title for finding in unproved.findings] == ["proof failed"]
+    assert health(unproved) == ("Running", "green"), "it says nothing of how the job does"
     assert health(replace(known, idle_since_ms=NOW_MS - 60_000)) == ("Idle", "blue")
     unsaved = judged(replace(known, run=replace(known.run, started_ms=NOW_MS - 3 * DAY_MS)))
     assert [finding.title for finding in unsaved.findings] == ["no savepoint"]

@@ -118,5 +118,5 @@ def test_several_queries_are_not_rewound_by_number(opened: Opener) -> None:
     kept = [*face.ask(ListRetained(STOPPED)), RetainedBatch("late", 2, NOW_MS, NOW_MS)]
     face.answers(ListRetained, lambda _: kept)
     app = opened(face, "job", job=STOPPED, tab="Savepoints", batch="counts:8")
-    assert "take a savepoint here" in app.button(key="point_rewind").help
+    assert "Take a savepoint here" in app.button(key="point_rewind").help
     assert resume.BATCH not in asked(app, "resume").radio(key="resume_way").options

@@ -38,7 +38,7 @@ def test_a_job_that_waits_for_its_restart(opened: Opener) -> None:
     words = said(app)
     assert "Restarting in 40.0 s" in words
     assert "attempt 3 of 5. [CAST_INVALID_INPUT] The value" in words
-    assert "It restarts by itself from its checkpoint" in words
+    assert "The job restarts by itself from its checkpoint" in words
     assert {"Stop", "Resume"} <= {button.label for button in app.button}
 
 

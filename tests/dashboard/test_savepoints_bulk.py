@@ -108,7 +108,7 @@ def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener) -> None:
     face.refuses(Verify(SECOND), Conflict("savepoint.disposing", "It is being disposed of", "Use another one."))
     app = opened(face, "savepoints", savepoint=BOTH)
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
-    assert "1 of 2 are done" in said(app) and "savepoint.disposing" in said(app)
+    assert "1 of 2 savepoints are done" in said(app) and "savepoint.disposing" in said(app)
     assert [one.subject for one in face.ask(ListOperations(running=True))] == [FIRST]
 
 

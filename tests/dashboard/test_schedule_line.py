@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Reason
 from pipelines.domain.schedules import Attempt, Outcome, Schedule, Times
 from pipelines.verbs.prune import Prune
@@ -16,7 +17,7 @@ HOUR_MS = 3_600_000
 
 def test_the_line_says_when_the_next_is_and_what_is_kept(opened: Opener) -> None:
     face = FakeFace.sample()
-    assert "By schedule: none is taken by itself" in said(opened(face, "job", job=JOB, tab="Savepoints"))
+    assert "By schedule: none" in said(opened(face, "job", job=JOB, tab="Savepoints"))
     face.schedules = {"": Schedule(Times(cron="0 * * * *")), JOB: Schedule(keep=24)}
     face.attempts[JOB] = Attempt(NOW_MS - HOUR_MS, NOW_MS, Outcome.FAILED, code="storage.full", message="the disk is full")
     face.saved(JOB, batch=8, reason=Reason.SCHEDULED)
@@ -64,6 +65,23 @@ def test_it_is_switched_off_and_given_back(opened: Opener) -> None:
         assert face.begun.pop() == change
 
 
+def test_proofs_are_shown_and_set(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.schedules = {"": Schedule(prove_at="0 3 * * *")}
+    face.proof_attempts[JOB] = Attempt(NOW_MS - HOUR_MS, NOW_MS, Outcome.PROVED, SavepointId("sp-1"))
+    app = opened(face, "job", job=JOB, tab="Savepoints")
+    assert "By schedule: none; proves the newest by cron 0 3 * * *" in said(app)
+    assert "next proof at 20" in said(app) and "proved sp-1" in said(app)
+    for typed, change in (("off", SetSchedule(JOB, prove_at="off")), ("0 4 * * *", SetSchedule(JOB, prove_at="0 4 * * *"))):
+        app.button(key="schedule").click().run()
+        assert app.text_input(key="schedule_prove_at").placeholder == "0 3 * * *, as usual"
+        app.button(key="schedule").click()
+        app.text_input(key="schedule_prove_at").set_value(typed).run()
+        app.button(key="schedule").click()
+        app = clicked(app, "schedule_yes")
+        assert face.begun.pop() == change
+
+
 def test_what_is_pruned_is_shown_first(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB, tab="Savepoints")
@@ -79,7 +97,7 @@ def test_the_workspaces_is_set_on_the_page_of_all_savepoints(opened: Opener) -> 
     face = FakeFace.sample()
     app = opened(face, "savepoints")
     app.button(key="schedule").click().run()
-    assert "Holds for every job that does not say otherwise" in said(app) and app.button(key="schedule_yes").disabled
+    assert "Holds for every job without a schedule of its own" in said(app) and app.button(key="schedule_yes").disabled
     app.button(key="schedule").click()
     app.button_group(key="schedule_how").set_value("By cron").run()
     app.button(key="schedule").click()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import assembly, server, session
+from dashboard.reach import Reach, refuse_open_host
 from pipelines.domain.errors import Unavailable, Unsupported
 
 ROOT = Path(server.__file__).resolve().parents[1]
@@ -17,15 +18,19 @@ ROOT = Path(server.__file__).resolve().parents[1]
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.1.2.3"])
 def test_this_machine_is_safe(host: str) -> None:
-    assembly.refuse_open_host(host)
+    refuse_open_host(host)
+    assert not Reach(host).checked().is_open
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "", "::", "192.168.1.5", "example.org"])
-def test_a_server_without_access_control_stays_on_this_machine(host: str) -> None:
+def test_a_server_stays_on_this_machine(host: str) -> None:
     with pytest.raises(Unsupported) as refused:
-        assembly.refuse_open_host(host)
+        refuse_open_host(host)
     assert refused.value.code == "server.no_access_control"
     assert "SSH" in refused.value.hint
+    with pytest.raises(Unsupported) as refused:
+        Reach(host, ("example.org",)).checked()
+    assert refused.value.code == "server.not_encrypted"
 
 
 def test_listening_without_delay() -> None:
@@ -37,13 +42,19 @@ def test_listening_without_delay() -> None:
 
 
 def test_what_cannot_be_served_is_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert server.main("0.0.0.0", 0, str(tmp_path), False) == 8
-    assert "no access control" in capsys.readouterr().err
+    assert server.main(Reach("0.0.0.0"), 0, str(tmp_path), False) == 8
+    assert "unencrypted" in capsys.readouterr().err
 
 
 def test_addresses() -> None:
-    assert server.url_of("127.0.0.1", 1) == "http://127.0.0.1:1"
-    assert server.url_of("::1", 1) == "http://[::1]:1"
+    assert Reach().url(1) == "http://127.0.0.1:1"
+    assert Reach("::1").url(1) == "http://[::1]:1"
+    by_name = Reach("0.0.0.0", ("a.example", "b.example"), certificate="c.pem")
+    assert (by_name.url(1), by_name.local_url(1)) == ("https://a.example:1", "https://127.0.0.1:1")
+    behind = Reach("127.0.0.1", ("a.example",), proxy="127.0.0.1")
+    assert (behind.url(1), behind.local_url(1), behind.is_open) == ("https://a.example", "http://127.0.0.1:1", True)
+    assert Reach("192.168.1.5", ("a.example",)).hosts == {"127.0.0.1", "localhost", "::1", "192.168.1.5", "a.example"}
+    assert "0.0.0.0" not in by_name.hosts
 
 
 def test_pages_say_that_the_workspace_is_not_open_yet() -> None:
@@ -54,7 +65,7 @@ def test_pages_say_that_the_workspace_is_not_open_yet() -> None:
 
 def test_the_server_says_where_it_is_while_it_is_there(tmp_path: Path) -> None:
     said = tmp_path / "server.json"
-    with assembly.announced(assembly.Settings(tmp_path, "http://127.0.0.1:1")):
+    with assembly.announced(assembly.Settings(tmp_path, 1)):
         assert '"url": "http://127.0.0.1:1"' in said.read_text()
     assert not said.exists()
 

@@ -26,12 +26,14 @@ def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
     assert tables(app) == {
         "runtimes": ["/srv/tidemark/.venv/bin/python", "/opt/python3.12/bin/python"],
         "catalog_rows": ["jobs", "savepoints"],
+        "warm": ["4712", "4713"],
+        "audit": ["1"],
     }
 
 
 def test_of_credentials_it_says_only_whether_they_are_there(opened: Opener) -> None:
     words = said(opened(FakeFace.sample(), "settings"))
-    assert 'tm-chip green square mono" title="Given' in words and "AWS_ENDPOINT_URL" in words
+    assert 'tm-chip green square mono" title="Set' in words and "AWS_ENDPOINT_URL" in words
 
 
 def test_the_index_is_made_anew_after_a_question(opened: Opener) -> None:

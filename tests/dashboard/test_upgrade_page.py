@@ -9,7 +9,7 @@ import pytest
 
 from dashboard import typed
 from dashboard.views import upgrade
-from dashboard.views.fork import drafts, form
+from dashboard.views.fork import drafts, editor
 from pipelines.domain import verdicts
 from pipelines.domain.ids import QueryName
 from pipelines.domain.verdicts import Outcome, Part
@@ -82,7 +82,7 @@ def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest
     face = FakeFace.sample()
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
-    monkeypatch.setattr(form, "code_editor", lambda *_, **__: "print('typed')\n")
+    monkeypatch.setattr(editor, "code_editor", lambda *_, **__: "print('typed')\n")
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(JOB, code="print('typed')\n", args=("--fast",))]
 

@@ -53,6 +53,15 @@ def test_the_exit_code_and_nothing_else_is_left(tmp_path: Path) -> None:
     assert processes.tail(tmp_path / "log") == "last words"
 
 
+def test_what_it_starts_has_its_niceness_too(tmp_path: Path) -> None:
+    code = (
+        "import os, subprocess, sys; print(os.nice(0), flush=True); subprocess.run([sys.executable, '-c', 'import os; print(os.nice(0))'])"
+    )
+    assert processes.run([sys.executable, "-c", code], tmp_path, dict(os.environ), "log", lambda: None, 60, niceness=3) == 0
+    wanted = min(os.nice(0) + 3, 19)
+    assert (tmp_path / "log").read_text().split() == [str(wanted)] * 2
+
+
 def test_a_watcher_that_raises_ends_the_whole_family(tmp_path: Path) -> None:
     def watch() -> None:
         if (tmp_path / "child").exists() and (tmp_path / "child").read_text():

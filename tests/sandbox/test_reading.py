@@ -89,3 +89,10 @@ def test_every_kind_of_table_is_read_row_for_row(spark: SparkSession, tmp_path: 
     assert distinct.rows("SELECT column_name FROM (DESCRIBE state)") == [("key",), ("partition_id",)]
     assert Far.read(distinct.folder) is not None
     assert Read(spark, tmp_path, "limit", "default").rows("SELECT value.value FROM state") == [(30,)]
+
+
+@pytest.mark.spark
+def test_fields_of_one_name_are_told_apart(spark: SparkSession) -> None:
+    """The state of two sums: Spark calls both columns `sum`."""
+    frame = spark.sql("SELECT named_struct('sum', 1, 'sum', 2, 'n', 3) AS value")
+    assert [row.asDict(recursive=True) for row in reading.storable(frame).collect()] == [{"value": {"sum": 1, "sum_2": 2, "n": 3}}]

@@ -116,8 +116,8 @@ def test_a_rescaled_checkpoint(spark: Any, tmp_path: Path, store: str) -> None:
     taken += [bench.take("original", "sp-after", OfBatch(before + 2)), bench.take("original", "sp-before-later", OfBatch(before))]
     for savepoint in taken:
         bench.fork(savepoint, savepoint.id)
-    assert beginning(bench, "sp-before-later") == beginning(bench, "sp-before"), "one run of the two is enough"
-    for savepoint in taken[:3]:
+    is_same = beginning(bench, "sp-before-later") == beginning(bench, "sp-before")  # else Spark's maintenance wrote a snapshot meanwhile
+    for savepoint in taken[:3] if is_same else taken:
         bench.run(savepoint.id)
         assert unnumbered(bench.rows(savepoint.id)) == unnumbered(bench.rows("original", savepoint.batch + 1)), savepoint.id
         assert bench.rows(savepoint.id), savepoint.id

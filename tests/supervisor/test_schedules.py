@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +11,9 @@ import pytest
 
 from pipelines.domain.errors import Conflict, Corrupt
 from pipelines.domain.findings import Problem
-from pipelines.domain.ids import JobName
-from pipelines.domain.jobs import Run
 from pipelines.domain.runs import RunState
-from pipelines.domain.savepoints import Reason, Savepoint
-from pipelines.domain.schedules import Attempt, Outcome, Schedule, Times
-from pipelines.domain.watch import UNWATCHED
-from pipelines.supervisor.schedules import Scheduler
+from pipelines.domain.savepoints import Reason
+from pipelines.domain.schedules import Outcome, Schedule, Times
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
@@ -30,61 +26,8 @@ from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.workspace import prunes, repairs, savepoints
 from pipelines.workspace.tickets import Ticket
+from tests.supervisor.scheduling import HOUR_MS, MINUTE_MS, House
 from tests.waiting import until
-from tests.workspace.conftest import House as Opened
-
-MINUTE_MS = 60_000
-HOUR_MS = 60 * MINUTE_MS
-BEGAN_MS = 500_000 * HOUR_MS + 1
-
-
-class Clock:
-    """A clock that stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now_ms = BEGAN_MS
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-
-class House(Opened):
-    """A workspace with a scheduler, and a job `a` that runs."""
-
-    def __init__(self, root: Path) -> None:
-        self.hand = Clock()
-        super().__init__(root)
-        self.clock = self.hand  # type: ignore[assignment]
-        self.reopen()
-        self.scheduler = Scheduler(self.face.context)
-
-    def restart(self) -> None:
-        """The server ends, and another one begins."""
-        self.scheduler.close()
-        self.reopen()
-        self.scheduler = Scheduler(self.face.context)
-
-    def after(self, ms: int) -> Attempt | None:
-        """What the job's newest time has come to, once so much time has passed and the supervisor has attended to it."""
-        self.hand.now_ms += ms
-        self.scheduler.tick()
-        until(lambda: all(future.done() for future in self.scheduler._working.values()))
-        self.scheduler.tick()
-        return self.face.ask(ShowJob("a")).summary.job.scheduled
-
-    def another_batch(self, run: Run) -> None:
-        """The newest batch goes: it is another one that is the newest now."""
-        newest = max((Path(run.checkpoints) / "counts" / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
-        newest.unlink()
-
-    def taken(self) -> Sequence[Savepoint]:
-        return self.face.ask(ListSavepoints("a"))
-
-    def kinds(self) -> list[str]:
-        return [event.kind for event in reversed(self.face.ask(ListEvents("a")))]
-
-    def messages(self, kind: str) -> list[str]:
-        return [event.message for event in self.face.ask(ListEvents("a", kind=kind))]
 
 
 @pytest.fixture
@@ -148,8 +91,7 @@ def test_one_that_a_server_took_and_could_not_say_counts(house: House) -> None:
     house.ran("a", state=RunState.RUNNING)
     do(house.face, SetSchedule("a", every_ms=HOUR_MS))
     house.hand.now_ms += HOUR_MS
-    planned = savepoints.planned_take(house.face.context, JobName("a"), Take("a"), Reason.SCHEDULED)
-    savepoint = savepoints.publish(house.face.context, planned, UNWATCHED)
+    savepoint = house.scheduled()
     attempt = house.after(1)
     assert attempt is not None and (attempt.outcome, attempt.savepoint) == (Outcome.TAKEN, savepoint.id)
     assert len(house.taken()) == 1
@@ -188,7 +130,7 @@ def test_a_damaged_schedule_of_the_workspace_is_said_once(house: House) -> None:
     assert house.after(HOUR_MS) is None
     house.after(MINUTE_MS)
     (failed,) = house.face.ask(ListEvents(kind="supervisor.failed"))
-    assert "schedules are not attended to" in failed.message
+    assert "savepoint schedules are not attended to" in failed.message
     with pytest.raises(Corrupt):
         house.face.ask(ShowSchedule("a"))
     house.face.layout.schedule_file.unlink()

@@ -1,4 +1,5 @@
-"""A running job with real Spark gets savepoints by its schedule, and a fork of one gives row for row what the job gives that ran on."""
+"""A running job with real Spark gets savepoints by its schedule, and a fork of one gives row for row what the job gives that ran on. The
+newest of them is proved by schedule while the job runs."""
 
 from __future__ import annotations
 
@@ -11,13 +12,16 @@ import pytest
 
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.domain.schedules import Attempt, Outcome
+from pipelines.domain.trust import Trust
+from pipelines.sandbox.pool import FOLDER as WARM
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog
 from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.verbs.system import ListEvents
 from pipelines.workspace.opening import open_workspace, wall_clock_ms
@@ -53,9 +57,23 @@ class Ahead(Server):
     def at_next(self, job: str) -> Savepoint:
         """The savepoint that the job has by its schedule once the next time of it has come."""
         due_ms = self.face.ask(ShowSchedule(job)).next_ms[0]
-        self.ahead_ms = due_ms + 1_000 - wall_clock_ms()
+        self.pass_by(due_ms)
         until(lambda: (last := self.face.ask(ShowSchedule(job)).last) is not None and last.due_ms >= due_ms)
         return self.face.ask(ListSavepoints(job))[0]
+
+    def proof_at_next(self, job: str) -> Attempt:
+        """What the job's proof has come to once the next time of it has come."""
+        due_ms = self.face.ask(ShowSchedule(job)).next_proof_ms
+        assert due_ms is not None
+        self.pass_by(due_ms)
+        until(lambda: (last := self.face.ask(ShowSchedule(job)).last_proof) is not None and last.due_ms >= due_ms)
+        last = self.face.ask(ShowSchedule(job)).last_proof
+        assert last is not None
+        return last
+
+    def pass_by(self, at_ms: int) -> None:
+        """It is that time, and a second."""
+        self.ahead_ms = at_ms + 1_000 - wall_clock_ms()
 
 
 @pytest.fixture
@@ -106,4 +124,10 @@ def test_it_gets_two_and_a_fork_of_the_first_is_exact(server: Ahead, tmp_path: P
     until(lambda: has(server, "a", FILES) and has(server, "b", FILES))
     found = server.face.ask(Compare("a", "b"))
     assert (found.equal, found.only_a, found.only_b, found.changed) == (FILES * 5 + 5, 0, 0, 0)
+    do(server.face, SetSchedule("a", prove_at="0 3 * * *", off=True))
+    proof = server.proof_at_next("a")
+    assert (proof.outcome, proof.savepoint, proof.message) == (Outcome.PROVED, second.id, "")
+    assert server.face.ask(ShowSavepoint(second.id)).trust is Trust.PROVED
+    assert not [path for path in server.face.layout.sandbox.glob("*") if not path.name.startswith(WARM)]
+    assert has(server, "a", FILES), "the job's own output is as it was"
     assert not server.face.ask(ListEvents("a", kind="failures")), "nothing was missed, and nothing failed"

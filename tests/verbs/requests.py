@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipelines.domain.access import Role
+from pipelines.domain.audit import Result
+from pipelines.domain.conversions import StateStore
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.logs import LogLevel
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.trust import Trust
+from pipelines.verbs.acknowledge import Acknowledge
+from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.attach import Attach
+from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.verbs.channel import SetChannel
 from pipelines.verbs.check import Check
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.dispose import Dispose
@@ -42,11 +49,15 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
+from pipelines.verbs.set_alert import SetAlert
 from pipelines.verbs.set_limits import SetLimits
+from pipelines.verbs.silence import SilenceAlerts
 from pipelines.verbs.state import ListStates, QueryState, ReadState, ShowStateSizes
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowAbout, ShowHealth, ShowSpace, StartExample
 from pipelines.verbs.take import Take
+from pipelines.verbs.tokens import CreateToken, ListTokens, RevokeToken
+from pipelines.verbs.try_channel import TryChannel
 from pipelines.verbs.verb import Asked
 from pipelines.verbs.verify import Verify
 from tests.samples import ROOT
@@ -154,15 +165,35 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         SetRestartStrategy(JOB, Strategy.EXPONENTIAL_DELAY, backoff_multiplier=2.0, jitter_factor=0.25),
         f"restart-strategy {JOB} --strategy exponential-delay --backoff-multiplier 2.0 --jitter-factor 0.25",
     ),
-    "limits": (SetLimits(JOB, quiet_ms=5_400_000, lag_ms=0, restarts=5), f"limits {JOB} --no-batch 1h30m --lag usual --restarts 5"),
+    "limits": (
+        SetLimits(JOB, quiet_ms=5_400_000, lag_ms=0, restarts=5, growth_bytes=7),
+        f"limits {JOB} --no-batch 1h30m --lag usual --restarts 5 --growth 7",
+    ),
     "schedule": (
         SetSchedule(JOB, cron="0 * * * *", zone="Europe/Berlin", blackouts=WINDOWS, keep=24, keep_ms=604_800_000),
         f"schedule {JOB} --cron '0 * * * *' --tz Europe/Berlin --blackout {WINDOWS[0]} --blackout '{WINDOWS[1]}' --keep 24 --keep-for 7d",
     ),
     "schedule every": (SetSchedule(JOB, every_ms=1_800_000, keep_bytes=9), f"schedule {JOB} --every 30m --keep-bytes 9"),
     "schedule of the workspace": (SetSchedule(off=True), "schedule --off"),
+    "proofs by themselves": (SetSchedule(JOB, prove_at="0 3 * * *"), f"schedule {JOB} --prove-at '0 3 * * *'"),
     "schedule as usual": (SetSchedule(JOB, usual=True), f"schedule {JOB} --usual"),
     "what is scheduled": (ShowSchedule(JOB), f"schedule {JOB}"),
+    "alerts": (ShowAlerts(JOB), f"alerts {JOB}"),
+    "alert": (
+        SetAlert(
+            "lag", JOB, "event_time_lag_seconds > 5m", "1m", for_ms=300_000, clear_for_ms=60_000, repeat_ms=0, channels=("oncall", "b")
+        ),
+        f"alert set lag --job {JOB} --when 'event_time_lag_seconds > 5m' --clear 1m --for 5m --clear-for 1m --repeat usual"
+        " --channel oncall --channel b",
+    ),
+    "alert off": (SetAlert("failed", off=True), "alert set failed --off"),
+    "alert removed": (SetAlert("failed", remove=True), "alert set failed --remove"),
+    "channel": (SetChannel("oncall", env="TIDEMARK_ONCALL_URL"), "alert channel oncall --env TIDEMARK_ONCALL_URL"),
+    "channel in a file": (SetChannel("mail", file="/run/secrets/mail"), "alert channel mail --file /run/secrets/mail"),
+    "test of a channel": (TryChannel("oncall"), "alert test oncall"),
+    "acknowledged": (Acknowledge(JOB, "lag"), f"alert acknowledge {JOB} lag"),
+    "silence": (SilenceAlerts(JOB, "lag", for_ms=7_200_000), f"alert silence {JOB} --alert lag --for 2h"),
+    "silence ends": (SilenceAlerts(end=True), "alert silence --end"),
     "prune": (Prune(JOB), f"prune {JOB}"),
     "prune all": (Prune(), "prune"),
     "rename-query": (RenameQuery(JOB, "query-0", "counts"), f"rename-query {JOB} query-0 counts"),
@@ -201,6 +232,11 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "about": (ShowAbout(), "about"),
     "example": (StartExample(), "example"),
     "rebuild": (RebuildCatalog(), "catalog rebuild"),
+    "a token": (CreateToken("ci", Role.OPERATOR, 30 * 86_400_000), "token create ci --role operator --expires 30d"),
+    "tokens": (ListTokens(), "tokens"),
+    "audit": (ListAudit(limit=9, result=Result.REFUSED, actor="ci"), "audit list --limit 9 --result refused --by ci"),
+    "audit verify": (VerifyAudit("ab"), "audit verify --last ab"),
+    "a token no more": (RevokeToken("ci"), "token revoke ci"),
 }
 """At least one of every declaration. `Undrop`, `ReadAnswer` and `ShowVersion` name what is only there once something was done."""
 FURTHER: dict[str, Asked[Any]] = {
@@ -244,6 +280,11 @@ FURTHER: dict[str, Asked[Any]] = {
     "dispose of none": Dispose((FIRST, "sp-none")),
     "fork in full": Fork(savepoint=FIRST, name="c", sinks={"*": "fresh"}, **CHANGED),
     "fork with other partitions": Fork(savepoint=FIRST, name="c", partitions=8),
+    "fork to another store": Fork(savepoint=FIRST, name="c", store=StateStore.ROCKSDB),
+    "fork in lock-step": Fork(savepoint=FIRST, name="c", lock_step=True),
+    "what if": Fork(savepoint=FIRST, name="c", until="now"),
+    "what if until then": Fork(savepoint=FIRST, name="c", until_ms=AT_MS),
+    "experiment in lock-step": StartExperiment("e", FIRST, (Variant(name="c"), Variant(name="d")), lock_step=True),
     "fork by path": Fork(savepoint=f"{ROOT}/{FIRST}", name="c"),
     "experiment in full": StartExperiment("e", FIRST, (Variant(name="c", sinks={"*": "fresh"}, **CHANGED), Variant(name="d")), True),
     "compare in full": Compare(JOB, STOPPED, "q", ("k",), 3),

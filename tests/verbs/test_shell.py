@@ -18,7 +18,7 @@ from pipelines.cli.app import app as command_line
 from pipelines.domain.errors import NotFound
 from pipelines.verbs.experiments import Diff
 from pipelines.verbs.savepoints import ShowSavepoint
-from pipelines.verbs.shell import TO_FILL_IN, as_call, as_command
+from pipelines.verbs.shell import SHOWN_TOKEN, TO_FILL_IN, as_call, as_command
 from pipelines.verbs.state import ReadState
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.verb import Asked
@@ -92,8 +92,8 @@ def test_the_call_is_read_by_rest_as_the_same(asked: Asked[Any], heard: Heard, h
 
 
 def test_only_what_is_not_usual_is_sent() -> None:
-    assert as_call(Stop("a"), URL) == f"curl -X POST {URL}/api/v1/jobs/a/stop \\\n  --json '{{}}'"
-    assert as_call(Diff("sp-1", "a b"), URL) == f"curl '{URL}/api/v1/differences?a=sp-1&b=a+b'"
+    assert as_call(Stop("a"), URL) == f"curl {SHOWN_TOKEN} -X POST {URL}/api/v1/jobs/a/stop \\\n  --json '{{}}'"
+    assert as_call(Diff("sp-1", "a b"), URL) == f"curl {SHOWN_TOKEN} '{URL}/api/v1/differences?a=sp-1&b=a+b'"
     assert json.loads(request_of(as_call(FORKED, URL))[2] or "")["code"] == TO_FILL_IN
 
 

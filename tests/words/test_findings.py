@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain.findings import Problem, Urgency
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.operators import Waiting
@@ -33,6 +34,12 @@ def old(**changes: Any) -> JobSummary:
     known = summary(last_savepoint_ms=NOW_MS)
     assert known.run is not None
     return replace(known, **{"run": replace(known.run, started_ms=NOW_MS - 3 * DAY_MS), **changes})
+
+
+def limited(own: JobLimits, **changes: Any) -> JobSummary:
+    """The old job with limits of its own, changed."""
+    known = old(**changes)
+    return replace(known, job=replace(known.job, limits=own))
 
 
 def attached(**changes: Any) -> JobSummary:
@@ -61,6 +68,8 @@ def attached(**changes: Any) -> JobSummary:
         (old(recent_restarts=3), ["restarting often"]),
         (old(checkpoint_bytes=5_000_000_000, checkpoint_bytes_before=2_000_000_000), ["checkpoint growing"]),
         (old(checkpoint_bytes=5_000_000, checkpoint_bytes_before=1_000_000), []),
+        (limited(JobLimits(growth_bytes=4_000_000), checkpoint_bytes=5_000_000, checkpoint_bytes_before=1_000_000), ["checkpoint growing"]),
+        (limited(JobLimits(growth_bytes=4 * 10**9), checkpoint_bytes=5 * 10**9, checkpoint_bytes_before=2 * 10**9), []),
         (old(last_savepoint_ms=None), ["no savepoint"]),
         (old(last_savepoint_ms=NOW_MS - 2 * DAY_MS), ["no savepoint"]),
         (summary(last_savepoint_ms=None), []),
@@ -154,6 +163,16 @@ def test_what_a_schedule_came_to_is_known() -> None:
     assert with_last(Outcome.FAILED, last_savepoint_ms=None) == [Problem.SCHEDULE, Problem.UNSAVED]
     assert with_last(Outcome.UNCHANGED, last_savepoint_ms=NOW_MS - 30 * DAY_MS) == [], "that savepoint is as good as a new one"
     assert with_last(Outcome.TAKEN, last_savepoint_ms=NOW_MS - 30 * DAY_MS) == [Problem.UNSAVED]
+
+
+def test_a_proof_that_failed_needs_attention_whether_the_job_runs_or_not() -> None:
+    last = Attempt(NOW_MS - HOUR_MS, NOW_MS - HOUR_MS, Outcome.FAILED, SavepointId("sp-1"), "proof.damage", "state/0: has 4 rows")
+    for state in (RunState.RUNNING, RunState.STOPPED):
+        known = old(state=state)
+        (finding,) = of_job(replace(known, job=replace(known.job, proved=last)), NOW_MS)
+        assert (finding.problem, finding.code, finding.words) == (Problem.UNPROVED, "proof.damage", "sp-1: state/0: has 4 rows")
+        open_question = replace(last, outcome=Outcome.OPEN)
+        assert of_job(replace(known, job=replace(known.job, proved=open_question)), NOW_MS) == []
 
 
 def test_a_batch_by_its_trigger() -> None:

@@ -72,6 +72,8 @@ class Server:
 def serving(root: Path) -> Iterator[Server]:
     """A server over `root`; its jobs end with the block."""
     running = Server(root)
-    yield running
-    end_jobs(running.face)
-    running.end()
+    try:
+        yield running
+    finally:
+        end_jobs(running.face)
+        running.end()

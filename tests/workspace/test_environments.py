@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ import pytest
 from pipelines.domain import files
 from pipelines.domain.differences import Outcome
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError, Unavailable
-from pipelines.domain.jobs import Run
+from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.runs import RunState
 from pipelines.domain.versions import Version, version
 from pipelines.sandbox import installations
@@ -199,3 +200,19 @@ def test_an_environment_that_is_gone_is_made_anew_and_until_then_said(house: Hou
     again = do(house.face, Resume("a"))
     assert again.version == run.version and says(interpreter(house, again), "import tiny; print(tiny.NUMBER)") == "1.0"
     house.see(again, RunState.STOPPED)
+
+
+def test_what_nobody_used_for_a_month_goes_when_the_workspace_opens(house: House, tmp_path: Path) -> None:
+    """But not that of a job that is to run, however long ago it began."""
+    for number in ("1", "2", "3"):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / wheels.file_name("tiny", number)).write_bytes(wheels.wheel("tiny", number, f"NUMBER = {number!r}\n"))
+    old, running, young = (do(house.face, script(f"job{number}", requirements(tmp_path / number, "tiny"))) for number in ("1", "2", "3"))
+    for run in (old, young):
+        house.see(run, RunState.FINISHED)
+        house.face.context.files.write(house.face.layout.wanted_file(run.job), Wanted(None))
+    places = {run: interpreter(house, run).parents[1] for run in (old, running, young)}
+    for run in (old, running):
+        os.utime(places[run] / "pins.txt", (0, 0))
+    house.reopen()
+    assert [run for run, place in places.items() if place.exists()] == [running, young]

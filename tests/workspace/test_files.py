@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,21 +16,22 @@ from pipelines.domain.errors import Conflict, Corrupt, Invalid, NotFound
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import version
-from pipelines.savepoint import layout
+from pipelines.savepoint import layout, outside
 from pipelines.storage import documents
 from pipelines.verbs.experiments import Diff, ShowVersion
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.import_ import Import
-from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
 from pipelines.verbs.system import RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
@@ -166,7 +169,9 @@ def test_a_file_outside_is_part_of_the_version_while_a_conf_names_it(house: Hous
     begun = RunScript(name="a", script="job.py", code=CODE, conf=conf, outside={place: digest})
     run = do(house.face, begun)
     spec = house.face.context.files.spec(run.job, run.id)
-    assert (spec.outside, spec.conf, spec.code) == ({place: digest}, conf, "")
+    kept = str(house.face.layout.large_files / digest / "env.tar.gz")
+    assert (spec.outside, spec.conf, spec.code) == ({kept: digest}, {"spark.archives": f"{kept}#environment"}, "")
+    assert Path(kept).read_bytes() == b"packed"
     house.see(run, RunState.FAILED)
     old = house.face.context.files.version(run.version)
     assert old and versions.changed(old, Revision(code="x = 1\n"), 0).outside == {place: digest}
@@ -177,35 +182,121 @@ def test_a_file_outside_is_part_of_the_version_while_a_conf_names_it(house: Hous
             house.face.plan(replace(begun, name="b", outside=wrong))
 
 
-def test_nothing_begins_without_the_file_outside_as_it_was(house: House, large: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refused alike by the plan and by the change, before there is a job; the savepoint is sound, and says what is missing."""
+@pytest.fixture
+def shipped(house: House, large: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> Savepoint:
+    """Of a job `a` with a large file, which is gone since."""
     place, digest = large
     archived = {"spark.archives": place}
     script = RunScript(name="a", script="job.py", code=CODE, args=("--output", "{output}"), conf=archived, outside={place: digest})
     monkeypatch.setattr(house, "begin", lambda name: do(house.face, script))
     house.ran()
-    saved = do(house.face, Take("a"))
-    fork = Fork(saved.id, name="b")
-    assert do(house.face, Verify(saved.id, Trust.INTACT)).remarks == ()
-    assert house.face.plan(Export(saved.id, f"{house.root.parent}/sp.tar.zst")).left == (place,)
+    Path(place).unlink()
+    return do(house.face, Take("a"))
+
+
+def test_a_large_file_is_kept_whatever_becomes_of_the_original(house: House, large: tuple[str, str], shipped: Savepoint) -> None:
+    place, digest = large
+    inside = Path(shipped.path, "outside", digest, "env.tar.gz")
+    kept = house.face.layout.large_files / digest / "env.tar.gz"
+    assert inside.samefile(kept), "linked, not copied"
+    assert do(house.face, Verify(shipped.id, Trust.INTACT)).remarks == ()
+    assert house.face.plan(Export(shipped.id, f"{house.root.parent}/sp.tar.zst")).left == ()
+    Path(place).write_bytes(b"another")
+    fork = do(house.face, Fork(shipped.id, name="b"))
+    assert fork.version == shipped.version
+    assert house.face.context.files.spec(fork.job, fork.id).conf == {"spark.archives": str(kept)}
+    with pytest.raises(Conflict, match="is not what it was"):
+        house.face.plan(Fork(shipped.id, name="c", outside={place: "c" * 64}))
+
+
+def test_a_copy_that_is_not_what_was_named_is_not_kept(house: House, large: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file changes between the plan and the copy."""
+    place, digest = large
+    monkeypatch.setattr(outside, "refuse", lambda left: None)
+    Path(place).write_bytes(b"another")
+    with pytest.raises(Conflict, match=re.escape(place)):
+        do(house.face, RunScript(name="a", script="job.py", code=CODE, conf={"spark.jars": place}, outside={place: digest}))
+    assert not house.face.layout.large_files.exists() or not [path for path in house.face.layout.large_files.rglob("*") if path.is_file()]
+    assert house.face.ask(ListJobs()) == []
+
+
+def test_nothing_begins_without_a_large_file_that_is_not_kept(house: House, large: tuple[str, str], shipped: Savepoint) -> None:
+    """As in a workspace of before they were kept: refused alike by the plan and by the change; the savepoint says what is missing."""
+    place, digest = large
+    without_large_files(Path(shipped.path))
+    shutil.rmtree(house.face.layout.large_files)
+    Path(place).write_bytes(b"packed")
+    assert do(house.face, Verify(shipped.id, Trust.COMPLETE)).remarks == ()
+    assert house.face.plan(Export(shipped.id, f"{house.root.parent}/sp.tar.zst")).left == (place,)
+    script = RunScript(name="c", script="job.py", code=CODE, conf={"spark.archives": place}, outside={place: digest})
     for damage, error, code in (
         (lambda: Path(place).write_bytes(b"pACKED!"), Conflict, "code.outside_changed"),
         (Path(place).unlink, NotFound, "code.outside_gone"),
     ):
         damage()
         for begin in (house.face.plan, house.face.begin):
-            for change in (fork, Resume("a"), replace(script, name="c")):
+            for change in (Fork(shipped.id, name="b"), Resume("a"), script):
                 with pytest.raises(error, match=re.escape(place)) as refused:
                     begin(change)
                 assert refused.value.code == code and digest in refused.value.message and "put it back" in refused.value.hint
-        checked = do(house.face, Verify(saved.id, Trust.INTACT))
-        assert checked.reached is Trust.INTACT and len(checked.remarks) == 1 and place in checked.remarks[0]
+        checked = do(house.face, Verify(shipped.id, Trust.COMPLETE))
+        assert checked.reached is Trust.COMPLETE and len(checked.remarks) == 1 and place in checked.remarks[0]
     elsewhere = str(Path(place).with_name("moved.tar.gz"))
     Path(elsewhere).write_bytes(b"packed")
-    moved = do(house.face, replace(fork, conf={"spark.archives": elsewhere}, outside={elsewhere: digest}))
+    moved = do(house.face, Fork(shipped.id, name="b", conf={"spark.archives": elsewhere}, outside={elsewhere: digest}))
     assert house.face.ask(ShowVersion(moved.version)).outside == {elsewhere: digest}
     Path(place).write_bytes(b"packed")
-    assert do(house.face, replace(fork, name="c")).version == saved.version
+    assert do(house.face, Fork(shipped.id, name="c")).version == shipped.version
+
+
+def without_large_files(savepoint: Path) -> None:
+    """What an earlier Tidemark took: the manifest names no large file."""
+    document = json.loads((savepoint / layout.MANIFEST).read_bytes())
+    document["files"] = [file for file in document["files"] if not file["path"].startswith("outside/")]
+    (savepoint / layout.MANIFEST).write_text(json.dumps(document))
+    shutil.rmtree(savepoint / "outside")
+
+
+@pytest.mark.parametrize("name", ["sp", "sp.tar.zst"])
+def test_an_import_brings_large_files(house: House, large: tuple[str, str], shipped: Savepoint, tmp_path: Path, name: str) -> None:
+    _, digest = large
+    do(house.face, Export(shipped.id, str(tmp_path / name)))
+    other = House(tmp_path / "other")
+    do(other.face, Import(str(tmp_path / name)))
+    assert (other.face.layout.large_files / digest / "env.tar.gz").read_bytes() == b"packed"
+    assert do(other.face, Fork(shipped.id, name="b")).version == shipped.version
+    other.face.close()
+
+
+def test_an_import_refuses_another_file_under_a_versions_hash(
+    house: House, large: tuple[str, str], shipped: Savepoint, tmp_path: Path
+) -> None:
+    """Sealed anew by whoever changed it: each checksum is right, and the file is not the version's."""
+    _, digest = large
+    do(house.face, Export(shipped.id, str(tmp_path / "sp")))
+    (tmp_path / "sp" / "outside" / digest / "env.tar.gz").write_bytes(b"hacked")
+    seal = tmp_path / "sp" / layout.CHECKSUMS
+    seal.write_text(seal.read_text().replace(digest + '"', hashlib.sha256(b"hacked").hexdigest() + '"'))
+    other = House(tmp_path / "other")
+    with pytest.raises(Corrupt, match="its version names another"):
+        do(other.face, Import(str(tmp_path / "sp")))
+    assert other.face.ask(ListSavepoints()) == [] and not other.face.layout.large_files.exists()
+    other.face.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("/data/x.bin", "/large/x.bin"),
+        ("/data/x.bin#name,/data/y", "/large/x.bin#name,/data/y"),
+        ("file:/data/x.bin,file:///data/x.bin", "file:/large/x.bin,file:///large/x.bin"),
+        ("--model=/data/x.bin", "--model=/large/x.bin"),
+        *((text, text) for text in ("/data/x.bin.bak", "/data/x.bin/y", "/srv/data/x.bin", "/data/x_bin", "../data/x.bin")),
+    ],
+)
+def test_a_text_names_a_path_whole_or_not_at_all(text: str, moved: str) -> None:
+    assert files.moved(text, {"/data/x.bin": "/large/x.bin"}) == moved
+    assert files.names_path(text, "/data/x.bin") is (text != moved)
 
 
 @pytest.mark.parametrize("name", ["sp", "sp.tar.zst"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -35,11 +36,14 @@ PROJECT = {
     "job.py": """
 import sys
 from pathlib import Path
+from pyspark import SparkFiles
 from pyspark.sql import SparkSession, functions as F
 from pipelines.rows import distinct
 import names
 
 spark = SparkSession.builder.getOrCreate()
+assert Path(SparkFiles.get("names.txt")).is_file()
+assert Path(SparkFiles.get("model.bin")).read_bytes() == Path(sys.argv[3]).read_bytes() == b"a model"
 name = F.udf(names.name, "string")
 events = spark.readStream.schema("n INT").option("maxFilesPerTrigger", 1).json(sys.argv[1])
 rows = distinct(events).select("n", name("n").alias("name"))
@@ -122,9 +126,16 @@ def saved(server: Server) -> Savepoint:
     script = scripts.read(path)
     assert set(script.files) == set(PROJECT) - {"job.py"}
     files: Mapping[str, str | None] = {**script.files, WHEEL: packed(wheels.wheel("tiny", "1.0", PICK))}
-    args = (str(events), "{output}")
-    do(server.face, RunScript(name="a", script="job.py", code=script.code, files=files, args=args, conf=CONF, requirements=REQUIREMENTS))
+    model = server.root.parent / "model.bin"
+    model.write_bytes(b"a model")
+    outside = {str(model): hashlib.sha256(b"a model").hexdigest()}
+    args, conf = (str(events), "{output}", str(model)), {**CONF, "spark.files": f"{model},{{code}}/names.txt"}
+    job = RunScript(
+        name="a", script="job.py", code=script.code, files=files, outside=outside, args=args, conf=conf, requirements=REQUIREMENTS
+    )
+    do(server.face, job)
     finished(server, "a")
+    model.unlink()
     assert output(server, "a") == rows_of(range(FILES), PROJECT["names.txt"])
     return do(server.face, Take("a", batch=AT))
 

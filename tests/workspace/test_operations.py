@@ -104,7 +104,10 @@ def test_answers_are_kept_of_the_newest_operations_until_the_end_of_the_process(
     monkeypatch.setattr(outcomes, "KEPT", 1)
     house.ran("a")
     savepoint = do(house.face, Take("a"))
-    first, second = (house.face.begin(Verify(savepoint.id, Trust.COMPLETE)) for _ in range(2))
+    first = house.face.begin(Verify(savepoint.id, Trust.COMPLETE))
+    assert first.operation is not None
+    operations.wait(house.face.context, first.operation.id)
+    second = house.face.begin(Verify(savepoint.id, Trust.COMPLETE))
     assert house.face.answer(second).reached is house.face.answer(second).reached is Trust.COMPLETE
     refused(house, first)
     house.reopen()

@@ -17,12 +17,13 @@ import pytest
 from pipelines.domain.decisions import Does
 from pipelines.domain.errors import Conflict, Unavailable, Unsupported
 from pipelines.domain.operations import OperationState
+from pipelines.domain.runs import RunState
 from pipelines.sandbox.states import TIMEOUT_VARIABLE
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
@@ -169,18 +170,22 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_a_running_job_is_rescaled_and_loses_and_doubles_nothing(spark: Any, server: Server, tmp_path: Path) -> None:
-    """4 → 8 while it runs, and a fork of the savepoint before with 2: the outputs of both are those of one uninterrupted run."""
+def test_a_running_job_is_rescaled_and_loses_and_doubles_nothing(
+    spark: Any, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4 → 8 while it runs, first in vain, and a fork of the savepoint before with 2: the outputs of both are those of one uninterrupted
+    run."""
     into = tmp_path / "in"
     into.mkdir()
     put(into, 0, 4)
     do(server.face, RunScript(name="a", script="job.py", code=CODE, args=(str(into), "{output}"), conf=CONF, master="local[2]"))
-    server.await_batches("a", 5)
+    await_both(server, 3)
+    goes_on_as_it_was(server, monkeypatch)
     done = do(server.face, Rescale("a", 8))
     assert done.state is OperationState.DONE, done
     assert server.newest("a").id == done.result
     put(into, 4, 5)
-    (savepoint,) = server.face.ask(ListSavepoints("a"))
+    savepoint = server.face.ask(ListSavepoints("a"))[0]
     do(server.face, Fork(savepoint=savepoint.id, name="b", partitions=2))
     outputs = [server.face.layout.output(job(name)) for name in ("a", "b")]
     until(lambda: all(rows(spark, output) == EXPECTED for output in outputs), 240)
@@ -190,6 +195,24 @@ def test_a_running_job_is_rescaled_and_loses_and_doubles_nothing(spark: Any, ser
         diagnoses = do(server.face, Diagnose(name))
         assert all(diagnosis.sound for diagnosis in diagnoses), diagnoses
     assert all(rows(spark, output) == EXPECTED for output in outputs)
+
+
+def await_both(server: Server, batch: int) -> None:
+    """Until each query of `a` has run that batch: one alone may be far ahead."""
+    until(lambda: {row.query for row in server.face.ask(ListBatches("a")) if row.batch >= batch} == {"counted", "unique"})
+
+
+def goes_on_as_it_was(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rescaling of a running job fails in the sandbox: the job runs again, on the checkpoint that it had."""
+    before = server.newest("a")
+    with monkeypatch.context() as patched:
+        patched.setenv(TIMEOUT_VARIABLE, "0.01")
+        with pytest.raises(Unavailable, match="goes on as it was") as failed:
+            do(server.face, Rescale("a", 8))
+    assert failed.value.code == "sandbox.timeout"
+    until(lambda: server.newest("a").state is RunState.RUNNING, 120)
+    after = server.newest("a")
+    assert after.id != before.id and after.checkpoints == before.checkpoints and after.version == before.version
 
 
 def rows(spark: Any, output: Path) -> tuple[list[Any], list[Any]] | None:

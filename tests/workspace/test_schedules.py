@@ -15,6 +15,7 @@ from pipelines.words import schedules as words
 from tests.workspace.conftest import House
 
 HOUR_MS = 3_600_000
+NIGHTLY = "proves the newest by cron 0 3 * * *"
 
 
 def shown(house: House, job: str = "") -> ScheduleState:
@@ -60,6 +61,25 @@ def test_the_workspaces_holds_where_a_job_says_nothing_else(house: House) -> Non
     house.reopen()
     assert (said(house, "a"), shown(house, "a").own.keep) == ("every hour in Europe/Berlin, not 10:00-11:00; keeps 5", None)
     assert house.face.ask(ListEvents(kind="workspace"))[0].kind == "workspace.schedule"
+
+
+def test_proofs_have_times_of_their_own(house: House) -> None:
+    house.ran("a")
+    do(house.face, SetSchedule(prove_at="0  3 * * *", zone="Europe/Berlin"))
+    assert (said(house), words.line(shown(house, "a"), None)) == (f"never; keeps all; {NIGHTLY}", f"none; {NIGHTLY}")
+    assert shown(house, "a").next_proof_ms == shown(house).next_proof_ms is not None and not shown(house, "a").next_ms
+    state = do(house.face, SetSchedule("a", prove_at="off", every_ms=HOUR_MS))
+    assert (state.next_proof_ms, words.spelt(state.schedule), words.spelt_own(state.own)) == (
+        None,
+        "every hour; keeps all",
+        "every hour, proves the newest never",
+    )
+    house.reopen()
+    assert said(house, "a") == "every hour; keeps all"
+    do(house.face, SetSchedule("a", prove_at="usual"))
+    assert said(house, "a") == f"every hour; keeps all; {NIGHTLY}"
+    plan = house.face.plan(SetSchedule("a", prove_at="0 0 * * *"))
+    assert plan.next_proof_ms is not None and words.spelt(plan.schedule).endswith("proves the newest every day at midnight")
 
 
 def test_nothing_given_shows_and_changes_nothing(house: House) -> None:

@@ -20,6 +20,7 @@ from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from pipelines.workspace.workspace import Workspace
+from tests import warm
 from tests.places import odd
 from tests.workspace.conftest import House
 from tests.workspace.proving import QUERIES, Stage, until
@@ -28,11 +29,13 @@ from tests.workspace.proving import QUERIES, Stage, until
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     made = Stage(odd(tmp_path_factory.mktemp("proving")))
+    made.face.context.sparks.open(made.face.layout.sandbox)
     yield made
     made.face.close()
 
 
 def proved(stage: Stage, savepoint: Savepoint) -> Verification:
+    warm.one_environment()
     found = do(stage.face, Verify(savepoint.id, Trust.PROVED))
     assert stage.left() == []
     assert stage.face.ask(ReadVerification(savepoint.id)) == found
@@ -116,6 +119,7 @@ def test_other_state_and_unreadable_state_are_damage(stage: Stage) -> None:
 @pytest.mark.timeout(900)
 def test_a_cancelled_proof_leaves_nothing(stage: Stage) -> None:
     savepoint = stage.take()
+    warm.one_environment()
     operation = begun(stage.face, savepoint, Trust.PROVED)
     assert (operation.kind, operation.can_cancel, operation.subject) == ("prove", True, savepoint.id)
     stage.await_step(operation, "reading state")

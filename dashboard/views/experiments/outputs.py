@@ -19,7 +19,7 @@ from dashboard.widgets import chip, close, error_box, message_box, popover, sect
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
 from pipelines.verbs.experiments import Compare
-from pipelines.words import formats
+from pipelines.words import formats, lockstep
 
 MEASURES = 4
 MOST_ROWS = 8
@@ -43,8 +43,8 @@ def draw(pair: Pair) -> None:
     _head(outcome, last)
     key_figures(_figures(outcome), min_width=150)
     st.html(bar(outcome))
-    if outcome.note:
-        st.caption(outcome.note)
+    for text in filter(None, (lockstep.cause(outcome), outcome.note)):
+        st.caption(text)
     _parting(outcome)
     _over_time(outcome)
     _examples(outcome)
@@ -67,7 +67,7 @@ def _head(comparison: Comparison, compared: Compared) -> None:
             by = [name for name in comparison.keys if name in comparison.columns]
             chosen = st.multiselect("Key columns", comparison.columns, default=by, key="compare_keys")
             st.caption("A row whose key both have, with other values, counts as changed. Without a key, whole rows are compared.")
-            if st.button("Compare by these", key="compare_by", disabled=tuple(chosen) == tuple(comparison.keys)):
+            if st.button("Compare by these columns", key="compare_by", disabled=tuple(chosen) == tuple(comparison.keys)):
                 session.select(keys=",".join(chosen))
                 close("compare_keys_button")
                 st.rerun()

@@ -7,7 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from dashboard import address, session, undo
-from dashboard.views.fork import drafts, form, plans, start
+from dashboard.views import verdicts
+from dashboard.views.fork import drafts, editor, form, plans, start
 from dashboard.views.fork.drafts import Draft, Variant
 from dashboard.widgets import chip, command, draw_again, empty_state, errors_shown, message_box, page_header, when
 from pipelines.domain.savepoints import Manifest, Savepoint
@@ -63,15 +64,17 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
         if not manifest.version.code:
             message_box(f"{manifest.job} runs elsewhere", NO_CODE, tone="blue")
         key = f"{manifest.id}_{variant.letter}"
-        variant = form.code(
+        variant = editor.code(
             manifest.version, "the savepoint", key, variant, lambda changed: _keep(manifest, _draft(manifest).changed(changed))
         )
     with right:
         drawn, draft = draft, _settled(manifest, draft, form.settings(manifest, variant, draft.with_parent))
         every = plans.outlooks(manifest, draft)
-        plans.shown(manifest, next(outlook for outlook in every if outlook.variant.letter == variant.letter))
+        outlook = next(outlook for outlook in every if outlook.variant.letter == variant.letter)
+        plans.shown(manifest, outlook)
     why_not = plans.refused(every, draft)
     with slot:
+        verdicts.mark(outlook.plan)
         start.shell(manifest, draft)
         if st.button("Add variant", icon=":material/add:", key=start.ADD, disabled=len(draft.variants) == len(drafts.LETTERS)):
             _add(manifest, draft)

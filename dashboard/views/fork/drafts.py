@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import enum
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dashboard.typed import free_name, query_names, words
+from pipelines.domain.conversions import StateStore
 from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import query_name
 from pipelines.domain.savepoints import Manifest
@@ -15,6 +17,16 @@ from pipelines.domain.versions import Version
 from pipelines.verbs import fork
 
 LETTERS = "ABCDEF"
+
+
+class Batches(enum.StrEnum):
+    """Whose offsets the fork's batches have."""
+
+    OWN = "own"
+    PARENTS = "parents"
+    """Lock-step, on and on."""
+    UNTIL_NOW = "until_now"
+    """What if: lock-step up to where the parent stands."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +51,9 @@ class Variant:
     """A requirements file, as typed."""
     partitions: int | None = None
     """How many its state gets; None: as many as it has."""
+    store: StateStore | None = None
+    """Where its state is moved to; None: it stays where it is."""
+    batches: Batches = Batches.OWN
 
     def asked(self) -> fork.Variant:
         """The workspace's variant; Invalid (`form.arguments`, `fork.confs`) where the text cannot be read."""
@@ -55,6 +70,9 @@ class Variant:
             files=dict(self.files) or None,
             requirements=self.requirements,
             partitions=self.partitions,
+            store=self.store,
+            lock_step=self.batches is Batches.PARENTS,
+            until=fork.NOW if self.batches is Batches.UNTIL_NOW else "",
         )
 
     def loaded(self, script: str, code: str, files: Mapping[str, str]) -> Variant:

@@ -1,113 +1,23 @@
-"""One variant: its code in the editor with the difference to the original, and its name, arguments and confs as a form."""
+"""One variant's name, arguments, confs, and what becomes of state and sinks, as a form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from html import escape
 
 import streamlit as st
 
-from dashboard import gallery, session, undo
-from dashboard.components.code_editor import code_editor, syntax_diagnostics
-from dashboard.views import code_files
-from dashboard.views.fork.drafts import Variant, changed_files, confs_text, difference, unknown_queries
-from dashboard.widgets import chip, close, errors_shown, popover
+from dashboard.views.fork.drafts import Batches, Variant, confs_text, unknown_queries
+from pipelines.domain.conversions import HDFS, StateStore
 from pipelines.domain.rewrites import MOST_PARTITIONS
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 
-MODES = {"edit": "Edit", "unified": "Unified", "split": "Split"}
-EDITOR_PX = 590
 CONTINUE, FRESH = "continue", "fresh"
 SINKS = {CONTINUE: "Continue", FRESH: "Fresh"}
 """What a fork's file sink does with the parent's output."""
-Keep = Callable[[Variant], object]
-
-
-def code(original: Version, whose: str, key: str, variant: Variant, keep: Keep) -> Variant:
-    """The editor below its bar, and the variant with what was typed; `whose` says what the original is (`the savepoint`).
-
-    Who draws it keeps that, and draws it again with what Python says about it (`draw_again`)."""
-    mode, path = _bar(original, whose, key, variant, keep)
-    text = variant.text(path)
-    typed = code_editor(
-        text,
-        key=f"fork_{key}" + f"_{path}" * bool(path),
-        original=_original(original, path),
-        mode=mode,  # type: ignore[arg-type]
-        diagnostics=syntax_diagnostics(text, path or variant.script) if not path or path.endswith(".py") else [],
-        height=EDITOR_PX,
-        revision=variant.revision,
-        label=f"Code of variant {variant.letter}",
-    )
-    return variant.typed(path, typed)
-
-
-def _original(original: Version, path: str) -> str:
-    return original.files.get(path, "") if path else original.code
-
-
-def _bar(original: Version, whose: str, key: str, variant: Variant, keep: Keep) -> tuple[str, str]:
-    """The view, and the file beside the script that is edited (empty: the script)."""
-    with st.container(horizontal=True, vertical_alignment="center", key="fork_bar"):
-        head = st.container(width="stretch")
-        path = code_files.choose(variant.script, code_files.texts(variant.files), f"fork_file_{key}")
-        title = escape(path or variant.script)
-        head.html(f'<div class="tm-head"><strong>{title}</strong>{_changed(original, whose, variant, path)}</div>')
-        _load(original, whose, variant, keep)
-        selected = session.selected("mode", "edit")
-        mode = st.segmented_control(
-            "View",
-            list(MODES),
-            default=selected if selected in MODES else "edit",
-            required=True,
-            format_func=MODES.__getitem__,
-            key="fork_mode",
-            label_visibility="collapsed",
-        )
-        session.select(mode="" if mode == "edit" else str(mode))
-    return str(mode or "edit"), path
-
-
-def _changed(original: Version, whose: str, variant: Variant, path: str) -> str:
-    """How the shown file differs, and where it does not, whether another one does."""
-    added, removed = difference(_original(original, path), variant.text(path))
-    if added or removed:
-        return chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True)
-    if not original.code:
-        return chip("no code yet", "orange")
-    others = variant.code != original.code or bool(changed_files(variant, original))
-    return chip("another file is changed", "blue") if others else chip(f"same code as {whose}", "gray")
-
-
-def _load(original: Version, whose: str, variant: Variant, keep: Keep) -> None:
-    """Another script into the editor: of the gallery, a file, or the original again."""
-    with popover("Load script…", icon=":material/file_open:", key="fork_load"), errors_shown():
-        chosen = st.selectbox("From the gallery", gallery.names(), index=None, placeholder="Choose a script", key="fork_gallery")
-        path = st.text_input("or a file on the server's machine", placeholder="/home/me/job.py", key="fork_path")
-        with st.container(horizontal=True):
-            if st.button("Load", type="primary", key="fork_load_now", disabled=not (path or chosen)):
-                script = gallery.from_path(path) if path else gallery.from_gallery(str(chosen))
-                _replace(variant, script.name, script.code, script.files, keep)
-                close("fork_load")
-                st.rerun()
-            if original.code and st.button(f"Back to that of {whose}", key="fork_load_original"):
-                _replace(variant, original.script, original.code, original.files, keep)
-                close("fork_load")
-                st.rerun()
-
-
-def _replace(variant: Variant, script: str, code: str, files: Mapping[str, str], keep: Keep) -> None:
-    """Another script in the editor, in place of what was typed; that can come back."""
-
-    def put_back() -> str:
-        keep(replace(variant, revision=variant.revision + 2))
-        return f"{variant.script} is back as it was typed"
-
-    keep(variant.loaded(script, code, files))
-    if variant.code.strip() and variant.code != code:
-        undo.offer(f"{script} loaded in place of the code", put_back, here=True)
+BATCHES = {Batches.OWN: "Its own", Batches.PARENTS: "In lock-step", Batches.UNTIL_NOW: "What if, until now"}
+"""Whose offsets its batches have."""
 
 
 def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[Variant, bool]:
@@ -116,16 +26,20 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
     with st.container(border=True, key="card_form"):
         st.html('<div class="tm-section"><h2>New job</h2></div>')
         name = st.text_input("Name", variant.name, key=f"fork_name_{key}", max_chars=100)
-        variant = fields(key, replace(variant, name=name or ""), {image.query for image in manifest.queries}, "savepoint")
-        variant = replace(variant, sinks=_sinks(key, variant, manifest), partitions=_partitions(key, variant, manifest))
+        variant = replace(variant, name=name or "", sinks=_sinks(key, variant, manifest), store=_store(key, variant, manifest))
+        present = sorted({operator.partitions for image in manifest.queries for operator in image.operators})
+        known = {image.query for image in manifest.queries}
+        variant = fields(key, variant, known, "savepoint", manifest.version, present)
+        variant = replace(variant, batches=_batches(key, variant, manifest.job))
         compared = st.toggle(
             f"Compare with {manifest.job}", with_parent, key=f"fork_parent_{manifest.id}", help="An experiment: both jobs side by side"
         )
     return variant, compared
 
 
-def fields(key: str, variant: Variant, known: Collection[str], holder: str) -> Variant:
-    """Arguments, confs, master, runtime, and which queries are new; `known` are those whose state the `holder` holds."""
+def fields(key: str, variant: Variant, known: Collection[str], holder: str, original: Version, partitions: Sequence[int] = ()) -> Variant:
+    """Arguments, confs and which queries are new; folded, what seldom differs from the `original`: where it runs, with which packages, and
+    how many partitions its state gets. `known` are the queries whose state the `holder` holds, `partitions` what its operators have."""
     arguments = st.text_area(
         "Arguments",
         variant.arguments,
@@ -141,13 +55,33 @@ def fields(key: str, variant: Variant, known: Collection[str], holder: str) -> V
         placeholder=confs_text({"spark.executor.memory": "2g"}),
         help="One name=value a line, added to what the script sets.",
     )
+    variant = replace(variant, arguments=arguments or "", confs=confs or "", new_queries=_new_queries(key, variant, known, holder))
+    with st.expander(_folded(key, variant, original, partitions), key=f"fork_more_{key}"):
+        return _seldom(key, variant, partitions)
+
+
+def _folded(key: str, variant: Variant, original: Version, partitions: Sequence[int]) -> str:
+    """What is folded away, and which of it differs from the original as it stands in the fields now."""
+    pairs = [
+        ("master", variant.master, original.master),
+        ("runtime", variant.python, original.python),
+        ("requirements", variant.requirements, original.requirements),
+        *([("partitions", variant.partitions, None)] if partitions else []),
+    ]
+    names = [name for name, _, _ in pairs]
+    changed = [name for name, typed, before in pairs if (st.session_state.get(f"fork_{name}_{key}", typed) or None) != (before or None)]
+    title = f"{', '.join(names[:-1])} and {names[-1]}".capitalize()
+    return f"{title}: :blue[{', '.join(changed)} changed]" if changed else f"{title}: unchanged"
+
+
+def _seldom(key: str, variant: Variant, partitions: Sequence[int]) -> Variant:
     master = st.text_input("Master", variant.master, key=f"fork_master_{key}", help="local[2], spark://…, yarn, k8s://…")
     python = st.text_input(
         "Runtime",
         variant.python,
-        key=f"fork_python_{key}",
+        key=f"fork_runtime_{key}",
         placeholder="Tidemark's own",
-        help="The Python whose PySpark runs it, as a path: another one is an upgrade of Spark.",
+        help="The Python whose PySpark runs it, as a path: one with another PySpark is an upgrade of Spark.",
     )
     requirements = st.text_area(
         "Requirements",
@@ -157,8 +91,8 @@ def fields(key: str, variant: Variant, known: Collection[str], holder: str) -> V
         placeholder="scikit-learn==1.5.2",
         help="Python packages, as pip's requirements files have them: an environment with them is made before the job begins.",
     )
-    variant = replace(variant, arguments=arguments or "", confs=confs or "", master=master or "", python=python or "")
-    return replace(variant, requirements=requirements or "", new_queries=_new_queries(key, variant, known, holder))
+    variant = replace(variant, master=master or "", python=python or "", requirements=requirements or "")
+    return replace(variant, partitions=_partitions(key, variant, partitions))
 
 
 def _new_queries(key: str, variant: Variant, known: Collection[str], holder: str) -> tuple[str, ...]:
@@ -183,9 +117,21 @@ def _new_queries(key: str, variant: Variant, known: Collection[str], holder: str
     return tuple(str(query) for query in chosen)
 
 
-def _partitions(key: str, variant: Variant, manifest: Manifest) -> int | None:
+def _store(key: str, variant: Variant, manifest: Manifest) -> StateStore | None:
+    """Whether state of the HDFS-backed store, where there is any, is moved to RocksDB."""
+    if not any(image.provider == HDFS for image in manifest.queries):
+        return None
+    moved = st.toggle(
+        "Move its state to RocksDB",
+        variant.store is StateStore.ROCKSDB,
+        key=f"fork_store_{key}",
+        help="Spark writes the state of the HDFS-backed store anew on the fork's own checkpoint before it begins.",
+    )
+    return StateStore.ROCKSDB if moved else None
+
+
+def _partitions(key: str, variant: Variant, present: Sequence[int]) -> int | None:
     """How many partitions the state gets, where there is any; empty for as many as it has."""
-    present = sorted({operator.partitions for image in manifest.queries for operator in image.operators})
     if not present:
         return None
     chosen = st.number_input(
@@ -196,9 +142,24 @@ def _partitions(key: str, variant: Variant, manifest: Manifest) -> int | None:
         step=1,
         key=f"fork_partitions_{key}",
         placeholder=f"{', '.join(map(str, present))}, as it has",
-        help="Spark rewrites the state on the fork's own checkpoint before it begins. RocksDB only.",
+        help="Spark rewrites the state in the fork's own checkpoint before the fork begins. RocksDB only.",
     )
     return int(chosen) if chosen else None
+
+
+def _batches(key: str, variant: Variant, parent: str) -> Batches:
+    """Whether the fork plans its batches itself, or has those of its parent."""
+    picked = st.segmented_control(
+        "Batches",
+        list(BATCHES),
+        default=variant.batches,
+        required=True,
+        format_func=BATCHES.__getitem__,
+        key=f"fork_batches_{key}",
+        help=f"In lock-step: each batch reads what {parent}'s batch of the same number reads, so that each difference is the code's. "
+        f"What if: it does so at full speed, up to where {parent} stands now, and ends.",
+    )
+    return picked or Batches.OWN
 
 
 def _sinks(key: str, variant: Variant, manifest: Manifest) -> dict[str, str]:

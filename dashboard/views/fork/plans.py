@@ -18,7 +18,7 @@ from pipelines.domain.savepoints import Manifest
 from pipelines.words import plans
 
 NO_CODE = "The savepoint does not say what code its job runs"
-REFUSED = "It cannot start like this. Choose what happens with the output above, or give another place for it under Arguments."
+REFUSED = "The fork cannot start like this. Choose what happens with the output above, or give another place for it under Arguments."
 
 
 @dataclass(frozen=True)

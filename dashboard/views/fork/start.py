@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard import navigation
+from dashboard import navigation, permitted
 from dashboard.views import changes, operations
 from dashboard.views.commands import Shown, commands
 from dashboard.views.fork.drafts import Draft, Variant, changed_files, fork_from
 from dashboard.widgets import errors_shown
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import Run
@@ -26,7 +27,9 @@ def button(manifest: Manifest, draft: Draft, why_not: str) -> bool:
     """The primary button; disabled with the reason on it where something would be refused, and while it is done."""
     why_not = why_not or (changes.BUSY if changes.is_asked(_starting(manifest)) else "")
     label = "Start experiment" if draft.is_experiment else "Start fork"
-    return st.button(label, type="primary", icon=":material/rocket_launch:", key=START, disabled=bool(why_not), help=why_not or None)
+    return permitted.button(
+        label, Role.AUTHOR, type="primary", icon=":material/rocket_launch:", key=START, disabled=bool(why_not), help=why_not or None
+    )
 
 
 def start(manifest: Manifest, draft: Draft) -> None:

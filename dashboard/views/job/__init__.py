@@ -12,6 +12,7 @@ from dashboard.health import health
 from dashboard.views import operations
 from dashboard.views.job import (
     actions,
+    alerts,
     batches,
     configuration,
     failure,
@@ -35,9 +36,9 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.jobs import JobDetail
 from pipelines.verbs.jobs import ShowJob
 
-STREAMING = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
-SCRIPT = ("Run", "Versions", "Logs", "Configuration", "Events")
-WATCHED = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Configuration", "Events")
+STREAMING = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Alerts", "Events")
+SCRIPT = ("Run", "Versions", "Logs", "Configuration", "Alerts", "Events")
+WATCHED = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Configuration", "Alerts", "Events")
 """Of a job that runs elsewhere there is no log, and no run of ours."""
 ADDRESS = {
     "range": address.one_of(*RANGES),
@@ -106,6 +107,7 @@ def _tabs(name: str, detail: JobDetail, now: float) -> None:
         "Versions": lambda: versions.draw(name, detail, now),
         "Logs": lambda: logs.draw(name, detail),
         "Configuration": lambda: configuration.draw(detail, now),
+        "Alerts": lambda: alerts.draw(name, now),
         "Events": lambda: occurrences.draw(name, now),
     }
     for tab, title in zip(tabs, titles, strict=True):

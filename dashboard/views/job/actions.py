@@ -6,16 +6,16 @@ import time
 
 import streamlit as st
 
-from dashboard import navigation, notices, session
-from dashboard.dialogs import answer, dialog
+from dashboard import navigation, notices, once, permitted, session
+from dashboard.dialogs import dialog
 from dashboard.notices import Notice
 from dashboard.views import changes, operations
-from dashboard.views.commands import folded
+from dashboard.views.endings import ending
 from dashboard.widgets import confirm, errors_shown
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.savepoints import Savepoint
-from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.stop import Stop
@@ -58,8 +58,13 @@ def ask_fork(job: str) -> None:
             st.markdown(
                 "A fork is a new job that begins with this job's state: its own checkpoint, query id and output, and code you can change."
             )
-            if st.button(
-                "From now: take a savepoint and fork it", type="primary", icon=":material/bookmark_add:", key="fork_now", width="stretch"
+            if permitted.button(
+                "From now: take a savepoint and fork it",
+                Role.AUTHOR,
+                type="primary",
+                icon=":material/bookmark_add:",
+                key="fork_now",
+                width="stretch",
             ):
                 taken = changes.take(Take(job, label="to fork"))
                 if taken is not None:
@@ -69,9 +74,9 @@ def ask_fork(job: str) -> None:
                 return
             names = {savepoint.id: savepoints.choice(savepoint, session.now_ms()) for savepoint in known}
             chosen = st.selectbox(
-                "or from a savepoint that there is", list(names), format_func=lambda savepoint_id: names[savepoint_id], key="fork_from"
+                "or from an existing savepoint", list(names), format_func=lambda savepoint_id: names[savepoint_id], key="fork_from"
             )
-            if st.button("Fork from this one", icon=":material/call_split:", key="fork_chosen", width="stretch"):
+            if permitted.button("Fork from this savepoint", Role.AUTHOR, icon=":material/call_split:", key="fork_chosen", width="stretch"):
                 navigation.go("fork", savepoint=str(chosen))
 
     ask()
@@ -87,11 +92,7 @@ def ask_stop(job: str, streaming: bool) -> None:
         keep = streaming and st.checkbox("Take a savepoint after it stopped", value=True, key="stop_keep")
         label = st.text_input("Label", placeholder="before the change", key="stop_label", disabled=not keep) if streaming else ""
         stop = Stop(job, savepoint=keep, label=(label or "").strip())
-        folded([stop])
-        if answer("Stop", "stop", icon=":material/stop_circle:"):
-            with errors_shown():
-                operations.begin(stop)
-                st.rerun()
+        ending(stop, "Stop", "stop", operations.begin, icon=":material/stop_circle:")
 
     ask()
 
@@ -114,7 +115,7 @@ def ask_forget(detail: JobDetail) -> None:
     stay = f"Its {formats.plural(kept, 'savepoint')} stay, and can be forked." if kept else "It has no savepoint, so its state goes too."
 
     def forget() -> None:
-        do(session.workspace(), Forget(name))
+        once.do(Forget(name))
         if session.selected("job"):
             navigation.go("overview")
 

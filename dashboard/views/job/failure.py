@@ -8,10 +8,11 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import session
+from dashboard import permitted, session
 from dashboard.views import diagnosis
 from dashboard.views.job import restarts, resume
 from dashboard.widgets import message_box
+from pipelines.domain.access import Role
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.restarts import MISFIT
@@ -30,12 +31,12 @@ HINTS = (
     (r"DATA_SOURCE_NOT_FOUND|ClassNotFound|NoClassDef|ModuleNotFoundError|ImportError",
      "Something the job needs is not installed in its runtime: a package with spark.jars.packages, or a Python module."),
     (r"OutOfMemory|OOM|killed",
-     "The driver was killed or ran out of memory. Give it more (spark.driver.memory), or let it take less in a batch."),
+     "The driver was killed or ran out of memory. Give it more memory (spark.driver.memory), or let it read less in a batch."),
     (r"SyntaxError|NameError|TypeError|AttributeError|KeyError|ValueError|IndexError|UNRESOLVED_COLUMN|AnalysisException",
      "The code itself fails. Correct it and start it as a fork of the last savepoint, or resume with changed code."),
     (r"AddressInUse|BindException|PORT", "A port that the driver needs is taken."),
 )  # fmt: skip
-OTHERWISE = "Read the end of the log; resume it when the cause is gone: it goes on after its last committed batch, and nothing is lost."
+OTHERWISE = "Read the end of the log. Resume the job when the cause is gone: it goes on after its last batch, and nothing is lost."
 
 
 def hint(error_class: str, message: str, reason: str) -> str:
@@ -62,7 +63,7 @@ def draw(name: str, detail: JobDetail) -> None:
     ended = run.exit
     code, message, reason = (ended.error_class, ended.message, ended.reason) if ended else ("", "", "")
     with st.container(key="failed", gap="small"):
-        message_box(_title(reason, ended.code if ended else None), message.strip() or "The driver said nothing.", tag=code)
+        message_box(_title(reason, ended.code if ended else None), message.strip() or "The driver left no message.", tag=code)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(f'<p class="tm-hint">{_advice(run, code, message, reason)}</p>', width="stretch")
             st.button("Examine the checkpoint", icon=":material/stethoscope:", key="failed_examine", on_click=_examine, args=("yes",))
@@ -77,9 +78,9 @@ def _advice(run: Run, code: str, message: str, reason: str) -> str:
     """The hint, unless it restarts by itself; and why it does not, where it was restarted before."""
     decision = run.restart
     if decision is not None and decision.at_ms is not None:
-        return "It restarts by itself from its checkpoint, and nothing is lost. Resume begins it at once; Stop ends the wait."
+        return "The job restarts by itself from its checkpoint, and nothing is lost. Resume restarts it at once; Stop ends the wait."
     if decision is not None and decision.poison:
-        return "What it has committed is safe. Resumed as it is, it does this batch again."
+        return "All committed batches are safe. Resumed unchanged, the job does this batch again."
     given_up = decision is not None and decision.why and (run.attempt or decision.attempt)
     return hint(code, message, reason) + (f" It is not restarted any more: {escape(decision.why)}." if decision and given_up else "")
 
@@ -111,9 +112,13 @@ def _way_on(name: str, detail: JobDetail, every: Sequence[Diagnosis]) -> None:
     if all(query.sound for query in every):
         return
     common = set.intersection(*(set(query.restorable) for query in every))
-    if common and st.button(f"Go back to batch {max(common):,}…", type="primary", icon=":material/history:", key="doctor_rewind"):
+    if common and permitted.button(
+        f"Go back to batch {max(common):,}…", Role.OPERATOR, type="primary", icon=":material/history:", key="doctor_rewind"
+    ):
         resume.ask_rewind(name, max(common))
-    if not common and st.button("Resume from a savepoint…", type="primary", icon=":material/bookmark:", key="doctor_savepoint"):
+    if not common and permitted.button(
+        "Resume from a savepoint…", Role.OPERATOR, type="primary", icon=":material/bookmark:", key="doctor_savepoint"
+    ):
         resume.ask_resume(name, detail, resume.SAVEPOINT)
 
 

@@ -23,6 +23,8 @@ LEADS = {
     Problem.GROWING: ("State", "See its state"),
     Problem.UNSAVED: ("Savepoints", "See its savepoints"),
     Problem.SCHEDULE: ("Savepoints", "See its savepoints"),
+    Problem.UNPROVED: ("Savepoints", "See its savepoints"),
+    Problem.ALERT: ("Alerts", "See its alerts"),
 }
 """Problem -> the tab that shows more, and what its link is called. A failure has a box of its own."""
 

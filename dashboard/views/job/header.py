@@ -8,13 +8,14 @@ from typing import Literal
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, permitted, session
 from dashboard.health import health_chip
 from dashboard.views import changes, decisions
 from dashboard.views.commands import Shown, commands
 from dashboard.views.job import actions, failure, limits, rescale, restarts, resume
 from dashboard.views.live import live_switch
 from dashboard.widgets import chip, entry, menu, page_header, when
+from pipelines.domain.access import Role
 from pipelines.domain.decisions import Choice
 from pipelines.domain.experiments import decision_of
 from pipelines.domain.jobs import JobDetail
@@ -66,25 +67,28 @@ def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
     busy = changes.BUSY if changes.busy(name) else ""
     if streaming:
         type_: Literal["primary", "secondary"] = "primary" if running or attached else "secondary"
-        st.button(
+        permitted.button(
             "Savepoint",
+            Role.OPERATOR,
             type=type_,
             icon=":material/bookmark_add:",
             key="take",
-            on_click=actions.take,  # type: ignore[arg-type]
+            on_click=actions.take,
             args=(name,),
             disabled=bool(busy),
             help=busy or None,
         )
-        if st.button("Fork", icon=":material/call_split:", key="fork"):
+        if permitted.button("Fork", Role.AUTHOR, icon=":material/call_split:", key="fork"):
             actions.ask_fork(name)
     begins = not running and not attached and state is not None
     if begins:
         back = failure.way_back(detail)
         label = f"Resume with {formats.short_id(back)}" if back else "Resume"
-        if st.button(label, type="primary", icon=":material/play_arrow:", key="resume", disabled=bool(busy), help=busy or None):
+        if permitted.button(
+            label, Role.OPERATOR, type="primary", icon=":material/play_arrow:", key="resume", disabled=bool(busy), help=busy or None
+        ):
             resume.ask_resume(name, detail, resume.PREVIOUS if back else resume.STOPPED)
-    if goes_on and state is not RunState.STOPPING and st.button("Stop", icon=":material/stop_circle:", key="stop"):
+    if goes_on and state is not RunState.STOPPING and permitted.button("Stop", Role.OPERATOR, icon=":material/stop_circle:", key="stop"):
         actions.ask_stop(name, streaming)
     _more(name, detail, goes_on, dropped)
 
@@ -100,23 +104,23 @@ def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
     streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
     commands([*_commands(name, running, job.attached), *([Undrop(name)] if dropped else [])], key="commands_job")
     with menu("more"):
-        if job_ended(detail) and entry("Upgrade…", icon=":material/upgrade:", key="upgrade", of="more"):
+        if job_ended(detail) and entry("Upgrade…", icon=":material/upgrade:", key="upgrade", of="more", role=Role.AUTHOR):
             navigation.go("upgrade", job=name)
         if streams(detail) and entry("Look into the state", icon=":material/database:", key="look_into_state", of="more"):
             navigation.go("state", job=name)
-        if streaming and not job.attached and entry("Rescale…", icon=":material/stacks:", key="rescale", of="more"):
+        if streaming and not job.attached and entry("Rescale…", icon=":material/stacks:", key="rescale", of="more", role=Role.OPERATOR):
             rescale.ask_rescale(name)
-        if streams(detail) and entry("Limits…", icon=":material/notifications:", key="limits", of="more"):
+        if streams(detail) and entry("Limits…", icon=":material/notifications:", key="limits", of="more", role=Role.OPERATOR):
             limits.ask_limits(name)
         asks = streams(detail) and not job.attached
-        if asks and entry("Restarts…", icon=":material/restart_alt:", key="restart_strategy_ask", of="more"):
+        if asks and entry("Restarts…", icon=":material/restart_alt:", key="restart_strategy_ask", of="more", role=Role.OPERATOR):
             restarts.ask_strategy(name)
-        if dropped and entry("Undrop", icon=":material/undo:", key="undrop", of="more", help=decisions.UNDROPS):
+        if dropped and entry("Undrop", icon=":material/undo:", key="undrop", of="more", help=decisions.UNDROPS, role=Role.OPERATOR):
             decisions.undrop(name)
         if running:
-            if entry("Cancel at once…", icon=":material/cancel:", key="cancel", of="more"):
+            if entry("Cancel at once…", icon=":material/cancel:", key="cancel", of="more", role=Role.OPERATOR):
                 actions.ask_cancel(name)
-        elif entry("Forget this job…", icon=":material/delete:", key="forget", of="more"):
+        elif entry("Forget this job…", icon=":material/delete:", key="forget", of="more", role=Role.AUTHOR):
             actions.ask_forget(detail)
 
 

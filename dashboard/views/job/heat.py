@@ -16,8 +16,8 @@ AGE_MS = 30_000
 MEASURES = {Measure.BYTES: "Size", Measure.ROWS: "Rows", Measure.WRITTEN: "Written"}
 SAYS = {
     Measure.BYTES: "bytes of the state files in each savepoint, by partition",
-    Measure.ROWS: "rows of each savepoint whose state was read, by partition",
-    Measure.WRITTEN: "bytes that each batch that Spark still keeps wrote, by partition",
+    Measure.ROWS: "rows in each savepoint whose state was read, by partition",
+    Measure.WRITTEN: "bytes written by each batch that Spark still keeps, by partition",
 }
 ROWS_OF_PARTITION = "SELECT * FROM state\nWHERE partition_id = {}"
 

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dashboard import session
-from dashboard.dialogs import answer, dialog
-from dashboard.views.commands import folded
+from dashboard.dialogs import dialog
+from dashboard.views.endings import ending
 from dashboard.widgets import error_box, errors_shown
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.moments import duration_ms, spelt_duration
-from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.set_limits import SetLimits
 from pipelines.words import formats, limits
 
-SAYS = "Empty is the usual limit. Forks of this job begin with its limits."
+MB = 1_000_000
+SAYS = "The job needs attention from a limit on. An empty field is the usual limit. Forks of this job begin with its limits."
 
 
 @dataclass(frozen=True)
@@ -33,33 +33,33 @@ class Time:
 
 
 TIMES = (
-    Time("quiet_ms", "No progress after, without a batch", limits.quiet_ms),
-    Time("lag_ms", "Lagging from an event-time lag of", limits.lag_ms),
-    Time("starting_ms", "Still starting after", limits.starting_ms),
-    Time("unsaved_ms", "No savepoint for", limits.unsaved_ms),
+    Time("quiet_ms", "No progress: without a batch for", limits.quiet_ms),
+    Time("lag_ms", "Lagging: event-time lag of", limits.lag_ms),
+    Time("starting_ms", "Still starting: without a driver for", limits.starting_ms),
+    Time("unsaved_ms", "No savepoint: none taken for", limits.unsaved_ms),
 )
 
 
 def ask_limits(job: str) -> None:
     """Asks for the limits of the job."""
 
-    @dialog(f"Limits of {job}")
+    @dialog(f"Set limits of {job}")
     def ask() -> None:
         with errors_shown():
             summary = session.workspace().ask(ShowJob(job)).summary
             own, usual = summary.job.limits, limits.usual(summary)
             typed = {time.field: _time(time, own, usual) for time in TIMES}
             restarts = st.number_input(
-                "Restarting often from so many an hour", 1, value=own.restarts, step=1, key="limit_restarts",
+                "Restarting often: restarts in an hour", 1, value=own.restarts, step=1, key="limit_restarts",
                 placeholder=f"{limits.restarts(usual)}, as usual",
             )  # fmt: skip
+            growth = st.number_input(
+                "Checkpoint growing: MB in a day", 1, value=own.growth_bytes and max(1, own.growth_bytes // MB), step=1,
+                key="limit_growth", placeholder=f"{limits.growth_bytes(usual) / MB:,.0f}, as usual",
+            )  # fmt: skip
             st.caption(SAYS)
-            change = _change(job, own, typed, restarts)
-            if change:
-                folded([change])
-            if answer("Set limits", "limits", disabled=change is None) and change:
-                do(session.workspace(), change)
-                st.rerun()
+            change = _change(job, own, typed, {"restarts": restarts or 0, "growth_bytes": _bytes(growth, own)})
+            ending(change, "Set limits", "limits")
 
     ask()
 
@@ -71,10 +71,16 @@ def _time(time: Time, own: JobLimits, usual: JobSummary) -> str:
     return st.text_input(time.label, value, placeholder=shown, key=f"limit_{time.field}", help="Such as 90s, 10m, 1h30m or 7d") or ""
 
 
-def _change(job: str, own: JobLimits, typed: dict[str, str], restarts: int | None) -> SetLimits | None:
+def _bytes(growth: int | None, own: JobLimits) -> int:
+    """What was typed in MB; a limit that was set in bytes stays as it is."""
+    before = own.growth_bytes or 0
+    return before if growth == (before and max(1, before // MB)) else (growth or 0) * MB
+
+
+def _change(job: str, own: JobLimits, typed: dict[str, str], counts: dict[str, int]) -> SetLimits | None:
     """What differs from the limits as they are; None where nothing does, or a text is no duration, which is said."""
     try:
-        given = {field: duration_ms(text) if text.strip() else 0 for field, text in typed.items()} | {"restarts": restarts or 0}
+        given = {field: duration_ms(text) if text.strip() else 0 for field, text in typed.items()} | counts
     except TidemarkError as error:
         error_box(error)
         return None

@@ -136,7 +136,7 @@ def _go(line: int | None) -> None:
 
 def _counts(known: LogSearch) -> str:
     errors = formats.plural(known.errors, "error")
-    return f"{errors}, {formats.plural(known.warnings, 'warning')}" + (" in its end" if known.begin else "")
+    return f"{errors}, {formats.plural(known.warnings, 'warning')}" + (" in its last part" if known.begin else "")
 
 
 def _extent(view: View, known: LogSearch, chunk: LogChunk) -> str:
@@ -152,7 +152,7 @@ def _extent(view: View, known: LogSearch, chunk: LogChunk) -> str:
 def _found(view: View, known: LogSearch, wrap: bool) -> None:
     """The entries that fit, each with the way to its place in the log."""
     if not known.entries:
-        with empty_state("Nothing in the log fits", "All of it was searched. Search for something else, or for all levels.", key="found"):
+        with empty_state("Nothing in the log fits", "The whole log was searched. Search for other words, or show all levels.", key="found"):
             pass
         return
     _scrolled("\n".join(_entry(view, entry) for entry in known.entries), height=620, wrap=wrap, end=True)

@@ -14,7 +14,7 @@ from dashboard.drawing.marks import marks_of
 from dashboard.drawing.operators import backlog_charts, operator_charts
 from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import ranges
-from dashboard.views.job import logs, moments
+from dashboard.views.job import alerts, logs, moments
 from dashboard.views.live import range_ms
 from dashboard.widgets import Tone, empty_state, section
 from pipelines.domain.experiments import Series
@@ -30,7 +30,7 @@ OLDEST_MS = 15_000
 TAIL_BYTES = 12_000
 LEAD_MS = 5_000
 SHORTEST_MS = 120_000
-BUSY = "Batch durations of the last ten minutes; the median by the trigger's interval, or by the usual time between two begins"
+BUSY = "Batch durations of the last ten minutes; below, the median's share of the usual time between two batches"
 FROM_OUTSIDE = ("latency", "lag", "checkpoint")
 """Charts of what a checkpoint alone says."""
 
@@ -51,7 +51,8 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     moments.draw(name, detail, now)
     series = _series(name, span, span_ms, yesterday=yesterday)
     taken = session.shared(ListSavepoints(name))
-    marks = [mark for mark in [*marks_of(detail.runs, taken, span.from_ms), *moments.marks()] if mark.at_ms <= span.to_ms]
+    happened = [*marks_of(detail.runs, taken, span.from_ms), *alerts.marks(name, span.from_ms), *moments.marks()]
+    marks = [mark for mark in happened if mark.at_ms <= span.to_ms]
     grid = st.grid(5, gap=12, min_column_width=380)
     for key, chart in _charts(series, marks, span).items():
         if attached and (key not in FROM_OUTSIDE or not chart.traces):
@@ -101,14 +102,14 @@ def since_ms(job: Job, span_ms: int, now: float) -> float:
 def _waiting(name: str, detail: JobDetail) -> None:
     """The page before the first batch: an explanation and the end of the driver's log."""
     live = detail.summary.state is not None and detail.summary.state.live
-    title = ("Its first batch runs" if detail.queries else "The driver starts") if live else "No batch yet"
+    title = ("The first batch runs" if detail.queries else "The driver starts") if live else "No batch yet"
     begins = "The charts begin with the first batch."
     says = f"{begins} A driver needs half a minute to start Spark; the first batch is the slowest." if live else begins
     with empty_state(title, says, key="waiting"):
         pass
     chunk = None if detail.summary.job.attached else session.workspace().ask(ReadLog(name, offset=-TAIL_BYTES))
     if chunk and chunk.text:
-        section("What the driver says")
+        section("The driver's output")
         logs.box(chunk.text, height=320, wrap=True)
 
 
@@ -117,9 +118,9 @@ def _lag(job: JobSummary) -> tuple[str, Tone | None]:
     if job.lag_ms is None:
         return "", None
     if job.idle_since_ms is not None:
-        return "idle; as its last batch left it", None
+        return "idle; as of its last batch", None
     if job.state is not RunState.RUNNING:
-        return "as its last batch left it", None
+        return "as of its last batch", None
     return ("behind the clock", "orange") if job.findings else ("on time", "green")
 
 
@@ -132,7 +133,11 @@ def _figures(job: JobSummary) -> None:
     figures = [
         *_backlog(job),
         KeyFigure(
-            "Input / processed", rates, "rows/s", note="of the last batch", hint="Rows read a second, and what Spark could have processed"
+            "Input / processed",
+            rates,
+            "rows/s",
+            note="of the last batch",
+            hint="Rows read per second, and what Spark could process",
         ),
         KeyFigure("Batch p50 / p99", f"{p50} / {p99}", note=_busy(job) or _of_when(job), tone=too_long, hint=filled),
         KeyFigure(
@@ -156,7 +161,7 @@ def _backlog(job: JobSummary) -> list[KeyFigure]:
     if waiting is None:
         return []
     tone: Tone | None = "orange" if backlog.grows(waiting) else None
-    outlook, hint = backlog.outlook(waiting) or "as its last batch left it", "What the sources have not read yet"
+    outlook, hint = backlog.outlook(waiting) or "as of its last batch", "What the job has not read from its sources yet"
     return [KeyFigure("Backlog", backlog.amount(waiting), note=outlook.replace(" about ", " "), tone=tone, hint=f"{hint}; {outlook}")]
 
 

@@ -6,10 +6,11 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, permitted, session
 from dashboard.drawing.figures import TimeMark
 from dashboard.views.job import actions, batches
 from dashboard.widgets import errors_shown, facts, section
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import BatchRow
 from pipelines.domain.jobs import JobDetail, Run
@@ -82,16 +83,20 @@ def _ways(name: str, detail: JobDetail, row: BatchRow) -> None:
     if log:
         link = escape(navigation.href("job", job=name, tab="Logs", run=log.id, since=str(row.at_ms)))
         says = "The driver's log from the batch's begin on"
-        st.html(f'<a class="tm-open" href="{link}" target="_self" title="{escape(says)}">Log then</a>', width="content")
+        st.html(f'<a class="tm-open" href="{link}" target="_self" title="{escape(says)}">Log at that time</a>', width="content")
     kept = _kept(name, row)
     of_it = next((retained for retained in kept if retained.batch == row.batch), None)
     gone = None if of_it else "Spark no longer keeps this batch"
-    if st.button("Savepoint of it", icon=":material/bookmark_add:", key="moment_take", disabled=of_it is None, help=gone):
+    if permitted.button(
+        "Savepoint of this batch", Role.OPERATOR, icon=":material/bookmark_add:", key="moment_take", disabled=of_it is None, help=gone
+    ):
         _take(name, row.batch)
     before = next((retained for retained in reversed(kept) if retained.batch < row.batch), None)
     saved = _saved_before(name, row)
     refused = None if before or saved else "Neither Spark nor a savepoint holds what was before this batch"
-    if st.button("Fork from before it", icon=":material/call_split:", key="moment_fork", disabled=bool(refused), help=refused):
+    if permitted.button(
+        "Fork from before this batch", Role.AUTHOR, icon=":material/call_split:", key="moment_fork", disabled=bool(refused), help=refused
+    ):
         _fork(name, before, saved)
 
 

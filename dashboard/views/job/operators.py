@@ -19,16 +19,16 @@ SOURCES = (
     Column("Source", wide=True),
     Column("From"),
     Column("To"),
-    Column("Latest", hint="The newest offset that the source has, where it says so"),
+    Column("Latest", hint="Newest offset in the source, where the source reports it"),
     Column("Rows", "right", "Read by this batch"),
-    Column("Backlog", "right", "What the source had not given yet at the batch's end, where it says so"),
+    Column("Backlog", "right", "Left in the source at the batch's end, where the source reports it"),
 )
 OPERATORS = (
     Column("Stateful operator", wide=True),
-    Column("State rows", "right", "Kept after this batch"),
+    Column("State rows", "right", "Rows kept after this batch"),
     Column("Updated", "right", "Rows of state that this batch wrote"),
     Column("Removed", "right", "Rows of state that this batch removed"),
-    Column("Memory", "right", "What Spark says that its state stores use"),
+    Column("Memory", "right", "Memory of its state stores, as Spark reports it"),
     Column("Late rows", "right", "Dropped because the watermark had passed them"),
     Column("Commit", "right", "Committing the state stores, summed over the tasks"),
     Column("Partitions", "right"),
@@ -78,7 +78,7 @@ def _query(query: QueryOperators, plan: QueryPlan | None, detail: JobDetail, now
 def _no_plan(query: str, detail: JobDetail) -> None:
     """An explanation why there is no plan."""
     if detail.summary.job.attached:
-        says = "This job runs elsewhere. Its checkpoint alone does not tell Spark's plan, nor what its operators keep."
+        says = "This job runs elsewhere. Its checkpoint alone holds neither Spark's plan nor what its operators keep."
     elif detail.summary.state is not None and detail.summary.state.live:
         says = "The driver writes Spark's plan down after the first batch with rows."
     else:
@@ -94,7 +94,7 @@ def _source(at: int, source: SourceSeen) -> Row:
         Cell(formats.source_name(source.description), strong=True, hint=source.description, raw=source.description),
         _offset(source.start),
         _offset(source.end),
-        _offset(source.latest) if source.latest else Cell(hint="This source does not say what it has"),
+        _offset(source.latest) if source.latest else Cell(hint="This source does not report its newest offset"),
         number(source.rows, formats.count),
         Cell(backlog or formats.MISSING, sort=source.backlog[0].amount if source.backlog else None, raw=plain or None),
     )

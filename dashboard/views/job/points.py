@@ -8,12 +8,13 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, permitted, session
 from dashboard.components.film import film_strip
 from dashboard.drawing.film import film
 from dashboard.drawing.retention import Axis, has_event_time, newest_until, of_batch, point_id
 from dashboard.views.job import actions, resume
 from dashboard.widgets import errors_shown
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.moments import moment_ms
@@ -25,7 +26,7 @@ HINTS = {
     Axis.CLOCK: "A batch's number, or a time: 14:05:30, 2026-11-20 14:05, -10m. The newest batch at or before it is chosen.",
     Axis.EVENT: "A batch's number, or an event time: the newest batch is chosen whose watermark was at or before it.",
 }
-HOW = "Click a thin frame, or type a batch's number or a moment: to take a savepoint of it, fork from it, or go back to it."
+HOW = "Click a thin frame, or type a batch's number or a time, to take a savepoint of that batch, fork from it, or go back to it."
 GONE = "Spark has purged this batch: nothing can begin there. Choose one that it still keeps, or a savepoint."
 PLACEHOLDERS = {Axis.CLOCK: "Batch or time", Axis.EVENT: "Batch or event time"}
 
@@ -112,10 +113,12 @@ def act(name: str, detail: JobDetail, point: RetainedBatch | None, kept: Sequenc
             st.html(f'<p class="tm-hint">{words}</p>', width="stretch")
             return
         st.html(_words(point, kept[-1]), width="stretch")
-        here = st.button("Savepoint here", icon=":material/bookmark_add:", key="point_take")
+        here = permitted.button("Savepoint here", Role.OPERATOR, icon=":material/bookmark_add:", key="point_take")
         refused = resume.why_no_batch(detail, kept)
-        back = st.button("Rewind to here…", icon=":material/history:", key="point_rewind", disabled=bool(refused), help=refused or None)
-        fork = st.button("Fork from here", icon=":material/call_split:", type="primary", key="point_fork")
+        back = permitted.button(
+            "Rewind to here…", Role.OPERATOR, icon=":material/history:", key="point_rewind", disabled=bool(refused), help=refused or None
+        )
+        fork = permitted.button("Fork from here", Role.AUTHOR, icon=":material/call_split:", type="primary", key="point_fork")
     if back:
         resume.ask_rewind(name, point.batch)
     if here or fork:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session
-from dashboard.dialogs import answer, dialog
+from dashboard.dialogs import dialog
 from dashboard.views import operations, restore_plans
-from dashboard.views.commands import folded
 from dashboard.views.decisions import steps
-from dashboard.widgets import error_box, errors_shown
+from dashboard.views.endings import ending
+from dashboard.widgets import error_box
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.rewrites import MOST_PARTITIONS
 from pipelines.verbs.rescale import Rescale, RescalePlan
@@ -28,12 +28,7 @@ def ask_rescale(job: str) -> None:
         if plan is not None:
             st.html(steps(plan.steps))
             restore_plans.draw(plan.restore)
-        if change is not None:
-            folded([change])
-        if answer("Rescale", "rescale", disabled=change is None or plan is None or plan.restore.refusal is not None) and change:
-            with errors_shown():
-                operations.begin(change)
-                st.rerun()
+        ending(change, "Rescale", "rescale", operations.begin, ready=plan is not None and plan.restore.refusal is None)
 
     ask()
 

@@ -6,18 +6,18 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, permitted, session
 from dashboard.components.table import Cell, Column, Row, moment, number, table
-from dashboard.dialogs import answer, dialog
-from dashboard.views.commands import folded
+from dashboard.dialogs import dialog
+from dashboard.views.endings import ending
 from dashboard.views.job import actions
 from dashboard.widgets import error_box, errors_shown, message_box, section
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.moments import duration_ms, spelt_duration
 from pipelines.domain.restart_strategies import OPTIONS, RestartStrategy, Strategy, changed
 from pipelines.domain.restarts import RestartDecision, SourceSpan
-from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.words import formats
@@ -35,21 +35,21 @@ COLUMNS = (
 SAYS = {
     Strategy.USUAL: "Exponential delay; none for a job whose queries all end by themselves.",
     Strategy.NONE: "A job that fails stays failed.",
-    Strategy.FIXED_DELAY: "So many restarts, each the same time after its failure. They count until somebody begins the job.",
-    Strategy.EXPONENTIAL_DELAY: "The delay grows with each failure, and begins anew after a long time without one.",
-    Strategy.FAILURE_RATE: "Restarts go on until too many of them fall into an interval.",
+    Strategy.FIXED_DELAY: "A fixed number of restarts with a fixed delay. The count begins anew when somebody starts the job.",
+    Strategy.EXPONENTIAL_DELAY: "The delay grows with each failure; after a long time without one it begins anew with the first delay.",
+    Strategy.FAILURE_RATE: "The job restarts until it has failed too often within an interval.",
 }
 LABELS = {
-    "attempts": ("Most restarts", "1"),
+    "attempts": ("Restarts at most", "1"),
     "delay_ms": ("Delay", "1s"),
     "initial_backoff_ms": ("First delay", "1s"),
     "max_backoff_ms": ("Longest delay", "1m"),
-    "backoff_multiplier": ("The delay grows by", "1.5"),
-    "reset_backoff_ms": ("Begins anew after", "1h"),
-    "jitter_factor": ("Varies by a share of", "0.1"),
-    "failures": ("Most restarts in an interval", "1"),
+    "backoff_multiplier": ("Delay multiplier", "1.5"),
+    "reset_backoff_ms": ("First delay again after, without a failure", "1h"),
+    "jitter_factor": ("Jitter, as a share of the delay", "0.1"),
+    "failures": ("Failures at most in an interval", "1"),
     "interval_ms": ("Interval", "1m"),
-    "poison_after": ("Failures at one batch that stop it", "3"),
+    "poison_after": ("Stop after failures at one batch", "3"),
 }
 """Field -> its label and its default, in the order of the dialog."""
 
@@ -88,11 +88,11 @@ def poison(name: str, decision: RestartDecision) -> None:
     spans = "".join(_source(source) for source in decision.batch.sources)
     message_box(f"Poison batch: {words.failed_at(decision)}", words.MENDS, tone="orange")
     if spans:
-        st.html(f'<div class="tm-hint">It reads<ul>{spans}</ul></div>')
+        st.html(f'<div class="tm-hint">This batch reads<ul>{spans}</ul></div>')
     with st.container(horizontal=True):
-        if st.button("Fork with changed code…", type="primary", icon=":material/call_split:", key="poison_fork"):
+        if permitted.button("Fork with changed code…", Role.AUTHOR, type="primary", icon=":material/call_split:", key="poison_fork"):
             actions.ask_fork(name)
-        if st.button("Resume with changed code…", icon=":material/upgrade:", key="poison_upgrade"):
+        if permitted.button("Resume with changed code…", Role.AUTHOR, icon=":material/upgrade:", key="poison_upgrade"):
             navigation.go("upgrade", job=name)
 
 
@@ -104,7 +104,7 @@ def _source(source: SourceSpan) -> str:
 def ask_strategy(job: str) -> None:
     """Asks for the job's restart strategy."""
 
-    @dialog(f"Restarts of {job}")
+    @dialog(f"Set restart strategy of {job}")
     def ask() -> None:
         with errors_shown():
             own = session.workspace().ask(ShowJob(job)).summary.job.restarts
@@ -114,13 +114,9 @@ def ask_strategy(job: str) -> None:
             shown = own if chosen is own.strategy else RestartStrategy(chosen, poison_after=own.poison_after)
             fields = [name for name in LABELS if name in OPTIONS[chosen] or name == "poison_after"]
             typed = {name: _typed(name, shown) for name in fields}
-            st.caption("Empty is the default. Forks of this job begin with its strategy.")
+            st.caption("An empty field is the default. Forks of this job begin with its strategy.")
             change = _change(job, own, chosen, typed)
-            if change:
-                folded([change])
-            if answer("Set strategy", "restart_strategy_set", disabled=change is None) and change:
-                do(session.workspace(), change)
-                st.rerun()
+            ending(change, "Set strategy", "restart_strategy_set")
 
     ask()
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import navigation, notices, session
+from dashboard import navigation, notices, permitted, session
 from dashboard.dialogs import answer, dialog
 from dashboard.views import changes, restore_plans
 from dashboard.views.commands import folded
 from dashboard.widgets import error_box, errors_shown
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.savepoints import RetainedBatch, Savepoint
@@ -22,7 +23,7 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.words import formats, plans, savepoints
 
 STOPPED, SAVEPOINT, BATCH = "Where it stopped", "From a savepoint", "Go back to a batch"
-PREVIOUS = "With the code before"
+PREVIOUS = "With the previous code"
 
 
 def previous_version(detail: JobDetail) -> str:
@@ -34,15 +35,15 @@ def previous_version(detail: JobDetail) -> str:
 def why_not(detail: JobDetail) -> str:
     """The reason why the job cannot be resumed now; empty where it can."""
     if detail.summary.job.attached:
-        return "It runs elsewhere, and nothing here starts it. Fork from here instead."
+        return "The job runs elsewhere, and cannot be started from here. Fork it instead."
     state = detail.summary.state
-    return "It runs: stop it first." if state is not None and state.live else ""
+    return "The job runs: stop it first." if state is not None and state.live else ""
 
 
 def why_no_batch(detail: JobDetail, kept: Sequence[RetainedBatch]) -> str:
     """The reason why the job cannot go back to one of its batches by number; empty where it can."""
     several = len({retained.query for retained in kept}) > 1
-    reason = "Its queries have batches of their own: take a savepoint here, which is of one moment of all, and resume from it."
+    reason = "Each query counts its own batches. Take a savepoint here, which holds all at one moment, and resume from that."
     return why_not(detail) or (reason if several else "")
 
 
@@ -68,8 +69,10 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
                 _taken_back(detail, resume.version)
             ready = _planned(resume)
             own = resume.batch is None and not resume.version
-            help = "An upgrade: the same job"
-            if own and st.button("With other code, arguments or confs…", icon=":material/upgrade:", key="resume_upgrade", help=help):
+            help = "Opens an upgrade of this job"
+            if own and permitted.button(
+                "With other code, arguments or confs…", Role.AUTHOR, icon=":material/upgrade:", key="resume_upgrade", help=help
+            ):
                 navigation.go("upgrade", job=job, savepoint=resume.from_savepoint)
             folded([resume])
             if answer("Resume", "resume", icon=":material/play_arrow:", disabled=not ready):
@@ -83,7 +86,7 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
 def _captions(detail: JobDetail) -> dict[str, str]:
     at = f"after batch {detail.summary.batch:,}" if detail.summary.batch is not None else "with its own checkpoint"
     before = f"{at}, as {formats.short_id(previous_version(detail))}"
-    return {STOPPED: at, PREVIOUS: before, SAVEPOINT: "it keeps its query id", BATCH: "one that Spark still keeps"}
+    return {STOPPED: at, PREVIOUS: before, SAVEPOINT: "the query id is kept", BATCH: "a batch that Spark still keeps"}
 
 
 def _taken_back(detail: JobDetail, earlier: str) -> None:

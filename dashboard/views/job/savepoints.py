@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, permitted, session
 from dashboard.views import schedules
 from dashboard.views.job import actions, points
 from dashboard.views.savepoints.table import savepoint_table
 from dashboard.widgets import command, empty_state, errors_shown, section
+from pipelines.domain.access import Role
 from pipelines.domain.jobs import JobDetail
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints
@@ -33,7 +34,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
 def _none(name: str) -> None:
     says = "A savepoint holds the job's state at one batch, for good: to go back to, or to fork from. The job does not notice."
     with empty_state("No savepoints yet", says, key="savepoints"):
-        if st.button("Take a savepoint", type="primary", icon=":material/bookmark_add:", key="take_first"):
+        if permitted.button("Take a savepoint", Role.OPERATOR, type="primary", icon=":material/bookmark_add:", key="take_first"):
             actions.take(name)
             st.rerun()
         command(f"python -m pipelines savepoint {name}")

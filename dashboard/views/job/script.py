@@ -46,7 +46,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     if chunk.text:
         logs.box(chunk.text, height=320, wrap=True)
     else:
-        st.html('<div class="tm-quiet">It has written nothing to its log.</div>')
+        st.html('<div class="tm-quiet">The script has written nothing to its log.</div>')
 
 
 def _state(detail: JobDetail) -> str:

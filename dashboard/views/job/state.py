@@ -6,12 +6,13 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, permitted, session
 from dashboard.components.table import Cell, Column, Row, moment, number, table
 from dashboard.views import state as states
 from dashboard.views.commands import commands
 from dashboard.views.job import heat
 from dashboard.widgets import command, empty_state, section, when
+from pipelines.domain.access import Role
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.states import StateTable
@@ -23,7 +24,7 @@ COLUMNS = (
     Column("State", wide=True),
     Column("Query"),
     Column("Operator"),
-    Column("Operator's rows", "right", "As a proof or the job itself counted them at that batch"),
+    Column("Operator's rows", "right", "As counted at that batch by the job itself, or by a proof"),
     Column("Partitions", "right"),
     Column("Size", "right", "Size of the store's files in the savepoint; the variables of one store share them"),
     Column("Rows read", "right"),
@@ -47,7 +48,13 @@ def _tables(newest: Savepoint, name: str, now: float) -> None:
     tables = session.shared(ListStates(newest.id))
     with st.container(horizontal=True, vertical_alignment="center", key="head_state"):
         section("State", f"at batch {newest.batch:,}, in {escape(formats.short_id(newest.id))} · taken {when(newest.created_ms, now)}")
-        if st.button("Of the newest batch", icon=":material/bookmark_add:", key="state_newest", help="Takes a savepoint of it"):
+        if permitted.button(
+            "Savepoint of the newest batch",
+            Role.OPERATOR,
+            icon=":material/bookmark_add:",
+            key="state_newest",
+            help="To look into its state",
+        ):
             _take(name)
         commands([ListStates(newest.id)], key="commands_state")
     if not tables:
@@ -106,6 +113,6 @@ def _take(name: str) -> None:
 
 def _none(name: str) -> None:
     with empty_state("No savepoint to look into", NONE, key="job_state"):
-        if st.button("Take a savepoint", type="primary", icon=":material/bookmark_add:", key="state_newest"):
+        if permitted.button("Take a savepoint", Role.OPERATOR, type="primary", icon=":material/bookmark_add:", key="state_newest"):
             _take(name)
         command(f"python -m pipelines savepoint {name}")

@@ -43,4 +43,4 @@ def _code(detail: JobDetail) -> str:
     run = detail.summary.run
     if run is None or session.workspace().ask(ShowVersion(run.version)).code:
         return ""
-    return '<p class="tm-hint">Its code is not known here: a fork of it brings its own.</p>'
+    return '<p class="tm-hint">Its code is not known here: a fork brings its own.</p>'

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard import address, navigation
+from dashboard import address, navigation, permitted
 from dashboard.components.code_editor import Diagnostic, code_editor, syntax_diagnostics
 from dashboard.views import changes, operations
 from dashboard.views.commands import commands
 from dashboard.views.new_job import attach, form
 from dashboard.views.new_job.form import Draft
 from dashboard.widgets import draw_again, errors_shown, page_header
+from pipelines.domain.access import Role
 from pipelines.domain.jobs import Run
 from pipelines.verbs.run import RunScript
 
@@ -58,7 +59,9 @@ def _head(change: RunScript | None, diagnostics: list[Diagnostic]) -> None:
     with page_header("New job"):
         if change:
             commands([_from_file(change)], key="new_command")
-        start = st.button("Start", type="primary", icon=":material/play_arrow:", key=START, disabled=bool(why_not), help=why_not or None)
+        start = permitted.button(
+            "Start", Role.AUTHOR, type="primary", icon=":material/play_arrow:", key=START, disabled=bool(why_not), help=why_not or None
+        )
     if start and change and not why_not:
         _open(changes.ask(BEGINNING, change, f"{change.name} was begun"))
     if changes.is_asked(BEGINNING):
@@ -96,7 +99,7 @@ def _editor(draft: Draft) -> tuple[Draft, list[Diagnostic]]:
         draft.code, key="new_code", diagnostics=diagnostics, height=640, revision=draft.revision, label="Code of the new job"
     )
     if draft.files:
-        st.caption(f"Its version takes along {', '.join(sorted(draft.files))}.")
+        st.caption(f"The job's version includes {', '.join(sorted(draft.files))}.")
     if typed == draft.code:
         return draft, diagnostics
     now = draft.typed(typed)

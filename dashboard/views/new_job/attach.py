@@ -10,14 +10,14 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import gallery, navigation, session
+from dashboard import gallery, navigation, once, permitted
 from dashboard.typed import words
 from dashboard.views.commands import commands
 from dashboard.widgets import error_box, errors_shown, page_header, section
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import query_of
 from pipelines.verbs.attach import Attach
-from pipelines.verbs.face import do
 
 SINKS = ("", "parquet", "json", "csv", "orc", "text", "delta", "kafka", "foreachBatch", "foreach", "console", "noop")
 ABOUT = (
@@ -63,13 +63,19 @@ def draw(head: DeltaGenerator) -> None:
 def _head(change: Attach, why_not: str) -> None:
     with page_header("New job"):
         commands([replace(change, name=change.name or "NAME")], key="attach_command")
-        pressed = st.button(
-            "Attach", type="primary", icon=":material/visibility:", key="attach_start", disabled=bool(why_not), help=why_not or None
+        pressed = permitted.button(
+            "Attach",
+            Role.AUTHOR,
+            type="primary",
+            icon=":material/visibility:",
+            key="attach_start",
+            disabled=bool(why_not),
+            help=why_not or None,
         )
     if not pressed:
         return
     try:
-        do(session.workspace(), change)
+        once.do(change)
     except TidemarkError as error:
         st.session_state[_REFUSED] = Refused(change, error)
         st.rerun()
@@ -103,7 +109,7 @@ def _form() -> tuple[Attach, str]:
         _beside(error, "name")
         section("Checkpoints", "one row for each of its queries: the checkpointLocation that the query was started with")
         places = _places(error)
-        section("Output", "what a checkpoint does not say, and a fork must know")
+        section("Output", "what a fork needs and a checkpoint does not hold")
         sink, sink_path = _sink()
         _beside(error, "sink")
     script, code, files, args = _code()
@@ -182,7 +188,7 @@ def _sink() -> tuple[str, str]:
 
 def _code() -> tuple[str, str, Mapping[str, str | None] | None, tuple[str, ...]]:
     """The script of the job, which is optional; an error of reading it is shown beside it."""
-    with st.expander("Its code, to fork it with (can be given later, at a fork)", icon=":material/code:"):
+    with st.expander("Its code, for forks (can be given later, at a fork)", icon=":material/code:"):
         path = (
             st.text_input("Script", key="attach_script", placeholder="/home/me/clicks.py on the machine that Tidemark runs on") or ""
         ).strip()

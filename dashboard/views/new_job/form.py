@@ -93,7 +93,7 @@ def _draft(origin: str, script: Script) -> Draft:
     draft = replace(anew, revision=revision)
     keep(draft)
     if before:
-        undo.offer(f"{before.script} stands as you changed it", partial(_unchanged, draft))
+        undo.offer(f"{before.script} is as you changed it", partial(_unchanged, draft))
     return draft
 
 
@@ -101,7 +101,7 @@ def _unchanged(draft: Draft) -> str:
     """Reads the script again, without the edits."""
     st.session_state.get(_TOUCHED, {}).pop(draft.origin, None)
     st.session_state.pop(_NOW, None)
-    return f"{draft.script} stands as it was read"
+    return f"{draft.script} is as it was read"
 
 
 def draw(draft: Draft) -> RunScript:
@@ -172,7 +172,7 @@ def pairs(rows: Sequence[tuple[str | None, str | None]]) -> Mapping[str, str]:
     for name, value in rows:
         name, value = (name or "").strip(), (value or "").strip()
         if value and not name:
-            raise Invalid("job.confs", f"The value {value!r} has no name of a Spark conf", "Write spark.… beside it, or remove the row.")
+            raise Invalid("job.confs", f"The value {value!r} has no Spark conf beside it", "Write spark.… beside it, or remove the row.")
         if name:
             confs[name] = value
     return confs

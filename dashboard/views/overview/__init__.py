@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import address, navigation, session
+from dashboard import address, navigation, once, permitted, session
 from dashboard.views import changes
 from dashboard.views.live import RANGES, live, live_switch, range_switch
 from dashboard.views.new_job import ATTACH
@@ -15,8 +15,8 @@ from dashboard.views.overview import figures, table
 from dashboard.views.overview.attention import Alert, Group, alerts, grouped
 from dashboard.views.overview.table import ATTENTION, CHOICES
 from dashboard.widgets import chip, command, empty_state, errors_shown, page_header, when
+from pipelines.domain.access import Role
 from pipelines.domain.jobs import JobSummary
-from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
@@ -32,7 +32,7 @@ EXAMPLE = "The example runs a generator of events and <b>post_engagement</b>, wh
 
 WATCHED = "A job that <b>runs elsewhere</b> is watched by its checkpoint alone; nothing is written to it, and the job does not notice."
 ADDRESS = {"range": address.one_of(*RANGES), "state": address.one_of(*CHOICES), "page": address.NUMBER}
-WATCH = "Of a job that runs elsewhere: its batches, savepoints and forks of it. Nothing is written to its checkpoint"
+WATCH = "Shows the batches of a job that runs elsewhere, and takes savepoints and forks of it. Nothing is written to its checkpoint"
 LINE_STEPS = 600
 """The small lines of the key figures are as old as one of so many steps of their range at most."""
 
@@ -47,7 +47,7 @@ def page() -> None:
         with page_header("Overview", caption=_caption(jobs)):
             span_ms = range_switch()
             on = live_switch()
-            if st.button("New job", type="primary", icon=":material/add:", key="new_job"):
+            if permitted.button("New job", Role.AUTHOR, type="primary", icon=":material/add:", key="new_job"):
                 navigation.go("new_job")
         live(lambda: _draw(span_ms, len(jobs)), on)
 
@@ -106,7 +106,7 @@ def _attention(attention: Sequence[Alert], now: float) -> None:
                     _act(alert)
         left = sum(len(line.alerts) if isinstance(line, Group) else 1 for line in lines[MOST:])
         if left:
-            st.html(f'<div class="tm-attention tm-more">and {left:,} more: Needs attention, below, shows their jobs</div>')
+            st.html(f'<div class="tm-attention tm-more">and {left:,} more: choose “Needs attention” below to see their jobs</div>')
 
 
 def _group(group: Group) -> None:
@@ -117,7 +117,7 @@ def _group(group: Group) -> None:
         words = f'<span class="tm-words">{escape(group.words(session.zone()))}</span>'
         st.html(f'<div class="tm-attention">{badge}<b>{formats.plural(len(group.alerts), "job")}</b>{code}{words}</div>', width="stretch")
         key, right = f"list_{group.title}_{group.code}", {"icon": ":material/arrow_forward:", "icon_position": "right"}
-        st.button("List them", key=key, type="tertiary", on_click=_list_group, args=(group,), **right)  # type: ignore[arg-type]
+        st.button("List these jobs", key=key, type="tertiary", on_click=_list_group, args=(group,), **right)  # type: ignore[arg-type]
 
 
 def _list_group(group: Group) -> None:
@@ -138,7 +138,7 @@ def _act(alert: Alert) -> None:
     """Does what an alert proposes: resumes at once (after its last batch, so nothing is lost), takes a savepoint, or opens a page."""
     if alert.action == "resume":
         with errors_shown():
-            do(session.workspace(), Resume(alert.job))
+            once.do(Resume(alert.job))
             navigation.go("job", job=alert.job)
         return
     if alert.action == "take":
@@ -158,9 +158,11 @@ def _first_steps() -> None:
         pass
     with empty_state("No jobs yet", ABOUT, key="jobs"):
         with st.container(horizontal=True, horizontal_alignment="center"):
-            example = st.button("Start the example", type="primary", icon=":material/play_arrow:", key="start_example")
-            own = st.button("New job", icon=":material/add:", key="new_job")
-            watch = st.button("Watch a job by its checkpoint", icon=":material/visibility:", key="watch_job", help=WATCH)
+            example = permitted.button("Start the example", Role.AUTHOR, type="primary", icon=":material/play_arrow:", key="start_example")
+            own = permitted.button("New job", Role.AUTHOR, icon=":material/add:", key="new_job")
+            watch = permitted.button(
+                "Watch a job by its checkpoint", Role.AUTHOR, icon=":material/visibility:", key="watch_job", help=WATCH
+            )
         st.html(f'<p class="tm-fine">{EXAMPLE}<br>{WATCHED}</p>')
         command("python -m pipelines run my_job.py --name my_job")
     if own:
@@ -169,5 +171,5 @@ def _first_steps() -> None:
         navigation.go("new_job", source=ATTACH)
     if example:
         with errors_shown():
-            do(session.workspace(), StartExample())
+            once.do(StartExample())
             st.rerun()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from dashboard.widgets import Tone
 from pipelines.domain.experiments import Health
 from pipelines.domain.findings import Finding, Problem
 from pipelines.domain.jobs import JobSummary
+from pipelines.domain.restarts import MISFIT
 from pipelines.domain.savepoints import Savepoint
 from pipelines.words import formats
 
@@ -36,6 +38,8 @@ NEXT_STEPS: Mapping[Problem, Action] = {
     Problem.GROWING: "inspect",
     Problem.UNSAVED: "take",
     Problem.SCHEDULE: "take",
+    Problem.UNPROVED: "inspect",
+    Problem.ALERT: "inspect",
 }
 
 
@@ -109,8 +113,11 @@ def alerts(jobs: Sequence[JobSummary], savepoints: Sequence[Savepoint] = (), hea
 
 
 def _of_job(job: JobSummary, finding: Finding) -> Alert:
-    """An attached job has no log here, and no driver to resume: its page is the next step."""
-    action = "inspect" if job.job.attached and NEXT_STEPS[finding.problem] in ("logs", "resume") else NEXT_STEPS[finding.problem]
+    """The page of the job is the next step where it is attached, so that there is no log here and no driver to resume, and where its code
+    does not fit its state, which a resume as it is does not mend."""
+    misfit = finding.problem is Problem.FAILED and re.search(MISFIT, finding.code) is not None
+    elsewhere = job.job.attached and NEXT_STEPS[finding.problem] in ("logs", "resume")
+    action = "inspect" if misfit or elsewhere else NEXT_STEPS[finding.problem]
     tone = URGENCY_TONES[finding.urgency]
     return Alert(finding.job, tone, finding.title, finding.words, action, finding.code, finding.since_ms)
 

@@ -24,7 +24,7 @@ def draw(health: Health, jobs: Mapping[str, JobSummary]) -> None:
                 note=f"{health.failed:,} failed" if health.failed else f"{idle:,} not running" if idle else "all jobs run",
                 tone="red" if health.failed else "green",
                 line=health.running_line,
-                hint="Jobs that run, of all jobs; the line is over the range",
+                hint="Running jobs, of all jobs; the line covers the range chosen above",
             ),
             KeyFigure(
                 "Input rate",
@@ -32,7 +32,7 @@ def draw(health: Health, jobs: Mapping[str, JobSummary]) -> None:
                 "rows/s",
                 note="all jobs together",
                 line=health.input_line,
-                hint="Rows a second that all running jobs read",
+                hint="Rows per second that all running jobs read",
             ),
             backlog_of(jobs.values()),
             KeyFigure(
@@ -67,14 +67,14 @@ def draw(health: Health, jobs: Mapping[str, JobSummary]) -> None:
 def backlog_of(jobs: Iterable[JobSummary]) -> KeyFigure:
     """The job that is furthest behind: one whose backlog grows, else the one that is caught up last."""
     told = [(backlog.main(job.backlog), job.job.name) for job in jobs if job.backlog]
-    hint = "Of the job furthest behind: what its sources have not read yet"
+    hint = "Of the job furthest behind: what it has not read from its sources yet"
     if not told:
-        return KeyFigure("Backlog", formats.MISSING, note="no source tells", hint=hint)
+        return KeyFigure("Backlog", formats.MISSING, note="no source reports it", hint=hint)
     growing = [(waiting, name) for waiting, name in told if backlog.grows(waiting)]
     waiting, name = max(growing or told, key=lambda behind: (backlog.left_ms(behind[0]) or 0.0, behind[0].amount if behind[0] else 0))
     more = f", {len(growing):,} grow" if len(growing) > 1 else ""
     if waiting is None or not waiting.amount:
-        return KeyFigure("Backlog", "none", note="all sources are read", hint=hint)
+        return KeyFigure("Backlog", "none", note="all sources are read to their end", hint=hint)
     taken_ms, hint = backlog.left_ms(waiting), f"{hint}; {name}: {backlog.outlook(waiting)}"
     outlook = "growing" if growing else f"{formats.left(taken_ms)} left" if taken_ms is not None else backlog.outlook(waiting)
     note = f"{outlook}: {name}{more}"

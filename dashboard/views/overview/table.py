@@ -22,11 +22,11 @@ COLUMNS = (
     Column("Batch latency", hint="Batch durations of the last ten minutes"),
     Column("p50", "right", "Median batch duration, last ten minutes"),
     Column("p99", "right", "99th percentile of batch durations, last ten minutes"),
-    Column("In /s", "right", "Rows that come in, a second"),
-    Column("Processed /s", "right", "Rows that could be processed, a second"),
-    Column("Backlog", "right", "What the sources have not read yet, and when that is caught up"),
+    Column("In /s", "right", "Rows read per second"),
+    Column("Processed /s", "right", "Rows per second that Spark could process"),
+    Column("Backlog", "right", "What the job has not read from its sources yet, and when it will have caught up"),
     Column("Lag", "right", "How far the newest event is behind the clock"),
-    Column("State rows", "right", "Rows that the stateful operators keep"),
+    Column("State rows", "right", "Rows kept by the stateful operators"),
     Column("State size", "right", "Memory of the state stores"),
     Column("Checkpoint", "right", "Bytes in the checkpoint directory"),
     Column("Last savepoint"),
@@ -121,12 +121,12 @@ def _row(job: JobSummary, now: float) -> Row:
         _state(text, tone, job),
         Cell(name, strong=True),
         shortened(run.version, muted=True) if run else Cell(),
-        Cell("", sort=job.batch_ms_p99, line=job.latency, muted=past) if len(job.latency) > 1 else Cell(),
+        Cell("", sort=job.batch_ms_p99, line=job.latency, muted=past) if len(job.latency) > 1 else Cell(muted=past),
         number(job.batch_ms_p50, formats.duration, muted=past),
         number(job.batch_ms_p99, formats.duration, muted=past),
         number(job.input_rate, formats.compact, muted=past),
         number(job.processed_rate, formats.compact, muted=past),
-        _backlog(job),
+        _backlog(job, past),
         number(job.lag_ms, formats.duration, muted=past or job.idle_since_ms is not None),
         number(job.state_rows, formats.compact, muted=past),
         number(job.state_bytes, formats.size, muted=past),
@@ -138,14 +138,14 @@ def _row(job: JobSummary, now: float) -> Row:
     return Row(name, cells, navigation.href("job", job=name))
 
 
-def _backlog(job: JobSummary) -> Cell:
-    """How much is waiting and what comes of it; in a download the plain amount."""
+def _backlog(job: JobSummary, past: bool = False) -> Cell:
+    """How much is waiting and what comes of it, muted where that is `past`; in a download the plain amount."""
     waiting = backlog.main(job.backlog)
     if waiting is None:
-        return Cell()
+        return Cell(muted=past)
     busy = f"; batches fill {backlog.share(job)}" if job.busy is not None else ""
     hint = f"{backlog.amount(waiting)}: {backlog.outlook(waiting)}{busy}"
-    return Cell(backlog.briefly(waiting), sort=_backlog_order(job), raw=waiting.amount, hint=hint, tone=None)
+    return Cell(backlog.briefly(waiting), sort=_backlog_order(job), raw=waiting.amount, hint=hint, tone=None, muted=past)
 
 
 def _backlog_order(job: JobSummary) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import address, navigation, progress, session
+from dashboard import address, navigation, permitted, progress, session
 from dashboard.dialogs import redraw
 from dashboard.key_figures import key_figures
 from dashboard.views import operations, schedules
@@ -16,6 +16,7 @@ from dashboard.views.savepoints import bulk, exports, figures, filters
 from dashboard.views.savepoints.detail import detail
 from dashboard.views.savepoints.table import savepoint_table
 from dashboard.widgets import command, empty_state, errors_shown, page_header
+from pipelines.domain.access import Role
 from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.operations import ListOperations
@@ -44,9 +45,9 @@ def _draw() -> None:
             [ListSavepoints(), ShowSpace(), Take("JOB"), ("What is under way", ListOperations(running=True))], key="savepoints_command"
         )
         on = live_switch()
-        if st.button("Schedule…", icon=":material/schedule:", key="schedule"):
+        if permitted.button("Schedule…", Role.OPERATOR, icon=":material/schedule:", key="schedule"):
             schedules.ask_schedule("")
-        if st.button("Import…", icon=":material/download:", key="import"):
+        if permitted.button("Import…", Role.OPERATOR, icon=":material/download:", key="import"):
             exports.ask_import()
     operations.under_way(_concerns_savepoints, key="savepoints")
     if not every:

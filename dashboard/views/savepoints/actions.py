@@ -33,7 +33,7 @@ def why_not_resumed(savepoint: Savepoint) -> str:
     except NotFound:
         return f"Job {savepoint.job} was removed; fork the savepoint instead."
     if summary.job.attached:
-        return f"{savepoint.job} runs elsewhere, and nothing here starts it; fork the savepoint instead."
+        return f"{savepoint.job} runs elsewhere, and cannot be started from here; fork the savepoint instead."
     state = summary.state
     return f"{savepoint.job} is {state}: stop it first, or fork." if state and state.live else ""
 
@@ -67,7 +67,7 @@ def each(chosen: Sequence[Savepoint], act: Callable[[Savepoint], object]) -> boo
     """Calls `act` for each and shows the errors; an error does not stop the others. Returns whether all are done."""
     failed = refusals(chosen, act)
     if failed and len(chosen) > 1:
-        message_box(f"{len(chosen) - len(failed)} of {len(chosen)} are done", tone="blue")
+        message_box(f"{len(chosen) - len(failed)} of {len(chosen)} savepoints are done", tone="blue")
     for refused in failed:
         error_box(refused)
     return not failed

@@ -10,16 +10,16 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import session, undo
+from dashboard import once, permitted, session, undo
 from dashboard.views.savepoints import actions
 from dashboard.views.savepoints.filters import past
 from dashboard.widgets import chip
 from pipelines.domain import texts
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict
 from pipelines.domain.moments import day_end_ms
 from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.annotate import Annotate
-from pipelines.verbs.face import do
 from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.words import formats
 
@@ -36,7 +36,9 @@ def draw(savepoint: Savepoint, *, key: str) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="top", key=f"annotation_{key}"):
         st.html(annotation_html(savepoint, session.now_ms()), width="stretch")
-        if st.button("Edit", icon=":material/edit:", type="tertiary", key=f"annotate_{key}", help="Label, note, best before"):
+        if permitted.button(
+            "Edit", Role.OPERATOR, icon=":material/edit:", type="tertiary", key=f"annotate_{key}", help="Label, note, best before"
+        ):
             st.session_state[open_for] = savepoint.id
             st.rerun()
 
@@ -109,7 +111,7 @@ def annotate(chosen: Sequence[Savepoint], change: Annotate) -> bool:
 
     def annotate_savepoint(savepoint: Savepoint) -> None:
         before = session.workspace().ask(ShowSavepoint(savepoint.id))
-        changes.append((before, do(session.workspace(), replace(change, savepoint=savepoint.id))))
+        changes.append((before, once.do(replace(change, savepoint=savepoint.id))))
 
     done = actions.each(chosen, annotate_savepoint)
     changed = [(before, after) for before, after in changes if _words(before) != _words(after)]
@@ -150,4 +152,4 @@ def _restore(before: Savepoint, after: Savepoint) -> None:
     label = None if before.label == after.label else before.label
     note = None if before.note == after.note else before.note
     until_ms = None if before.best_before_ms == after.best_before_ms else before.best_before_ms or 0
-    do(session.workspace(), Annotate(before.id, label, note, until_ms))
+    once.do(Annotate(before.id, label, note, until_ms))

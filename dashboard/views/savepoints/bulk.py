@@ -7,11 +7,12 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, permitted, session
 from dashboard.dialogs import answer, dialog
 from dashboard.views.commands import folded
 from dashboard.views.savepoints import actions, annotation, disposal, exports
 from dashboard.widgets import chip
+from pipelines.domain.access import Role
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import SavepointSpace
@@ -34,11 +35,11 @@ def bulk(chosen: Sequence[Savepoint]) -> None:
         level = st.menu_button("Verify", list(LEVELS), format_func=LEVELS.__getitem__, key="bulk_verify", icon=":material/verified:")
         if level:
             actions.verify(chosen, level)
-        if st.button("Export…", icon=":material/upload:", key="bulk_export"):
+        if permitted.button("Export…", Role.OPERATOR, icon=":material/upload:", key="bulk_export"):
             exports.ask_export_all(chosen)
-        if st.button("Label…", icon=":material/label:", key="bulk_label"):
+        if permitted.button("Label…", Role.OPERATOR, icon=":material/label:", key="bulk_label"):
             ask_label(chosen)
-        if st.button("Dispose…", icon=":material/delete:", key="bulk_dispose"):
+        if permitted.button("Dispose…", Role.OPERATOR, icon=":material/delete:", key="bulk_dispose"):
             disposal.ask(chosen)
         if st.button("", icon=":material/close:", type="tertiary", key="bulk_none", help="Select none"):
             session.select(savepoint="")
@@ -73,7 +74,7 @@ def ask_label(chosen: Sequence[Savepoint]) -> None:
             st.caption(f"Replaces the label of {formats.plural(replaced, 'savepoint')}.")
         change = Annotate(chosen[0].id, label or None, None, until_ms)
         if label:
-            folded([("Label it", Annotate(savepoint.id, label=label)) for savepoint in chosen[: exports.MOST_SAID]])
+            folded([("Label the savepoint", Annotate(savepoint.id, label=label)) for savepoint in chosen[: exports.MOST_SAID]])
         yes = answer("Save", "bulk_label", icon=":material/check:", disabled=change == Annotate(chosen[0].id))
         if yes and annotation.annotate(chosen, change):
             st.rerun()

@@ -103,7 +103,7 @@ def _contents(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
 def _code(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
     version = manifest.version
     if not version.code:
-        st.caption("Its job runs elsewhere, and its code is not known here. A fork of it brings its own.")
+        st.caption("The job runs elsewhere, and its code is not known here. A fork brings its own.")
         return
     st.caption(f"{version.script} as version {version.id} froze it.")
     texts = code_files.texts(version.files)
@@ -137,7 +137,7 @@ def files_frame(manifest: Manifest) -> pd.DataFrame:
     """One row for each kind of file."""
     kinds = by_kind(manifest.files)
     rows = [(kind.title, kind.files, kind.bytes, kind.purpose) for kind in kinds]
-    return pd.DataFrame(rows, columns=["Kind", "Files", "Bytes", "What for"])
+    return pd.DataFrame(rows, columns=["Kind", "Files", "Bytes", "Purpose"])
 
 
 def _bar(manifest: Manifest) -> Any:

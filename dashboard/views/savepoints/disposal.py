@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import session
+from dashboard import once, session
 from dashboard.components import frames
 from dashboard.dialogs import answer, dialog
 from dashboard.trust import TONES
@@ -18,7 +18,6 @@ from dashboard.widgets import errors_shown, facts, message_box
 from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.dispose import Dispose
-from pipelines.verbs.face import do
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.words import formats, plans
 from pipelines.words.trust import best
@@ -97,7 +96,7 @@ def _columns() -> dict[str, Any]:
         "Trust": make.MultiselectColumn(options=list(TONES), color=list(TONES.values())),
         "Size": make.NumberColumn(format="bytes"),
         "Frees if deleted": make.NumberColumn(
-            format="bytes", help="Freed if this one alone is deleted; bytes that several share are freed with the last of them"
+            format="bytes", help="Freed if this savepoint alone is deleted; bytes that several share are freed with the last of them"
         ),
     }
 
@@ -125,7 +124,7 @@ def _refused(outcome: DisposeOutcome, verb: str) -> None:
 
 def _dispose(going: Sequence[str], asked: Sequence[str]) -> None:
     """Disposes of them; those that failed are shown, and stay selected."""
-    done = do(session.workspace(), Dispose(tuple(going)))
+    done = once.do(Dispose(tuple(going)))
     gone = {plan.savepoint for plan in done.plans}
     session.select(savepoint=",".join(name for name in asked if name not in gone))
     if not done.refused:

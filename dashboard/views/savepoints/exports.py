@@ -12,6 +12,7 @@ from dashboard import session
 from dashboard.dialogs import answer, dialog
 from dashboard.views import operations
 from dashboard.views.commands import folded
+from dashboard.views.endings import ending
 from dashboard.views.savepoints import actions
 from dashboard.widgets import error_box, errors_shown, facts, message_box, plain_facts
 from pipelines.domain.errors import TidemarkError
@@ -23,7 +24,7 @@ from pipelines.words import formats, plans
 SHAPES = ("A directory", "One .tar.zst file")
 CREDENTIALS = (
     "Credentials come from the environment of Tidemark's server, as fsspec reads them (`AWS_ACCESS_KEY_ID`, "
-    "`GOOGLE_APPLICATION_CREDENTIALS`, …). Do not write them here: they would not be kept, and must not be."
+    "`GOOGLE_APPLICATION_CREDENTIALS`, …). Do not write them into the URL."
 )
 MOST_SAID = 3
 """So many of several exports are said as commands: the others are like them."""
@@ -35,23 +36,22 @@ def ask_export(savepoint: Savepoint) -> None:
 
     @dialog(f"Export {formats.short_id(savepoint.id)}", width="medium")
     def ask() -> None:
-        url = st.text_input("Where to", key="export_url", placeholder=f"{PLACES}.tar.zst", help="A path on the server's machine, or a URL")
+        url = st.text_input("Destination", key="export_url", placeholder=f"{PLACES}.tar.zst", help="A path on the server, or a URL")
         url = (url or "").strip()
-        ending = SHAPES[1] if url.endswith(".tar.zst") else SHAPES[0]
-        shape = st.segmented_control("As", SHAPES, default=ending, required=True, key=f"export_shape_{ending}")
+        shape_of_url = SHAPES[1] if url.endswith(".tar.zst") else SHAPES[0]
+        shape = st.segmented_control("Format", SHAPES, default=shape_of_url, required=True, key=f"export_shape_{shape_of_url}")
         disposes = st.checkbox(
-            "Then dispose of it here", key="export_dispose", help="Only after the copy was read back and every checksum was right"
+            "Then dispose of the savepoint here",
+            key="export_dispose",
+            help="Only once the copy was read back and is intact",
         )
         st.caption(CREDENTIALS)
         change = Export(savepoint.id, url, archive=shape == SHAPES[1], then_dispose=disposes)
         plan = _plan(change) if url else None
         label = "Export, then dispose" if disposes else "Export"
         why_not = None if url else "Enter a destination first"
-        folded([_shown(change)])
-        if answer(label, "export", icon=":material/upload:", disabled=plan is None, help=why_not):
-            with errors_shown():
-                operations.begin(change)
-                st.rerun()
+        icon = ":material/upload:"
+        ending(change, label, "export", operations.begin, shown=_shown(change), ready=plan is not None, icon=icon, help=why_not)
 
     ask()
 
@@ -76,7 +76,7 @@ def ask_export_all(chosen: Sequence[Savepoint]) -> None:
     def ask() -> None:
         places, hint = "s3://bucket/savepoints, /mnt/archive", "On the server's machine, or a URL"
         folder = (st.text_input("Folder", key="export_all_url", placeholder=places, help=hint) or "").strip()
-        shape = st.segmented_control("Each as", SHAPES, default=SHAPES[1], required=True, key="export_all_shape")
+        shape = st.segmented_control("Format of each", SHAPES, default=SHAPES[1], required=True, key="export_all_shape")
         disposes = st.checkbox(
             "Then dispose of them here",
             key="export_all_dispose",
@@ -115,7 +115,7 @@ def _plans(chosen: Sequence[Savepoint], exports: Mapping[str, Export]) -> list[S
         [
             ("Copies", f"{len(planned):,} of {len(chosen):,} savepoints"),
             ("Reads", formats.files(files, size)),
-            ("The first becomes", f'<span class="tm-mono">{first}</span>'),
+            ("The first goes to", f'<span class="tm-mono">{first}</span>'),
         ]
     )
     if any(plan.disposes for plan in planned.values()):
@@ -132,16 +132,13 @@ def _shown(change: Export) -> Export:
 def ask_import() -> None:
     """Imports an exported savepoint."""
 
-    @dialog("Import a savepoint", width="medium")
+    @dialog("Import a savepoint into this workspace", width="medium")
     def ask() -> None:
-        st.markdown("It comes into this workspace under the id it has, whole and checked, and can be forked like any other.")
-        url = st.text_input("Where it is", key="import_url", placeholder=f"{PLACES}.tar.zst", help="What an export printed: a path or URL")
+        st.markdown("It keeps its id, is copied whole and checked, and can be forked like any other.")
+        url = st.text_input("Where the export is", key="import_url", placeholder=f"{PLACES}.tar.zst", help="As the export printed it")
         url = (url or "").strip()
         st.caption(CREDENTIALS)
-        folded([Import(url or "URL")])
-        if answer("Import", "import", icon=":material/download:", disabled=not url):
-            with errors_shown():
-                operations.begin(Import(url))
-                st.rerun()
+        icon = ":material/download:"
+        ending(Import(url), "Import", "import", operations.begin, shown=Import(url or "URL"), ready=bool(url), icon=icon)
 
     ask()

@@ -56,7 +56,7 @@ def _verified(every: Sequence[Savepoint]) -> KeyFigure:
     sound = sum(best(savepoint) in (Trust.INTACT, Trust.PROVED) for savepoint in every)
     hint = (
         "Jobs whose newest savepoint Spark has not restored in the sandbox yet. Verified: every checksum was right (intact), or Spark has "
-        "restored it and run a batch (proved). The others are complete: never read again."
+        "restored it and run a batch (proved). The others are complete: nobody has read them again."
     )
     tone: Tone | None = None if unproved else "green"
     return KeyFigure(
@@ -88,7 +88,7 @@ def _measured(every: Sequence[Savepoint]) -> KeyFigure:
     return KeyFigure(
         "On disk",
         "measuring …",
-        note=f"{files} are looked at",
+        note=f"counting the links of {files}",
         hint="The links of each file are counted: bytes that several savepoints share are there once",
     )
 

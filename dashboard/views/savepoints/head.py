@@ -7,11 +7,12 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, permitted, session
 from dashboard.trust import badges
 from dashboard.views.commands import Shown, commands
 from dashboard.views.savepoints import actions, disposal, exports
 from dashboard.widgets import chip, entry, menu
+from pipelines.domain.access import Role
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
@@ -44,15 +45,19 @@ def _actions(savepoint: Savepoint, key: str) -> None:
     )
     if level:
         actions.verify([savepoint], level)
-    if st.button("Prove", icon=":material/science:", key=f"prove_{key}", help=actions.PROVES):
+    if permitted.button("Prove", Role.OPERATOR, icon=":material/science:", key=f"prove_{key}", help=actions.PROVES):
         actions.verify([savepoint], Trust.PROVED)
     damaged = "It is damaged and would not be restored." if savepoint.damaged_files else None
-    if st.button("Export…", icon=":material/upload:", key=f"export_{key}", disabled=bool(damaged), help=damaged):
+    if permitted.button("Export…", Role.OPERATOR, icon=":material/upload:", key=f"export_{key}", disabled=bool(damaged), help=damaged):
         exports.ask_export(savepoint)
     refused = actions.why_not_resumed(savepoint)
-    if st.button("Resume from here", icon=":material/history:", key=f"resume_{key}", disabled=bool(refused), help=refused or None):
+    if permitted.button(
+        "Resume from here", Role.OPERATOR, icon=":material/history:", key=f"resume_{key}", disabled=bool(refused), help=refused or None
+    ):
         actions.ask_resume(savepoint)
-    if st.button("Fork", type="primary", icon=":material/call_split:", key=f"fork_{key}", disabled=bool(damaged), help=damaged):
+    if permitted.button(
+        "Fork", Role.AUTHOR, type="primary", icon=":material/call_split:", key=f"fork_{key}", disabled=bool(damaged), help=damaged
+    ):
         navigation.go("fork", savepoint=savepoint.id)
 
 
@@ -67,7 +72,7 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
             navigation.go("versions", savepoint=savepoint.id, **{"with": savepoint.job})
         if entry("Compare with…", icon=":material/difference:", key=f"compare_with_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
-        if entry("Dispose…", icon=":material/delete:", key=f"dispose_{key}", of=of):
+        if entry("Dispose…", icon=":material/delete:", key=f"dispose_{key}", of=of, role=Role.OPERATOR):
             disposal.ask([savepoint])
 
 
@@ -76,7 +81,7 @@ def _commands(savepoint: Savepoint) -> Sequence[Shown]:
         Fork(savepoint=savepoint.id, name=f"{savepoint.job}_fork"),
         ("Resume from here", Resume(savepoint.job, from_savepoint=savepoint.id)),
         Verify(savepoint.id),
-        ("Prove it", Verify(savepoint.id, Trust.PROVED)),
-        ("Label it", Annotate(savepoint.id, label=savepoint.label or "LABEL")),
+        ("Prove the savepoint", Verify(savepoint.id, Trust.PROVED)),
+        ("Label the savepoint", Annotate(savepoint.id, label=savepoint.label or "LABEL")),
         Dispose((savepoint.id,)),
     )

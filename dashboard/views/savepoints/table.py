@@ -32,7 +32,7 @@ COLUMNS = (
     Column("Origin"),
     Column("Watermark"),
     Column("Version"),
-    Column("Best before", hint="After this date it may be disposed of; nothing does it by itself"),
+    Column("Best before", hint="After this date it may be disposed of; Tidemark does not do that by itself"),
 )
 NOTED = " ≡"
 MAX_HEIGHT = 560

@@ -8,12 +8,13 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from dashboard import navigation, session, trust
+from dashboard import navigation, permitted, session, trust
 from dashboard.components import frames
 from dashboard.views import changes, diagnosis
 from dashboard.views.savepoints import actions
 from dashboard.widgets import errors_shown, facts, message_box, section, when
 from pipelines.domain import replay
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Proof, StateCount, Trust, Verification
@@ -32,11 +33,11 @@ def alarm(savepoint: Savepoint, *, key: str) -> None:
     if not savepoint.damaged_files:
         return
     verification = session.workspace().ask(ReadVerification(savepoint.id))
-    hint = f"Found {formats.ago(savepoint.verified_ms, session.now_ms())}. Nothing is restored from it as long as this is so."
+    hint = f"Found {formats.ago(savepoint.verified_ms, session.now_ms())}. Tidemark restores nothing from a damaged savepoint."
     message_box(words.damage(savepoint.id, savepoint.damaged_files), hint, tag=words.DAMAGED)
     asked = savepoint.bytes <= AT_ONCE_BYTES or diagnosis.examined(savepoint.id)
     if not asked:
-        asked = st.button("Examine it", icon=":material/stethoscope:", key=f"examine_{key}")
+        asked = permitted.button("Examine savepoint", Role.OPERATOR, icon=":material/stethoscope:", key=f"examine_{key}")
     every = diagnosis.examine(savepoint.id, savepoint.verified_ms) if asked else None
     if every:
         diagnosis.draw(every)
@@ -53,8 +54,8 @@ def _damages(verification: Verification, key: str) -> None:
 def _instead(savepoint: Savepoint, key: str) -> None:
     """Replacements: the same batch taken again where Spark still keeps it, the nearest sound savepoint of the job."""
     with st.container(horizontal=True, key=f"instead_{key}"):
-        if _still_kept(savepoint) and st.button(
-            f"Take batch {savepoint.batch:,} again", type="primary", icon=":material/bookmark_add:", key=f"again_{key}"
+        if _still_kept(savepoint) and permitted.button(
+            f"Take batch {savepoint.batch:,} again", Role.OPERATOR, type="primary", icon=":material/bookmark_add:", key=f"again_{key}"
         ):
             with errors_shown():
                 taken = changes.take(Take(savepoint.job, batch=savepoint.batch, label=savepoint.label))
@@ -135,7 +136,7 @@ def _level(level: Trust, at_ms: int | None, now_ms: float) -> str:
 def _proof(proof: Proof) -> None:
     section("Proof", escape(words.proof(proof)))
     if proof.note:
-        message_box("This does not prove it", proof.note, tone="orange")
+        message_box("This run does not prove the savepoint", proof.note, tone="orange")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if proof.states:
@@ -156,7 +157,7 @@ def _proof(proof: Proof) -> None:
 def states_frame(states: Sequence[StateCount]) -> pd.DataFrame:
     """One row for each operator: rows that Spark read, rows that the job said, whether they agree."""
     frame = pd.DataFrame(words.states(states), columns=list(words.STATES))
-    return frame.astype({"Rows the job said": "Int64"})
+    return frame.astype({"Rows the job counted": "Int64"})
 
 
 def _batches_frame(proof: Proof) -> pd.DataFrame:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import address, navigation, session
+from dashboard import address, navigation, permitted, session
 from dashboard.views import changes, operations
 from dashboard.views.commands import Shown, commands
 from dashboard.views.state import rows as state_rows
 from dashboard.views.state import sql
 from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
+from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.savepoints import Savepoint
@@ -25,7 +26,7 @@ from pipelines.verbs.take import Take
 from pipelines.words import formats
 
 TEACHES = (
-    "State is what a job keeps from batch to batch: a row a key. Spark reads it from the savepoint, in a process of its own; "
+    "State is what a job keeps from batch to batch: one row for each key. Spark reads it from the savepoint, in a process of its own; "
     "the job does not notice."
 )
 NO_STATE = "Its queries pass rows on and remember none. Aggregations, joins, deduplications and the like keep state."
@@ -49,8 +50,9 @@ def _draw() -> None:
     tables = session.workspace().ask(ListStates(savepoint.id))
     with page_header("State", caption=_caption(savepoint)):
         _commands(savepoint, tables)
-        if _of_a_job(savepoint) and st.button(
+        if _of_a_job(savepoint) and permitted.button(
             "New savepoint",
+            Role.OPERATOR,
             icon=":material/bookmark_add:",
             key="state_now",
             help="Take one of the newest committed batch and open its state",
@@ -91,7 +93,7 @@ def _savepoint(every: Sequence[Savepoint]) -> Savepoint | None:
 def _caption(savepoint: Savepoint) -> str:
     job = f'<a href="{navigation.href("job", job=savepoint.job)}" target="_self">{savepoint.job}</a>'
     at = f'<a href="{navigation.href("savepoints", savepoint=savepoint.id)}" target="_self">{formats.short_id(savepoint.id)}</a>'
-    return f"what {job} remembers at batch {savepoint.batch:,}, in savepoint {at}"
+    return f"state of {job} at batch {savepoint.batch:,}, in savepoint {at}"
 
 
 def _commands(savepoint: Savepoint, tables: Sequence[StateTable]) -> None:
@@ -101,7 +103,7 @@ def _commands(savepoint: Savepoint, tables: Sequence[StateTable]) -> None:
         shown.append(state_rows.reading_of(savepoint, table))
         if table.reading is not None:
             shown.append(("Show rows", state_rows.asked(savepoint, table)))
-            shown.append(("Ask with SQL", sql.asked(savepoint, table, session.selected("sql") or sql.FIRST)))
+            shown.append(("Query with SQL", sql.asked(savepoint, table, session.selected("sql") or sql.FIRST)))
     commands(shown, key="state_command")
 
 
@@ -196,7 +198,9 @@ def _unread(savepoint: Savepoint, table: StateTable) -> None:
     known = f"Its operator held {formats.plural(table.operator_rows, 'row')} at that batch. " if table.operator_rows is not None else ""
     size = f"{known}{formats.size(table.bytes)} in {formats.plural(table.partitions, 'partition')}."
     with empty_state("Being read" if running else "Not read yet", f"{TEACHES} {size}", key="unread"):
-        if st.button("Read the state", type="primary", icon=":material/table_view:", key="read_state", disabled=running):
+        if permitted.button(
+            "Read the state", Role.OPERATOR, type="primary", icon=":material/table_view:", key="read_state", disabled=running
+        ):
             _read(savepoint, table)
         command(as_command(state_rows.reading_of(savepoint, table)))
 
@@ -241,6 +245,6 @@ def _choose(job: str) -> None:
     with empty_state("No savepoint to look into", says, key="state"):
         if not job:
             navigation.link("overview", "Choose a job", icon=":material/monitoring:")
-        elif st.button("Take a savepoint", type="primary", icon=":material/bookmark_add:", key="state_now"):
+        elif permitted.button("Take a savepoint", Role.OPERATOR, type="primary", icon=":material/bookmark_add:", key="state_now"):
             _take(job)
         command(f"python -m pipelines savepoint {job or 'JOB'}")

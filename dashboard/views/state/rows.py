@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import session
+from dashboard import permitted, session
 from dashboard.components.panel import panel
 from dashboard.drawing import states
 from dashboard.drawing.figures import Chart
@@ -14,6 +14,7 @@ from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import operations
 from dashboard.views.state.frame import show
 from dashboard.widgets import errors_shown, message_box, section
+from pipelines.domain.access import Role
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.states import MOST_ROWS, Reading, StateColumn, StateRows, StateTable
 from pipelines.verbs.state import QueryState, ReadState
@@ -74,7 +75,7 @@ def _figures(table: StateTable, reading: Reading) -> list[KeyFigure]:
         KeyFigure(
             "Skew",
             f"{times:.1f}×" if times is not None else formats.MISSING,
-            note="uneven" if skewed else "the fullest to the average",
+            note="uneven" if skewed else "fullest partition to average",
             tone="orange" if skewed else None,
             hint="Rows of the fullest partition, divided by the average: the batch waits for that partition's task",
         ),
@@ -111,7 +112,7 @@ def _more(savepoint: Savepoint, table: StateTable, reading: Reading) -> None:
         "The table shows these rows alone; the figures above are of all rows.",
         tone="blue",
     )
-    if st.button(f"Read all {reading.total:,} rows", key="read_all"):
+    if permitted.button(f"Read all {reading.total:,} rows", Role.OPERATOR, key="read_all"):
         with errors_shown():
             operations.begin(reading_of(savepoint, table, reading.total))
             st.rerun()

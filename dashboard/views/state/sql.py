@@ -39,8 +39,8 @@ def asked(savepoint: Savepoint, table: StateTable, sql: str) -> QueryState:
 def _answer(savepoint: Savepoint, table: StateTable, sql: str) -> None:
     answer = session.workspace().ask(asked(savepoint, table, sql))
     if not answer.rows:
-        st.caption("The answer has no rows.")
+        st.caption("The query returned no rows.")
         return
-    show(answer, key="state_answer", label="Answer to the SQL")
+    show(answer, key="state_answer", label="Result of the query")
     more = f"the first {len(answer.rows):,} rows" if answer.more else formats.plural(len(answer.rows), "row")
     st.caption(f"{more} in {formats.duration(answer.took_ms)}")

@@ -88,7 +88,7 @@ def _place(text: str, files: dict[str, str | None], outside: dict[str, str]) -> 
     path = Path(place).expanduser()
     if path.is_file() and path.stat().st_size > MOST_SHIPPED_BYTES:
         outside[str(path.resolve())] = scripts.digest(path)
-        output.tell(f"{path.name} is too large for a version, so it is not carried: it is known by its SHA-256, and must stay where it is")
+        output.tell(f"{path.name} is too large for a version: the workspace keeps it once, by its SHA-256, and savepoints carry it")
         return f"{path.resolve()}{mark}{name}"
     files[path.name] = scripts.read_file(path)
     return f"{BESIDE}{path.name}{mark}{name}"

@@ -18,7 +18,7 @@ from pipelines.domain.intervals import Interval, Measure
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowIntervals
 from pipelines.verbs.fork import Variant
-from pipelines.words import formats
+from pipelines.words import formats, lockstep
 
 MEASURED = {
     Measure.BATCH_MS: "batch time",
@@ -107,7 +107,14 @@ def _comparison(outputs: Comparison) -> str:
         "changed": f"changed (a. is {outputs.a}, b. is {outputs.b})",
     }
     tables = [f"{titles.get(kind, kind)}:\n{_rows(rows)}" for kind, rows in outputs.examples.items() if rows]
-    parts = [output.details(pairs), output.Table(("", "ROWS>"), counts).plain().lstrip("\n"), _parting(outputs), *tables, outputs.note]
+    parts = [
+        output.details(pairs),
+        output.Table(("", "ROWS>"), counts).plain().lstrip("\n"),
+        lockstep.cause(outputs),
+        _parting(outputs),
+        *tables,
+        outputs.note,
+    ]
     return "\n\n".join(filter(None, parts))
 
 

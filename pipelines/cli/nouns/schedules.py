@@ -7,7 +7,7 @@ from pipelines.cli.additions import Shown, excludes, plans, shows
 from pipelines.cli.descriptions import describes
 from pipelines.cli.session import Here
 from pipelines.domain.retention import Judged, PrunePlan
-from pipelines.domain.schedules import Schedule, SchedulePlan, ScheduleState
+from pipelines.domain.schedules import Attempt, Schedule, SchedulePlan, ScheduleState
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.schedule import SetSchedule
 from pipelines.words import formats, schedules
@@ -25,6 +25,8 @@ def state_text(state: ScheduleState, now_ms: int) -> str:
         *([("set for this job", _own(state.own)), ("set for the workspace", _own(state.usual))] if state.job else []),
         *_coming(state.next_ms, now_ms),
         *([("last time", f"{formats.when(state.last.due_ms, now_ms, None)}: {schedules.attempt(state.last)}")] if state.last else []),
+        *_proof(state.next_proof_ms),
+        *_last_proof(state.last_proof, now_ms),
     ]
     return output.details(pairs)
 
@@ -33,7 +35,9 @@ def state_text(state: ScheduleState, now_ms: int) -> str:
 def plan_text(plan: SchedulePlan, now_ms: int) -> str:
     """The schedule before and after a change."""
     pairs = [("of", plan.job or "the workspace"), ("set before", _own(plan.before)), ("set afterwards", _own(plan.after))]
-    return output.details([*pairs, ("what holds then", schedules.spelt(plan.schedule)), *_coming(plan.next_ms, now_ms)])
+    return output.details(
+        [*pairs, ("what holds then", schedules.spelt(plan.schedule)), *_coming(plan.next_ms, now_ms), *_proof(plan.next_proof_ms)]
+    )
 
 
 @shows(Prune)
@@ -66,3 +70,11 @@ def _own(own: Schedule) -> str:
 
 def _coming(times: tuple[int, ...], now_ms: int) -> list[tuple[str, str]]:
     return [("next" if place == 0 else "then", formats.exact(at_ms, None)) for place, at_ms in enumerate(times)]
+
+
+def _proof(at_ms: int | None) -> list[tuple[str, str]]:
+    return [("next proof", formats.exact(at_ms, None))] if at_ms is not None else []
+
+
+def _last_proof(last: Attempt | None, now_ms: int) -> list[tuple[str, str]]:
+    return [("last proof", f"{formats.when(last.due_ms, now_ms, None)}: {schedules.proof(last)}")] if last else []

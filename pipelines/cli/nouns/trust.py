@@ -13,7 +13,7 @@ def pairs(savepoint: Savepoint, now_ms: int) -> list[tuple[str, str]]:
     best = trust.best(savepoint)
     if savepoint.damaged_files:
         found = formats.when(savepoint.verified_ms, now_ms, None)
-        best = f"{formats.plural(savepoint.damaged_files, 'damaged file')}, found {found}; it is not restored"
+        best = f"{formats.plural(savepoint.damaged_files, 'damaged file')}, found {found}; nothing is restored from it"
     reached = trust.reached(savepoint)
     return [("trust", best), *((f"  {level.value}", formats.when(reached.get(level), now_ms, None)) for level in Trust)]
 
@@ -30,7 +30,7 @@ def proof_text(proof: Proof) -> str:
     states = [(*names, formats.count(rows), formats.count(said), agrees) for *names, rows, said, agrees in trust.states(proof.states)]
     batches = [(query, *map(formats.count, counts), formats.duration(took)) for query, *counts, took in trust.batches(proof)]
     tables = [
-        output.Table(_titles(trust.STATES, "Rows read", "Rows the job said"), states),
+        output.Table(_titles(trust.STATES, "Rows read", "Rows the job counted"), states),
         output.Table(_titles(trust.BATCHES, *trust.BATCHES[1:]), batches),
     ]
     head = trust.proof(proof) + (f": {proof.note}" if proof.note else "")

@@ -1,0 +1,108 @@
+"""The middleware that lets nobody in without a token: no page, REST call, file, metric or websocket. The scope notes who asks.
+
+A program shows its token as `Authorization: Bearer`. A browser comes with `?token=` in a page's address, once: it is exchanged for a
+cookie that no script reads and no other site's page sends, and leaves the address at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import parse_qsl, quote, urlencode
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dashboard import cookies
+from dashboard.sign_in import page
+from pipelines.domain.access import CALLER, Access, Caller
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unauthenticated, Unavailable
+
+OPEN = frozenset({"/_stcore/health"})
+"""Whether the server is up: what a supervisor of processes asks without a token, and which says no more than that."""
+FOR_PROGRAMS = ("/api", "/metrics", "/_stcore", "/media", "/download", "/assets", "/static", "/component")
+"""Addresses below these are no pages: no token is read from them, and who has none gets no page to type it in."""
+_TOKEN = "token"
+_KEPT_NOWHERE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+
+
+class Entrance:
+    """Lets in whom `access` knows; `access` answers None while no workspace is open."""
+
+    def __init__(self, app: ASGIApp, *, access: Callable[[], Access | None], refused: Callable[[str, str], Awaitable[None]]) -> None:
+        """`refused` is told of each request without a token that lets in: the error's code, and the client's address."""
+        self._app = app
+        self._access = access
+        self._refused = refused
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket") or scope["path"] in OPEN:
+            return await self._app(scope, receive, send)
+        access = self._access()
+        if access is None:
+            return await _refuse(
+                Unavailable("server.starting", "The workspace is not open yet.", "Try again in a moment."), scope, receive, send
+            )
+        try:
+            exchanged, caller = _exchanged(access, scope), shown_by(access, Headers(scope=scope))
+        except TidemarkError as error:
+            return await _refuse(error, scope, receive, send)
+        if exchanged is not None:
+            return await exchanged(scope, receive, send)
+        if caller is None:
+            await self._refused(NOBODY.code, (scope.get("client") or ("",))[0])
+            return await _refuse(NOBODY, scope, receive, send)
+        return await self._app({**scope, CALLER: caller}, receive, send)
+
+
+NOBODY = Unauthenticated(
+    "access.token",
+    "This server lets nobody in without a token.",
+    "In a shell of its owner, python -m pipelines address prints the address with one; a call shows it as Authorization: Bearer.",
+)
+
+
+def shown_by(access: Access, headers: Mapping[str, str]) -> Caller | None:
+    """Who sends these headers (names in lower case): by the token that they show, else by the cookie. Raises what the reading of the
+    named tokens raises."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return access.caller(token.strip())
+    return cookies.caller_of(access, cookies.in_header(access, headers.get("cookie", "")))
+
+
+def _exchanged(access: Access, scope: Scope) -> Response | None:
+    """The answer to a page's address with a right token in it: the cookie, and the same address without it."""
+    if not _is_page(scope):
+        return None
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    caller = next((access.caller(value) for name, value in pairs if name == _TOKEN), None)
+    if caller is None:
+        return None
+    rest = urlencode([(name, value) for name, value in pairs if name != _TOKEN])
+    path = scope["path"].lstrip("/\\")  # after two slashes comes another site
+    place = f"/{quote(path)}{f'?{rest}' if rest else ''}"
+    cookie = cookies.made(access, caller, secure=scope["scheme"] == "https")
+    return RedirectResponse(place, 303, {**_KEPT_NOWHERE, "Set-Cookie": cookie})
+
+
+def _is_page(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] == "GET" and not scope["path"].startswith(FOR_PROGRAMS)
+
+
+async def _refuse(error: TidemarkError, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": error.message})
+        return
+    await _answer(error, scope)(scope, receive, send)
+
+
+def _answer(error: TidemarkError, scope: Scope) -> Response:
+    status = STATUS_AND_EXIT_CODES[error.group][0]
+    headers = {**_KEPT_NOWHERE, **({"WWW-Authenticate": 'Bearer realm="Tidemark"'} if status == 401 else {})}
+    if status == 401 and _is_page(scope):
+        came_from_elsewhere = Headers(scope=scope).get("sec-fetch-site") in ("cross-site", "same-site")
+        was_wrong = f"{_TOKEN}=" in scope["query_string"].decode("latin-1")
+        return HTMLResponse(page(again=came_from_elsewhere, wrong=was_wrong), status, headers)
+    return JSONResponse(error.as_json(), status, headers)

@@ -1,0 +1,96 @@
+"""Alerts that hold with what can be done about them, silences, and rules: the same on the page of alerts and on a job's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from dashboard import navigation, once, permitted, session
+from dashboard.components.table import Cell, Column, Row, table
+from dashboard.views.alerts import forms
+from dashboard.widgets import Tone, chip, errors_shown, section, when
+from pipelines.domain.access import Role
+from pipelines.domain.alerts import Alert, Alerts, AlertState, PlacedRule, Silence
+from pipelines.verbs.acknowledge import Acknowledge
+from pipelines.verbs.silence import SilenceAlerts
+from pipelines.words import alerts as words
+from pipelines.words import formats
+
+COLUMNS = (Column("Rule"), Column("Of"), Column("When", wide=True), Column("Told"), Column("Now"))
+TONES: dict[AlertState, Tone] = {AlertState.PENDING: "orange", AlertState.FIRING: "red", AlertState.RESOLVED: "green"}
+
+
+def held(shown: Alerts, now: float, *, with_job: bool) -> None:
+    """A line for each alert that is pending or fires; nothing where there is none."""
+    if not shown.alerts:
+        return
+    with st.container(border=True, key="card_alerts", gap=None):
+        for alert in shown.alerts:
+            key = f"{alert.job}_{alert.rule}"
+            with st.container(horizontal=True, vertical_alignment="center", key=f"alert_{key}"):
+                st.html(_line(alert, now, with_job=with_job), width="stretch")
+                if alert.state is AlertState.FIRING and alert.acknowledged_ms is None:
+                    button = {"icon": ":material/check:", "help": "Somebody looks after it: it is not said again until it was over"}
+                    if permitted.button("Acknowledge", Role.OPERATOR, type="tertiary", key=f"acknowledge_{key}", **button):
+                        _acknowledge(alert)
+                if permitted.button("Silence…", Role.OPERATOR, type="tertiary", icon=":material/notifications_off:", key=f"silence_{key}"):
+                    forms.ask_silence(alert.job, alert.rule)
+
+
+def _line(alert: Alert, now: float, *, with_job: bool) -> str:
+    job = f'<a href="{escape(navigation.href("job", job=alert.job))}" target="_self"><b>{escape(alert.job)}</b></a>' if with_job else ""
+    taken = f"acknowledged by {alert.acknowledged_by}" if alert.acknowledged_ms is not None else ""
+    said = "; ".join(filter(None, (alert.words, words.told(alert).removeprefix(formats.MISSING), taken)))
+    badge = chip(alert.state.value.capitalize(), TONES[alert.state], dot=True)
+    since = f'<span class="tm-when">{when(alert.since_ms, now)}</span>'
+    return f'<div class="tm-attention">{badge}{job}<b>{escape(alert.rule)}</b>{since}<span class="tm-words">{escape(said)}</span></div>'
+
+
+def _acknowledge(alert: Alert) -> None:
+    with errors_shown():
+        once.do(Acknowledge(alert.job, alert.rule))
+        st.rerun()
+
+
+def silences(lasting: Sequence[Silence], now: float) -> None:
+    """A line for each silence, with the button that ends it."""
+    if not lasting:
+        return
+    with st.container(border=True, key="card_silences", gap=None):
+        for one in lasting:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"silenced_{one.job}_{one.rule}"):
+                until = f"until {formats.exact(one.until_ms, session.zone())}, by {one.by}"
+                text = f'<b>{escape(words.silence(one))}</b><span class="tm-words">{escape(until)}</span>'
+                st.html(f'<div class="tm-attention">{chip("Silenced", "gray", dot=True)}{text}</div>', width="stretch")
+                if permitted.button("End", Role.OPERATOR, type="tertiary", key=f"end_{one.job}_{one.rule}"):
+                    with errors_shown():
+                        once.do(SilenceAlerts(one.job, one.rule, end=True))
+                        st.rerun()
+
+
+def rules(shown: Alerts, title: str, caption: str) -> None:
+    """The table of rules; a click opens the rule."""
+    section(title, caption)
+    rows = [_row(place, placed, shown) for place, placed in enumerate(shown.rules)]
+    opened = table(COLUMNS, rows, key=f"rules_{shown.job}", label=title)
+    if opened:
+        placed = shown.rules[int(opened)]
+        forms.ask_rule(placed.job, placed.rule)
+
+
+def _row(place: int, placed: PlacedRule, shown: Alerts) -> Row:
+    rule = placed.rule
+    own = {one.job for one in shown.rules if one.rule.name == rule.name and one.job}
+    mine = [one for one in shown.alerts if one.rule == rule.name and (one.job == placed.job if placed.job else one.job not in own)]
+    firing = sum(one.state is AlertState.FIRING for one in mine)
+    now = Cell(f"{firing} firing", tone="red") if firing else Cell(f"{len(mine)} pending", tone="orange") if mine else Cell("–", muted=True)
+    cells = (
+        Cell(rule.name, strong=True),
+        Cell(placed.job or "every job", muted=not placed.job),
+        Cell(words.spelt(rule), hint=words.spelt(rule), muted=rule.off),
+        Cell(", ".join(rule.channels) or "every channel", muted=not rule.channels),
+        Cell("off", muted=True) if rule.off else now,
+    )
+    return Row(str(place), cells)

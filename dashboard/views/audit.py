@@ -1,0 +1,108 @@
+"""The audit on the page of the settings: who changed what or was refused, and the check of its chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from dashboard import paging, session
+from dashboard.components.table import Cell, Column, Row, clock, moment, number, table
+from dashboard.views.commands import commands
+from dashboard.widgets import Tone, message_box, section
+from pipelines.domain.access import Role
+from pipelines.domain.audit import AuditLine, Result, Verified
+from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.words import formats
+
+LIMIT = 1_000
+ALL = "All"
+COLUMNS = (
+    *(Column("Number", "right"), Column("When"), Column("Time"), Column("By"), Column("From", hint="The client's address, or whose shell")),
+    *(Column("Verb"), Column("Subject", wide=True), Column("Result"), Column("Code")),
+)
+TONES: dict[Result, Tone] = {Result.REFUSED: "orange", Result.FAILED: "red", Result.MENDED: "orange", Result.BEGUN: "blue"}
+_VERIFIED = "audit_verified"
+
+
+def audit() -> None:
+    """Draws the section; who is no admin is told who may look."""
+    section("Audit", "who changed what or was refused, from where, with what result")
+    refused = session.refusal(Role.ADMIN)
+    if refused:
+        st.caption(refused)
+        return
+    question = _question()
+    lines = session.workspace().ask(question)
+    cut = paging.cut(lines, session.selected("page"))
+    now = session.now_ms()
+
+    def whole() -> list[Row]:
+        return _rows(lines, now)
+
+    empty = "Nothing fits. What is changed or refused from now on stands here."
+    table(COLUMNS, _rows(cut.items, now), key="audit", label="Audit", empty=empty, clickable=False, cut=cut, whole=whole, max_height=420)
+    _foot(lines, question.before)
+    _check()
+
+
+def _question() -> ListAudit:
+    """The question that the bar selects; all of it is in the address."""
+    chosen: Any = {"label_visibility": "collapsed", "bind": "query-params", "on_change": session.select}
+    chosen["kwargs"] = {"page": "", "before": ""}
+    with st.container(horizontal=True, vertical_alignment="center", key="audit_bar"):
+        result = st.pills("Result", [ALL, *Result], default=ALL, required=True, key="result", **chosen)
+        st.space("stretch")
+        commands([ListAudit(), VerifyAudit()], key="audit_command")
+        placeholder = "Filter the audit"
+        words = st.text_input(placeholder, key="filter", placeholder=placeholder, type="search", width=220, **chosen)
+    before = session.selected("before")
+    kept = None if result in (None, ALL) else Result(result)
+    return ListAudit(LIMIT, result=kept, text=words or "", before=int(before) if before.isdecimal() else 0)
+
+
+def _rows(lines: Sequence[AuditLine], now: float) -> list[Row]:
+    return [_row(line, now) for line in lines]
+
+
+def _row(line: AuditLine, now: float) -> Row:
+    cells = (
+        number(line.number, formats.count),
+        moment(line.at_ms, now),
+        clock(line.at_ms, session.zone(), muted=True),
+        Cell(line.by or formats.MISSING, strong=bool(line.by)),
+        Cell(line.origin or formats.MISSING, mono=True, muted=True),
+        Cell(line.verb, mono=True),
+        Cell(line.subject or formats.MISSING, hint=line.subject),
+        Cell(line.result, tone=TONES.get(line.result, "gray")),
+        Cell(line.code or line.operation or formats.MISSING, mono=True, muted=True),
+    )
+    return Row(str(line.number), cells)
+
+
+def _foot(lines: Sequence[AuditLine], before: int) -> None:
+    """The way to older lines and back; nothing where these are all."""
+    if len(lines) < LIMIT and not before:
+        return
+    with st.container(horizontal=True, horizontal_alignment="right", key="audit_older"):
+        st.button("Newest", key="audit_newest", disabled=not before, on_click=session.select, kwargs={"before": "", "page": ""})
+        place = str(lines[-1].number) if len(lines) == LIMIT else ""
+        st.button("Older", key="audit_next", disabled=not place, on_click=session.select, kwargs={"before": place, "page": ""})
+
+
+def _check() -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="audit_check"):
+        says = "Hash of a line that was kept elsewhere (optional)"
+        kept = st.text_input(says, key="audit_last", width=520, help="With it an end that was cut off, or written anew, is found, too.")
+        if st.button("Check the chain", icon=":material/link:", key="audit_verify"):
+            st.session_state[_VERIFIED] = session.workspace().ask(VerifyAudit(kept or ""))
+    verified: Verified | None = st.session_state.pop(_VERIFIED, None)
+    if verified is None:
+        return
+    if verified.findings:
+        found = [f"line {finding.line}: {finding.problem}" if finding.line else finding.problem for finding in verified.findings]
+        message_box(f"The audit was changed: {formats.plural(len(found), 'finding')}", "; ".join(found))
+    else:
+        whole = f"{formats.plural(verified.lines, 'line')}, each written after the one before it."
+        message_box("The chain is whole", f"{whole} Keep the last hash elsewhere: `{verified.last}`", tone="green")

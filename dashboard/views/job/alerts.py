@@ -1,0 +1,51 @@
+"""A job's alerts: what fires, its rules beside the workspace's, and its history."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import permitted, session
+from dashboard.components.table import table
+from dashboard.drawing.figures import TimeMark
+from dashboard.views import events
+from dashboard.views.alerts import forms, lists
+from dashboard.widgets import empty_state, section
+from pipelines.domain.access import Role
+from pipelines.verbs.alerts import ShowAlerts
+from pipelines.verbs.system import ListEvents
+
+HISTORY = 200
+MARKED = {"alert.firing": "alert {}", "alert.resolved": "{} over"}
+
+
+def draw(name: str, now: float) -> None:
+    """What holds, the rules, what happened."""
+    shown = session.workspace().ask(ShowAlerts(name))
+    with st.container(horizontal=True, horizontal_alignment="right", key="alerts_bar"):
+        if permitted.button("Silence…", Role.OPERATOR, icon=":material/notifications_off:", type="tertiary", key="silence_job"):
+            forms.ask_silence(name, "")
+        if permitted.button("New rule…", Role.OPERATOR, icon=":material/add:", type="tertiary", key="new_rule"):
+            forms.ask_rule(name, None)
+    lists.held(shown, now, with_job=False)
+    lists.silences(shown.silences, now)
+    if shown.rules:
+        lists.rules(shown, "Rules", "its own stand before those of every job")
+    else:
+        says = "A rule says from when on somebody is told: of a finding, such as failed, or of a figure that is beyond a threshold."
+        with empty_state("No rules yet", says, key="alerts"):
+            pass
+    happened = session.shared(ListEvents(name, HISTORY, kind="alert"))
+    if happened:
+        section("History", f"the newest {HISTORY}" if len(happened) == HISTORY else "")
+        rows = [events.row(event, place, now, with_job=False) for place, event in enumerate(happened)]
+        table(events.columns(with_job=False), rows, key="alert_history", label="History of alerts", max_height=420, clickable=False)
+
+
+def marks(name: str, since_ms: float) -> list[TimeMark]:
+    """When alerts of the job began to fire, and were over."""
+    happened = session.shared(ListEvents(name, HISTORY, kind="alert"))
+    return [
+        TimeMark(one.at_ms, "alert", MARKED[one.kind].format(one.subject))
+        for one in happened
+        if one.kind in MARKED and one.at_ms >= since_ms
+    ]

@@ -1,0 +1,42 @@
+"""The audit on the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines.cli import output
+from pipelines.cli.additions import Shown, defaults, group, shows
+from pipelines.cli.session import Here
+from pipelines.domain.audit import AuditLine, Verified
+from pipelines.domain.errors import Corrupt
+from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.words import formats
+
+group("audit", "Who changed what, from where, with what result.")
+defaults(ListAudit, limit=50)
+
+
+@shows(ListAudit)
+def _listed(here: Here, question: ListAudit, lines: Sequence[AuditLine]) -> str | output.Table:
+    if len(lines) == question.limit:
+        output.tell(f"Older ones: --before {lines[-1].cursor}")
+    rows = [_row(line, here.session.now_ms) for line in lines]
+    return output.Table(("NUMBER>", "AT", "BY", "FROM", "VERB", "SUBJECT", "RESULT"), rows) if rows else ""
+
+
+def _row(line: AuditLine, now_ms: int) -> tuple[str, ...]:
+    result = " ".join(filter(None, (line.result, line.code, line.operation)))
+    return (str(line.number), formats.when(line.at_ms, now_ms, None), line.by, line.origin, line.verb, line.subject, result)
+
+
+@shows(VerifyAudit)
+def _verified(here: Here, question: VerifyAudit, verified: Verified) -> Shown:
+    """Ends as damage does where the chain is broken; a whole one prints what to keep elsewhere."""
+    if verified.findings:
+        lines = [f"line {finding.line}: {finding.problem}" if finding.line else finding.problem for finding in verified.findings]
+        error = Corrupt("audit.broken", f"the audit was changed: {lines[0]}", "Compare it with a copy that was kept elsewhere.")
+        return Shown(verified, "\n".join(lines), error)
+    if not question.last:
+        output.tell("Keep the hash elsewhere: with it --last finds an end that was cut off, or written anew.")
+    facts = [("lines", formats.count(verified.lines)), ("number", str(verified.number)), ("last", verified.last)]
+    return Shown(verified, output.details(facts))

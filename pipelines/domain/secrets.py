@@ -1,0 +1,34 @@
+"""Values of confs that may be secrets, by Spark's own rule: never shown. What is shown in their place may be sent back, and means them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pipelines.domain.errors import Invalid
+
+V = TypeVar("V")
+MASK = "*********(redacted)"
+"""What Spark shows (`Utils.REDACTION_REPLACEMENT_TEXT`)."""
+SECRET = re.compile(r"(?i)secret|password|token|access[.]?key")
+"""The default of `spark.redaction.regex`. As in Spark, a value is a secret where its name or the value itself has one of these words."""
+
+
+def shown(name: str, value: V) -> V | str:
+    """The value of a conf as it may be shown; what is no text is none."""
+    return MASK if isinstance(value, str) and (SECRET.search(name) or SECRET.search(value)) else value
+
+
+def masked(conf: Mapping[str, str]) -> dict[str, str]:
+    """Confs as they may be shown."""
+    return {name: shown(name, value) for name, value in conf.items()}
+
+
+def unmasked(conf: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    """Confs that somebody sends back: what was shown in place of a secret is its value in `before`; Invalid (`conf.masked`) where that has
+    none."""
+    for name, value in conf.items():
+        if value == MASK and name not in before:
+            raise Invalid("conf.masked", f"The value of {name} is only what is shown in its place", "Give the value itself.")
+    return {name: before[name] if value == MASK else value for name, value in conf.items()}

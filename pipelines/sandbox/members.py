@@ -1,0 +1,111 @@
+"""A process of the pool, as who has started it sees it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from pipelines.sandbox import environment, processes
+from pipelines.sandbox.gateway import is_local, launch_conf
+from pipelines.sandbox.requests import CODE_FILE, READY_FILE, Launch, Request
+
+MODULE = "pipelines.sandbox.warm"
+LOG = "warm.log"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What tells processes apart: the interpreter, the environment, and what holds for a whole JVM."""
+
+    python: str
+    master: str
+    conf: tuple[tuple[str, str], ...]
+    environ: tuple[tuple[str, str], ...]
+
+    @staticmethod
+    def of(python: str, master: str, conf: Mapping[str, str]) -> Kind:
+        """Raises Unavailable where there is no Java."""
+        environ = environment.environ(master, python)
+        return Kind(python, master, tuple(sorted(launch_conf(conf).items())), tuple(sorted(environ.items())))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its Spark is this machine's: elsewhere a process that waits would hold a cluster's executors."""
+        return is_local(self.master)
+
+
+class Member:
+    """One process, with a folder of its own that goes with it."""
+
+    def __init__(self, kind: Kind, home: Path) -> None:
+        """Raises Unavailable (`sandbox.start`)."""
+        self.kind, self.home = kind, home
+        self.used_s = time.monotonic()
+        self.work = ""
+        """The module that it runs; empty while it waits."""
+        home.mkdir(parents=True)
+        command = environment.command(kind.python, MODULE)
+        try:
+            self._process = processes.started(command, home, dict(kind.environ), LOG, subprocess.PIPE)
+        except BaseException:
+            shutil.rmtree(home)
+            raise
+        self._write(Launch(kind.master, dict(kind.conf)).as_line())
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def is_warm(self) -> bool:
+        return (self.home / READY_FILE).exists()
+
+    @property
+    def memory_bytes(self) -> int:
+        """What it takes with its JVM; 0 where it has just ended."""
+        with suppress(psutil.Error):
+            process = psutil.Process(self.pid)
+            return sum(one.memory_info().rss for one in (process, *process.children(recursive=True)))
+        return 0
+
+    def run(self, request: Request, log: Path, watch: Callable[[], None], timeout_s: float) -> int:
+        """Does the request; what it writes meanwhile is in `log` afterwards. Whatever is raised leaves a process that has to be ended."""
+        begun = (self.home / LOG).stat().st_size
+        (self.home / CODE_FILE).unlink(missing_ok=True)
+        self._write(request.as_line())
+        try:
+            return processes.followed(self._code, request.module, self.home / LOG, watch, timeout_s)
+        finally:
+            with (self.home / LOG).open("rb") as output, log.open("ab") as copy:
+                output.seek(begun)
+                shutil.copyfileobj(output, copy)
+
+    def end(self) -> None:
+        """Ends the process and all that it has started; nothing of it is left."""
+        processes.end(self.home)
+        self._process.wait()
+        if self._process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def _code(self) -> int | None:
+        ended, file = self._process.poll(), self.home / CODE_FILE
+        return int(file.read_text()) if file.exists() else ended
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # it has ended, which its exit code says
+            self._process.stdin.write(line.encode())
+            self._process.stdin.flush()

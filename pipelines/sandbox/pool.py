@@ -1,0 +1,166 @@
+"""Warm Spark processes: started when they are likely to be needed, given one task after the other, ended when nobody has asked for a while.
+
+A process that has run a user's code is given nothing else; another one takes its place. Without a server the pool is closed: each task
+has a process that it starts cold, and that ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import psutil
+
+from pipelines.domain.about import WarmProcess
+from pipelines.domain.errors import Unavailable
+from pipelines.sandbox import environment, processes
+from pipelines.sandbox.members import Kind, Member
+from pipelines.sandbox.requests import Request
+
+MOST_VARIABLE = "TIDEMARK_WARM_PROCESSES"
+"""How many processes there may be; 0 for none."""
+ROOMY_BYTES = 6_000_000_000
+"""A machine with less memory has one process."""
+IDLE_S = 300.0
+FOLDER = "warm"
+
+
+def most_processes() -> int:
+    """The bound, from the environment, else by the machine's memory."""
+    said = os.environ.get(MOST_VARIABLE, "")
+    return int(said) if said.isdigit() else 2 if psutil.virtual_memory().total > ROOMY_BYTES else 1
+
+
+@dataclass(frozen=True)
+class Work:
+    """A module of ours to run, and the Spark that it needs: interpreter (empty: this one), master, confs."""
+
+    module: str
+    python: str
+    master: str
+    conf: Mapping[str, str]
+    is_last: bool
+    """Whether its process is given nothing else: it runs a user's code, or leaves something behind."""
+
+
+class Pool:
+    """Runs modules of ours that need Spark, cold ones with `niceness` added to their priority. Safe for several threads."""
+
+    def __init__(self, idle_s: float = IDLE_S, niceness: int = 0) -> None:
+        self._niceness = niceness
+        self._home, self._idle_s = Path(), idle_s
+        self._numbers = count(1)
+        self._lock = threading.Lock()
+        self._members: list[Member] = []
+        self._timer: threading.Timer | None = None
+        self.most = 0
+        """How many processes there may be; 0 while the pool is closed."""
+
+    def open(self, home: Path, most: int | None = None) -> None:
+        """From now on processes are kept, with their folders in `home`."""
+        self._home = home
+        self.most = most_processes() if most is None else most
+
+    def close(self) -> None:
+        """Ends all processes, also in the middle of a task."""
+        with self._lock:
+            self.most = 0
+            self._stop_timer()
+            members, self._members = self._members, []
+        for member in members:
+            member.end()
+
+    def expect(self, python: str, master: str, conf: Mapping[str, str]) -> None:
+        """Warms a process up, if none of its kind waits: somebody is likely to ask for one. Where none can be started nothing is said:
+        who asks for one is told."""
+        if not self.most:
+            return
+        with suppress(Unavailable), self._lock:
+            kind = Kind.of(python, master, conf)
+            if any(member.kind == kind and not member.work and member.is_alive for member in self._members):
+                return
+            self._begun(kind)
+            self._begin_timer()
+
+    def run(self, work: Work, folder: Path, log: str, watch: Callable[[], None], timeout_s: float) -> int:
+        """Runs the work's module on `folder` as `processes.run` does; raises what that raises."""
+        kind = Kind.of(work.python, work.master, work.conf)
+        member = self._taken(kind, work.module)
+        if member is None:
+            command = environment.command(kind.python, work.module)
+            return processes.run(command, folder, dict(kind.environ), log, watch, timeout_s, self._niceness)
+        is_kept = False
+        try:
+            code = member.run(Request(work.module, str(folder), work.is_last), folder / log, watch, timeout_s)
+            is_kept = not code and not work.is_last
+        finally:
+            self._put_back(member, is_kept)
+        if work.is_last and not code:
+            self.expect(work.python, work.master, work.conf)
+        return code
+
+    def processes(self) -> tuple[WarmProcess, ...]:
+        """The processes as they are now."""
+        with self._lock:
+            members = [member for member in self._members if member.is_alive]
+        return tuple(WarmProcess(member.pid, member.kind.python, member.memory_bytes, member.is_warm, member.work) for member in members)
+
+    def _taken(self, kind: Kind, module: str) -> Member | None:
+        """A process of the kind, the warmest first; None where there is no room for one."""
+        with self._lock:
+            waiting = [member for member in self._members if member.kind == kind and not member.work and member.is_alive]
+            member = next(iter(sorted(waiting, key=lambda member: not member.is_warm)), None) or self._begun(kind)
+            if member is not None:
+                member.work = module
+            return member
+
+    def _begun(self, kind: Kind) -> Member | None:
+        """Another process, where a bound allows it; one that waits and is of another kind gives way."""
+        if not self.most or not kind.is_local:
+            return None
+        for member in [member for member in self._members if not member.is_alive]:
+            self._end(member)
+        others = sorted((member for member in self._members if not member.work and member.kind != kind), key=lambda member: member.used_s)
+        if len(self._members) >= self.most and others:
+            self._end(others[0])
+        if len(self._members) >= self.most:
+            return None
+        member = Member(kind, self._home / f"{FOLDER}-{next(self._numbers)}")
+        self._members.append(member)
+        return member
+
+    def _put_back(self, member: Member, is_kept: bool) -> None:
+        with self._lock:
+            member.work, member.used_s = "", time.monotonic()
+            if not is_kept and member in self._members:
+                self._end(member)
+            self._begin_timer()
+
+    def _end(self, member: Member) -> None:
+        self._members.remove(member)
+        member.end()
+
+    def _begin_timer(self) -> None:
+        self._stop_timer()
+        if self._members:
+            self._timer = threading.Timer(self._idle_s, self._end_idle)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end_idle(self) -> None:
+        """Nobody has asked for `idle_s`: the timer begins anew with each use."""
+        with self._lock:
+            for member in [member for member in self._members if not member.work]:
+                self._end(member)
+            self._begin_timer()

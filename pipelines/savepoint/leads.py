@@ -1,0 +1,99 @@
+"""A leader's batches since a savepoint: which ones a run in lock-step will have, and whether all that they need is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pipelines.checkpoint import commits, compact_log, logs, offsets, source_log
+from pipelines.checkpoint.listing import listed
+from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unsupported
+from pipelines.domain.ids import folder_of
+from pipelines.domain.lockstep import GONE, MOVED, SOURCE, UNREPEATABLE
+from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
+
+FREELY = "Fork it without lock-step: it then reads what its sources have, in batches of its own."
+
+
+@dataclass(frozen=True)
+class Line:
+    """The batches of one query that its leader has committed since the savepoint."""
+
+    began: int
+    newest: int
+    times_ms: Mapping[int, int]
+    """Batch -> when the leader planned it (epoch ms)."""
+
+    def at(self, at_ms: int) -> int:
+        """The newest batch planned at or before `at_ms`; the savepoint's own before the first."""
+        return max((batch for batch, time_ms in self.times_ms.items() if time_ms <= at_ms), default=self.began)
+
+
+def require_sources(manifest: Manifest) -> None:
+    """Raises Unsupported (`lockstep.source`), by name, for a source to which no offsets can be given."""
+    for image in manifest.queries:
+        for source in image.sources:
+            if source in UNREPEATABLE:
+                message = f"Query {image.query} reads the source {source}: {UNREPEATABLE[source]}, so no offsets can be given to it."
+                raise Unsupported(SOURCE, message, FREELY)
+
+
+def line(image: QueryImage, checkpoints: str) -> Line:
+    """The line of one query in its leader's `checkpoints`. Raises Conflict where batches are purged (`lockstep.gone`), or the leader has
+    gone on from elsewhere (`lockstep.moved`)."""
+    storage = open_storage(str(Path(checkpoints) / folder_of(image.query)))
+    try:
+        planned = logs.batch_ids(listed(storage, offsets.FOLDER).files(offsets.FOLDER))
+        committed = logs.batch_ids(listed(storage, commits.FOLDER).files(commits.FOLDER))
+    except NotFound:
+        planned, committed = [], []
+    began, newest = (image.batch if image.begun else -1), max(committed, default=-1)
+    missing = [batch for batch in range(max(began, 0), newest + 1) if batch not in planned]
+    if missing or (not committed and image.begun):
+        span = f"{missing[0]} to {missing[-1]}" if missing else "all"
+        message = f"Batches of query {image.query} since the savepoint (batch {image.batch}) are no longer in the job's checkpoint: {span}."
+        raise Conflict(GONE, message, "Spark keeps the offsets of its newest 100 batches: take a newer savepoint. " + FREELY)
+    if image.begun and (newest < began or offsets.read(storage, began).batch_timestamp_ms != image.batch_timestamp_ms):
+        message = f"The job went back, or on from elsewhere, since: its batch {began} of query {image.query} is not the savepoint's."
+        raise Conflict(MOVED, message, "Take a savepoint of what runs now. " + FREELY)
+    times_ms = {batch: offsets.read(storage, batch).batch_timestamp_ms for batch in range(began + 1, newest + 1)}
+    return Line(began, newest, times_ms)
+
+
+def files(image: QueryImage, checkpoints: str, last: int) -> int:
+    """How many files the batches up to `last` read; Conflict (`lockstep.files`) where one of them is gone."""
+    if last < 0:
+        return 0
+    storage = open_storage(str(Path(checkpoints) / folder_of(image.query)))
+    began = {offset.source: source_log.offset_of(offset.offset) for offset in image.offsets}
+    paths = [
+        path
+        for source, offset in offsets.read(storage, last).offsets.items()
+        if (end := source_log.offset_of(offset)) is not None
+        for path in _paths(storage, source, began.get(source), end)
+    ]
+    gone = [path for path in paths if (local := _local(path)) is not None and not local.exists()]
+    if gone:
+        message = f"{len(gone):,} of the {len(paths):,} files that query {image.query} read since are gone, such as {gone[0]}."
+        raise Conflict("lockstep.files", message, "Put them back. Without them the same batches cannot be read again.")
+    return len(paths)
+
+
+def _paths(storage: Storage, source: str, began: int | None, end: int) -> list[str]:
+    """The files of a source's entries after `began`, up to `end`; none where its log is not found under the name of its offset."""
+    folder = f"sources/{source}"
+    try:
+        names = compact_log.names(name.rpartition("/")[2] for name in listed(storage, folder).files(folder))
+        log = source_log.read(storage, folder, names, end)
+    except (NotFound, Corrupt):
+        return []
+    return [entry.path for entry in log.entries if entry.batch > (-1 if began is None else began)]
+
+
+def _local(path: str) -> Path | None:
+    parts = urlsplit(path)
+    return Path(unquote(parts.path)) if parts.scheme in ("", "file") else None

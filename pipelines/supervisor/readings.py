@@ -1,0 +1,61 @@
+"""What the rules of alerts find in jobs: the figures and findings of the overview, and what only is known over some time."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from pipelines.catalog import jobs as job_rows
+from pipelines.catalog import savepoints as savepoint_rows
+from pipelines.catalog import summaries as summary_rows
+from pipelines.domain.alert_rules import Rule
+from pipelines.domain.alerts import Alert, advance
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import JobSummary
+from pipelines.words import alerts as words
+from pipelines.words.figures import Seen
+from pipelines.workspace import events
+from pipelines.workspace.context import Context
+
+LATE_MS = 600_000
+
+
+class Readings:
+    """Reads the jobs of one workspace, and remembers how many late rows each had."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._late: dict[JobName, deque[tuple[int, int]]] = {}
+        self._best_before_ms: dict[JobName, int] = {}
+        self._complained: set[tuple[JobName, Rule]] = set()
+
+    def has_rules(self) -> bool:
+        """Whether any job has a rule of its own."""
+        with self._context.catalog.reading() as reader:
+            return any(job.alerts for job in job_rows.listed(reader))
+
+    def jobs(self) -> list[JobSummary]:
+        """Every job as it is now, with findings of its own, and none of alerts."""
+        now_ms = self._context.now_ms()
+        with self._context.catalog.reading() as reader:
+            jobs = summary_rows.listed(reader, now_ms)
+            dated = [one for one in savepoint_rows.listed(reader) if one.best_before_ms is not None]
+        self._best_before_ms = {one.job: one.best_before_ms or 0 for one in reversed(dated)}
+        for job in jobs:
+            late = self._late.setdefault(job.job.name, deque())
+            late.append((now_ms, job.late_rows))
+            while late[0][0] < now_ms - LATE_MS:
+                late.popleft()
+        return jobs
+
+    def advance(self, rule: Rule, job: JobSummary, alert: Alert | None, now_ms: int) -> Alert | None:
+        """What becomes of the rule's alert; it stays as it is where the rule cannot be read, which is an event, once."""
+        name = job.job.name
+        seen = Seen(job, now_ms, self._best_before_ms.get(name), min((rows for _, rows in self._late.get(name, ())), default=job.late_rows))
+        try:
+            return advance(rule, name, alert, words.reading(rule, seen), now_ms)
+        except TidemarkError as error:
+            if (name, rule) not in self._complained:
+                self._complained.add((name, rule))
+                events.say(self._context, "supervisor.failed", name, rule.name, f"the alert {rule.name} cannot be read: {error.message}")
+            return alert

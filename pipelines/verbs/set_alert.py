@@ -1,0 +1,53 @@
+"""`alert set`: from when on somebody is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.access import Role
+from pipelines.domain.alert_rules import LONGEST_MS, Rule
+from pipelines.domain.alerts import Alerts
+from pipelines.domain.errors import Corrupt, NotFound
+from pipelines.domain.ids import JobName
+from pipelines.verbs.alerts import ALERT
+from pipelines.verbs.verb import Change, Http, Reads, named, option
+
+
+@dataclass(frozen=True)
+class SetAlertPlan:
+    """A rule as it is, and as it will be; None where there is none."""
+
+    job: JobName
+    before: Rule | None
+    after: Rule | None
+
+
+def _time(help: str, flag: str) -> int | None:
+    time: int | None = option(help, None, flag=flag, metavar="DURATION", reads=Reads.DURATION, least=0, most=LONGEST_MS)
+    return time
+
+
+@dataclass(frozen=True)
+class SetAlert(Change[Alerts, SetAlertPlan]):
+    """Set from when on somebody is told. What is not given stays. A job's rule stands before the workspace's of the same name. Forks of a
+    job begin with its rules."""
+
+    alert: str = named(ALERT)
+    job: str = option("Only of this job; without one of every job that has no such rule of its own.", "")
+    when: str = option("A finding (failed, no-progress), or a figure with a threshold: 'event_time_lag_seconds > 5m'.", "")
+    clear: str = option("It is over once the figure is at this value; without it at the threshold.", "", metavar="VALUE")
+    for_ms: int | None = _time("It fires once it has held for so long: 5m.", "--for")
+    clear_for_ms: int | None = _time("It is resolved once it has been over for so long.", "--clear-for")
+    repeat_ms: int | None = _time("Say it again every so often until somebody acknowledges it.", "--repeat")
+    channels: tuple[str, ...] = option(
+        "Tell this channel; again for several; 'all' is every one.", (), flag="--channel", metavar="CHANNEL"
+    )  # fmt: skip
+    off: bool | None = option("Whether the rule is off.", None, flag="--off/--on")
+    remove: bool = option("Remove it.", False, flag="--remove")
+
+    call, topic = "set_alert", "alerts"
+    role = Role.OPERATOR
+    http = Http("PATCH", "/alerts/{alert}")
+    also = (Http("PATCH", "/jobs/{job}/alerts/{alert}", name="set_job_alert"),)
+    command = "alert set"
+    refuses = (NotFound, Corrupt)

@@ -1,0 +1,38 @@
+"""`alert silence`: no message for some time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.access import Role
+from pipelines.domain.alert_rules import LONGEST_MS
+from pipelines.domain.alerts import Alerts, Silence
+from pipelines.domain.errors import Corrupt, NotFound
+from pipelines.verbs.verb import Change, Http, Reads, argument, option
+
+
+@dataclass(frozen=True)
+class SilencePlan:
+    """The silence that will be, or (until 0) the one that ends."""
+
+    silence: Silence
+
+
+@dataclass(frozen=True)
+class SilenceAlerts(Change[Alerts, SilencePlan]):
+    """Send no message of alerts until a time. They are shown all the same; what still fires then is sent then. The end of one that was sent
+    before is sent at once."""
+
+    job: str = argument("Only those of this job.", "")
+    rule: str = option("Only the alert of this name.", "", flag="--alert", metavar="ALERT")
+    for_ms: int | None = option("For so long: 2h.", None, flag="--for", metavar="DURATION", reads=Reads.DURATION, least=1, most=LONGEST_MS)
+    until_ms: int | None = option(
+        "Until this time: 2027-01-15T08:00 or 18:00:00 (today).", None, flag="--until", metavar="TIME", reads=Reads.MOMENT, least=0
+    )
+    end: bool = option("End the silence.", False, flag="--end")
+
+    call, topic = "silence", "alerts"
+    role = Role.OPERATOR
+    http = Http("POST", "/silences")
+    command = "alert silence"
+    refuses = (NotFound, Corrupt)

@@ -1,0 +1,90 @@
+"""Alerts in words: a rule, what it finds in a job, and the message that is sent of it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.domain.alert_rules import SECONDS, Condition, Reading, Rule, condition
+from pipelines.domain.alerts import Alert, AlertState, Channel, Silence
+from pipelines.domain.moments import spelt_duration
+from pipelines.domain.runs import RunState
+from pipelines.words import formats
+from pipelines.words.figures import ALERTABLE, Seen
+
+TEST_TITLE, TEST_BODY = "Test of Tidemark's alerts", "This channel works: alerts that name it are sent here."
+_ENDED = (None, RunState.STOPPED, RunState.FINISHED)
+"""A job that somebody ended has no figure that is of now, but that it is not up."""
+_UP = "up"
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is sent: `kind` is Apprise's (`failure`, `success`, `info`)."""
+
+    title: str
+    body: str
+    kind: str
+
+
+def reading(rule: Rule, seen: Seen) -> Reading:
+    """What the rule finds in the job now; Invalid where the rule cannot be read."""
+    wanted = condition(rule)
+    if wanted.problem is not None:
+        finding = next((one for one in seen.job.findings if one.problem is wanted.problem), None)
+        return Reading(finding is not None, finding is None, ": ".join(filter(None, (finding.title, finding.words))) if finding else "")
+    has_ended = seen.job.state in _ENDED and wanted.figure != _UP
+    value = ALERTABLE[wanted.figure].of(seen) if wanted.figure in ALERTABLE and not has_ended else None
+    if value is None:
+        return Reading(holds=False, is_over=has_ended, words="")
+    return Reading(wanted.holds(value), wanted.is_over(value), f"{wanted.figure} is {amount(wanted.figure, value)}; {_limit(wanted)}")
+
+
+def amount(figure: str, value: float) -> str:
+    """`5m 12s` of seconds, `1.2 GB` of bytes, else the number."""
+    if SECONDS in figure and "timestamp" not in figure:
+        return formats.duration(value * 1_000) if value >= 0 else f"-{formats.duration(-value * 1_000)}"
+    if figure.endswith("_bytes"):
+        return formats.size(value)
+    return f"{value:,.10g}"
+
+
+def _limit(wanted: Condition) -> str:
+    return f"limit {wanted.sign} {amount(wanted.figure, wanted.limit)}"
+
+
+def spelt(rule: Rule) -> str:
+    """`event_time_lag_seconds > 5m for 10m; over at 1m for 5m; again every 4h; to oncall`."""
+    parts = [f"{rule.when}{f' for {spelt_duration(rule.for_ms)}' if rule.for_ms else ''}"]
+    if rule.clear or rule.clear_for_ms:
+        at, long = f" at {rule.clear}" if rule.clear else "", f" for {spelt_duration(rule.clear_for_ms)}" if rule.clear_for_ms else ""
+        parts.append(f"over{at}{long}")
+    parts += [f"again every {spelt_duration(rule.repeat_ms)}"] if rule.repeat_ms else []
+    parts += [f"to {', '.join(rule.channels)}"] if rule.channels else []
+    return f"off ({'; '.join(parts)})" if rule.off else "; ".join(parts)
+
+
+def place(channel: Channel) -> str:
+    """`$TIDEMARK_ONCALL_URL`, `/run/secrets/oncall`: where the address is, never the address."""
+    return f"${channel.env}" if channel.env else channel.file
+
+
+def silence(one: Silence) -> str:
+    """`alert lag of counts`, `all alerts of counts`, `all alerts`."""
+    which = f"alert {one.rule}" if one.rule else "all alerts"
+    return f"{which} of {one.job}" if one.job else which
+
+
+def told(alert: Alert) -> str:
+    """`sent to oncall; mail failed: the service answered 503`; a dash where nothing was sent."""
+    sent = [one.channel for one in alert.told if one.firing_ms is not None]
+    failed = [f"{one.channel} failed: {one.error}" for one in alert.told if one.failed_ms is not None]
+    return "; ".join([*([f"sent to {', '.join(sent)}"] if sent else []), *failed]) or formats.MISSING
+
+
+def message(alert: Alert) -> Message:
+    """What is sent of it now."""
+    is_over = alert.state is AlertState.RESOLVED
+    title = f"[{'RESOLVED' if is_over else 'FIRING'}] {alert.job}: {alert.rule}"
+    lasted = f" after {formats.duration((alert.resolved_ms or 0) - alert.since_ms)}" if is_over else ""
+    lines = [alert.words, f"since {formats.exact(alert.since_ms, None)}{', over' if is_over else ''}{lasted}"]
+    return Message(title, "\n".join(filter(None, lines)), "success" if is_over else "failure")

@@ -1,0 +1,100 @@
+"""The figures of a job that Prometheus scrapes and alerts have thresholds of: one name, one meaning, one value. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.runs import RunState
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Figure(Generic[T]):
+    """A gauge: its name without the prefix, what it says, and its value; None where that is not known."""
+
+    name: str
+    says: str
+    of: Callable[[T], float | None]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A job as its alerts see it."""
+
+    job: JobSummary
+    now_ms: float
+    best_before_ms: int | None = None
+    """Of its newest savepoint."""
+    late_before: int = 0
+    """Late rows as they were ten minutes ago."""
+
+
+def _up(job: JobSummary) -> float | None:
+    return None if job.state is RunState.WATCHED else float(job.state in (RunState.RUNNING, RunState.STOPPING))
+
+
+def _seconds(ms: float | None) -> float | None:
+    return None if ms is None else ms / 1_000
+
+
+OF_JOBS: tuple[Figure[JobSummary], ...] = (
+    Figure("job_up", "1 while the job's driver runs, else 0; of a job that runs elsewhere nobody knows", _up),
+    Figure("job_queries", "Streaming queries of the newest run", lambda job: job.queries),
+    Figure("job_batch", "Newest batch that was committed", lambda job: job.batch),
+    Figure("job_batch_seconds_p50", "Median duration of a batch, last ten minutes", lambda job: _seconds(job.batch_ms_p50)),
+    Figure("job_batch_seconds_p99", "99th percentile of batch durations, last ten minutes", lambda job: _seconds(job.batch_ms_p99)),
+    Figure("job_busy_ratio", "Batch time by the trigger's interval; beyond 1 the job cannot keep up", lambda job: job.busy),
+    Figure("job_input_rows_per_second", "Rows a second that all sources read, last ten minutes", lambda job: job.input_rate),
+    Figure("job_processed_rows_per_second", "Rows a second that batches worked off, last ten minutes", lambda job: job.processed_rate),
+    Figure("job_event_time_lag_seconds", "How far the newest event is behind the clock", lambda job: _seconds(job.lag_ms)),
+    Figure("job_watermark_timestamp_seconds", "The watermark, Unix time", lambda job: _seconds(job.watermark_ms)),
+    Figure("job_late_rows", "Rows that came after the watermark and were dropped, newest run", lambda job: job.late_rows),
+    Figure("job_state_rows", "Rows of state", lambda job: job.state_rows),
+    Figure("job_state_bytes", "Bytes of state as Spark reports them", lambda job: job.state_bytes),
+    Figure("job_checkpoint_bytes", "Bytes of the checkpoint's files", lambda job: job.checkpoint_bytes),
+    Figure("job_last_batch_timestamp_seconds", "When the last batch ended, Unix time", lambda job: _seconds(job.last_progress_ms)),
+    Figure(
+        "job_last_savepoint_timestamp_seconds",
+        "When the newest savepoint was taken, Unix time",
+        lambda job: _seconds(job.last_savepoint_ms),
+    ),
+    Figure("job_savepoints", "Savepoints that are kept", lambda job: job.savepoints),
+    Figure("job_restarts", "Restarts after a failure", lambda job: job.restarts),
+)
+
+
+def _growth(seen: Seen) -> float | None:
+    now, before = seen.job.checkpoint_bytes, seen.job.checkpoint_bytes_before
+    return now / before if now and before else None
+
+
+def _age(seen: Seen, at_ms: int | None) -> float | None:
+    return None if at_ms is None else (seen.now_ms - at_ms) / 1_000
+
+
+OF_ALERTS: tuple[Figure[Seen], ...] = (
+    Figure("savepoint_age_seconds", "How long ago the newest savepoint was taken", lambda seen: _age(seen, seen.job.last_savepoint_ms)),
+    Figure(
+        "best_before_seconds",
+        "How long the newest savepoint that has a best-before date keeps",
+        lambda seen: None if seen.best_before_ms is None else -(_age(seen, seen.best_before_ms) or 0.0),
+    ),
+    Figure("batch_age_seconds", "How long ago the last batch ended", lambda seen: _age(seen, seen.job.last_progress_ms)),
+    Figure("checkpoint_growth_ratio", "Bytes of the checkpoint by those of a day ago", _growth),
+    Figure("recent_restarts", "Restarts after a failure, last hour", lambda seen: seen.job.recent_restarts),
+    Figure("recent_late_rows", "Rows dropped as too late, last ten minutes", lambda seen: max(0, seen.job.late_rows - seen.late_before)),
+)
+"""What an alert may look at besides: all that needs the clock."""
+_OF_JOB = "job_"
+
+
+def _of_job(figure: Figure[JobSummary]) -> Figure[Seen]:
+    return Figure(figure.name.removeprefix(_OF_JOB), figure.says, lambda seen: figure.of(seen.job))
+
+
+ALERTABLE: Mapping[str, Figure[Seen]] = {figure.name: figure for figure in (*map(_of_job, OF_JOBS), *OF_ALERTS)}
+"""By the name that a rule's threshold has them under."""

@@ -1,0 +1,94 @@
+"""Lock-step forks: whom a fork follows, until when, and what refuses it before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from pipelines.domain.errors import Conflict, Invalid, Unsupported
+from pipelines.domain.jobs import Job
+from pipelines.domain.lockstep import QUERY, Lead, LockStepPlan
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.triggers import TriggerKind
+from pipelines.savepoint import leads
+from pipelines.savepoint.leads import Line
+from pipelines.verbs.fork import NOW, Variant
+from pipelines.workspace import attachments, runs, savepoints, sources
+from pipelines.workspace.context import Context
+
+NOT_IN_BATCHES = frozenset({TriggerKind.CONTINUOUS, TriggerKind.REAL_TIME})
+
+
+def plan(context: Context, manifest: Manifest, variant: Variant) -> LockStepPlan | None:
+    """Whom the fork follows; None for one that runs freely. Raises Conflict, Unsupported, Invalid and NotFound, each with what to do."""
+    if not (variant.lock_step or variant.until or variant.until_ms is not None):
+        return None
+    _refuse_what_shifts(variant)
+    job = runs.known(context, manifest.job)
+    attachments.refuse(context, job, "followed in lock-step")
+    leads.require_sources(manifest)
+    source = sources.of_job(context, job)
+    _require_batches(context, job)
+    checkpoints = str(PurePath(source.queries[0].checkpoint).parent)
+    lines = {str(image.query): leads.line(image, checkpoints) for image in manifest.queries}
+    until = _until(context, manifest, variant, lines)
+    ready = {query: min(line.newest, until.get(query, line.newest)) for query, line in lines.items()}
+    began = {query: line.began for query, line in lines.items()}
+    if until and ready == began:
+        message = f"{job} has read nothing between the savepoint and then."
+        raise Conflict("lockstep.nothing", message, "Choose a later point, or follow on without an end.")
+    files = sum(leads.files(image, checkpoints, ready[str(image.query)]) for image in manifest.queries)
+    lead = Lead(job, checkpoints, str(context.layout.wanted_file(job)), until)
+    return LockStepPlan(lead, began, ready, files)
+
+
+def refuse_follower(context: Context, job: Job | None, what: str) -> None:
+    """Raises Conflict (`lockstep.follower`) where the job has another's batches, which `what` would shift."""
+    if job is not None and job.lead is not None:
+        message = f"{job.name} follows {job.lead.job} in lock-step, batch by batch, and cannot be {what}."
+        raise Conflict("lockstep.follower", message, "Fork a savepoint of it: the fork runs freely.")
+
+
+def _refuse_what_shifts(variant: Variant) -> None:
+    if variant.until and variant.until_ms is not None:
+        raise Invalid("lockstep.two_ends", "Both a point and a time to stop at were given", "Give one of them.")
+    if variant.partitions is not None:
+        message = "Rescaling is a batch of its own, so the fork's batches would not be those of its parent."
+        raise Conflict("lockstep.partitions", message, "Rescale the parent first, then fork a savepoint of it.")
+    if variant.new_queries:
+        message = f"Query {variant.new_queries[0]} is new: there are no offsets of its parent to give to it."
+        raise Unsupported(QUERY, message, leads.FREELY)
+
+
+def _require_batches(context: Context, job: str) -> None:
+    for started in sources.started_before(context, runs.known(context, job)):
+        if started.trigger is not None and started.trigger.kind in NOT_IN_BATCHES:
+            message = (
+                f"Query {started.query} of {job} runs with a {started.trigger.kind.value} trigger, not in batches that can be followed."
+            )
+            raise Unsupported(QUERY, message, leads.FREELY)
+
+
+def _until(context: Context, manifest: Manifest, variant: Variant, lines: dict[str, Line]) -> dict[str, int]:
+    """Query -> its last batch; empty where the fork follows on and on."""
+    if variant.until_ms is not None:
+        return {query: line.at(variant.until_ms) for query, line in lines.items()}
+    if not variant.until:
+        return {}
+    if variant.until == NOW:
+        return {query: line.newest for query, line in lines.items()}
+    end = savepoints.manifest(context, variant.until)
+    if end.job != manifest.job:
+        message = f"Savepoint {end.id} is of {end.job}, and the fork follows {manifest.job}."
+        raise Invalid("lockstep.other_job", message, f"Name a savepoint of {manifest.job}.")
+    return {query: _end(end, query, line) for query, line in lines.items()}
+
+
+def _end(end: Manifest, query: str, line: Line) -> int:
+    """The batch of `query` in the savepoint `end`; Conflict (`lockstep.before`) where that is not on the line."""
+    image = next((image for image in end.queries if image.query == query), None)
+    batch = image.batch if image is not None and image.begun else -1
+    same = image is None or batch <= line.began or line.times_ms.get(batch) == image.batch_timestamp_ms
+    if batch < line.began or not same:
+        message = f"Savepoint {end.id} (batch {batch} of query {query}) does not come after batch {line.began} on the same line."
+        raise Conflict("lockstep.before", message, "Name a savepoint that was taken later, without going back in between.")
+    return batch

@@ -1,0 +1,62 @@
+"""The audit on the settings' page, and those who were not let in."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from dashboard import session
+from dashboard.strangers import Strangers
+from pipelines.domain.access import Caller, Role
+from pipelines.domain.audit import Call, Finding, Result, Verified
+from pipelines.verbs.audit import ListAudit, VerifyAudit
+from tests.dashboard.opening import Opener, clicked, column, said
+from tests.faces import FakeFace
+
+
+def test_an_admin_sees_who_did_what(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "settings", result="refused", filter="stop")
+    assert column(app, "audit", "By") == ["looker for alice"] and column(app, "audit", "From") == ["127.0.0.1"]
+    assert column(app, "audit", "Code") == ["access.role"]
+    (asked,) = [question for question in face.asked if isinstance(question, ListAudit)]
+    assert (asked.result, asked.text) == (Result.REFUSED, "stop")
+
+
+def test_nobody_else_does(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "caller", lambda: Caller("ci", Role.AUTHOR))
+    face = FakeFace.sample()
+    app = opened(face, "settings")
+    assert "Takes the role admin; yours is author" in said(app)
+    assert not [question for question in face.asked if isinstance(question, ListAudit)]
+
+
+def test_the_chain_is_checked_by_a_click(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "settings"), "audit_verify")
+    assert "The chain is whole" in said(app) and "ab" * 32 in said(app)
+    face.answers(VerifyAudit, Verified(2, 2, "cd" * 32, (Finding(1, "number 1 was changed"),)))
+    assert "line 1: number 1 was changed" in said(clicked(opened(face, "settings"), "audit_verify"))
+
+
+def test_strangers_are_counted_and_written_once_a_minute() -> None:
+    calls: list[Call] = []
+    now_s = 0.0
+    strangers = Strangers(calls.append, lambda: now_s)
+
+    def come(count: int, origin: str) -> None:
+        for _ in range(count):
+            asyncio.run(strangers.refused("access.token", origin))
+
+    come(1_000, "10.0.0.1")
+    assert [(call.subject, call.origin) for call in calls] == [("1 request", "10.0.0.1")]
+    now_s = 60.0
+    come(1, "10.0.0.2")
+    assert [(call.subject, call.origin) for call in calls[1:]] == [("1000 requests, the last from here", "10.0.0.2")]
+    come(2, "10.0.0.3")
+    strangers.end()
+    strangers.end()
+    assert [(call.subject, call.code, call.result) for call in calls[2:]] == [
+        ("2 requests, the last from here", "access.token", Result.REFUSED)
+    ]

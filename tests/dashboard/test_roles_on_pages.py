@@ -1,0 +1,47 @@
+"""What one may not do is disabled on a page, and says which role may."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard import session
+from pipelines.domain.access import Access, Caller, Role
+from pipelines.domain.errors import Forbidden, Unauthenticated
+from pipelines.verbs.face import do
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.take import Take
+from tests.dashboard.opening import Opener
+from tests.entering import TOKEN
+from tests.faces import FakeFace
+
+JOB = "post_engagement"
+
+
+@pytest.mark.parametrize(
+    ("role", "disabled"),
+    [(Role.VIEWER, {"take", "fork", "stop"}), (Role.OPERATOR, {"fork"}), (Role.AUTHOR, set()), (Role.ADMIN, set())],
+)
+def test_a_button_that_a_role_may_not_press(opened: Opener, monkeypatch: pytest.MonkeyPatch, role: Role, disabled: set[str]) -> None:
+    monkeypatch.setattr(session, "caller", lambda: Caller("ci", role))
+    app = opened(FakeFace.sample(), "job", job=JOB)
+    buttons = {key: app.button(key=key) for key in ("take", "fork", "stop")}
+    assert {key for key, button in buttons.items() if button.disabled} == disabled
+    assert all(buttons[key].help == f"Takes the role {'author' if key == 'fork' else 'operator'}; yours is {role}" for key in disabled)
+
+
+def test_a_page_does_as_its_browsers_token_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    session.open_with(face)
+    monkeypatch.setattr(session, "caller", lambda: Caller("ci", Role.OPERATOR))
+    do(session.workspace(), Take(JOB))
+    assert face.actor == "ci" and face.begun == [Take(JOB)]
+    monkeypatch.setattr(session, "caller", lambda: Caller("looker", Role.VIEWER))
+    with pytest.raises(Forbidden, match="a viewer may not do this; an operator may"):
+        session.workspace().begin(Stop(JOB))
+
+
+def test_without_a_token_a_page_does_nothing() -> None:
+    session.open_with(FakeFace.sample(), Access(TOKEN))
+    with pytest.raises(Unauthenticated):
+        session.workspace()
+    session.open_with(None)

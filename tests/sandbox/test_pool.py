@@ -1,0 +1,201 @@
+"""Warm processes: what a task leaves behind is gone before the next one, and a process ends with its task, its server, or by itself."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pipelines.sandbox import gateway, states
+from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store
+from pipelines.sandbox.environment import ROOT
+from pipelines.sandbox.pool import Pool, Work
+from tests import warm
+from tests.waiting import until
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+PATIENCE_S = 300.0
+
+
+class Asked:
+    """A pool, asked for one task after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pool = Pool()
+        self.pool.open(folder / "sandbox", 2)
+        self._numbers = count()
+
+    def new_folder(self) -> Path:
+        warm.one_environment()
+        folder = self.folder / f"task-{next(self._numbers)}"
+        folder.mkdir()
+        return folder
+
+    def told(self, is_last: bool = False, **does: Any) -> Mapping[str, Any]:
+        """What a session sees; nothing where its process died."""
+        folder = self.new_folder()
+        (folder / "does.json").write_text(json.dumps(does))
+        work = Work("tests.sandbox.told", "", "local[2]", {}, is_last)
+        self.pool.run(work, folder, "told.log", lambda: None, PATIENCE_S)
+        said = folder / "said.json"
+        return dict(json.loads(said.read_text())) if said.exists() else {}
+
+    def rows(self, store: Store, **conf: str) -> list[Any]:
+        task = CountTask(TASK_FORMAT, "test", "local[2]", {"spark.log.level": "ERROR", **conf}, (store,))
+        counted = states.count(self.pool, self.new_folder(), task, "", lambda done: None)
+        return [(one.rows, one.damaged) for one in counted.rows]
+
+    def pids(self) -> list[int]:
+        return [process.pid for process in self.pool.processes()]
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    asked = Asked(tmp_path_factory.mktemp("pool"))
+    yield asked
+    asked.pool.close()
+    assert not list((asked.folder / "sandbox").iterdir())
+
+
+def limit(checkpoint: Path) -> Store:
+    return Store("q", str(checkpoint), 6, "rocksdb", 2, 0, "globalLimit", "default")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "conf"),
+    [
+        ("pyspark-shell", {}),
+        ("--master 'local[2]' --name n --conf a=b=c pyspark-shell", {"spark.master": "local[2]", "spark.app.name": "n", "a": "b=c"}),
+        ("--packages a:b:1 pyspark-shell", None),
+        ("--conf a pyspark-shell", None),
+        ("--supervise pyspark-shell", None),
+    ],
+)
+def test_arguments_that_say_more_than_confs_are_not_understood(arguments: str, conf: Mapping[str, str] | None) -> None:
+    assert gateway._parsed(arguments) == conf
+
+
+def test_what_holds_for_a_whole_jvm_is_told_from_what_a_session_takes() -> None:
+    whole = {"spark.driver.memory": "1g", "spark.jars": "a.jar", "spark.sql.extensions": "E", "spark.hadoop.fs.s3a.endpoint": "e"}
+    session = {"spark.sql.session.timeZone": "UTC", "spark.app.name": "n", "spark.sql.shuffle.partitions": "1"}
+    assert gateway.launch_conf(whole | session) == whole
+
+
+def test_a_closed_pool_keeps_nothing(tmp_path: Path) -> None:
+    pool = Pool()
+    pool.expect("", "local[2]", {})
+    assert pool.processes() == ()
+
+
+def test_a_process_that_nobody_asks_for_ends(tmp_path: Path) -> None:
+    pool = Pool(idle_s=0.3)
+    pool.open(tmp_path)
+    pool.expect("", "local[2]", {})
+    (process,) = pool.processes()
+    until(lambda: not pool.processes())
+    assert not psutil.pid_exists(process.pid) and not list(tmp_path.iterdir())
+    pool.close()
+
+
+SERVER = """
+import sys, time
+from pathlib import Path
+from pipelines.sandbox.pool import Pool
+pool = Pool()
+pool.open(Path(sys.argv[1]))
+pool.expect("", "local[2]", {})
+print(pool.processes()[0].pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.spark
+def test_it_ends_by_itself_when_the_server_is_killed(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
+        assert server.stdout is not None
+        warm = psutil.Process(int(server.stdout.readline()))
+        until(lambda: any(child.name() == "java" for child in warm.children(recursive=True)), seconds=PATIENCE_S)
+        every = [warm, *warm.children(recursive=True)]
+        server.kill()
+    _, left = psutil.wait_procs(every, timeout=60)
+    assert left == []
+
+
+@pytest.mark.spark
+def test_a_warm_process_counts_another_store_each_time_and_finds_damage_where_there_was_none(asked: Asked) -> None:
+    """The same folder, sound and then damaged, with another store between: nothing is remembered of it."""
+    warm.one_environment()
+    asked.pool.expect("", "local[2]", {})
+    until(lambda: asked.pool.processes()[0].is_warm, seconds=PATIENCE_S)
+    (pid,) = asked.pids()
+    checkpoint = asked.folder / "checkpoint"
+    shutil.copytree(GOLDEN / "limit_format2" / "checkpoint", checkpoint)
+    hdfs = Store("q", str(GOLDEN / "limit" / "checkpoint"), 12, "hdfs", 1, 0, "globalLimit", "default")
+    assert asked.rows(limit(checkpoint)) == [(1, False)]
+    assert asked.rows(hdfs, **{"spark.sql.session.timeZone": "Asia/Tokyo"}) == [(1, False)]
+    assert asked.pids() == [pid]
+    for path in (checkpoint / "state" / "0" / "0").glob("*.changelog"):
+        path.write_bytes(bytes(byte ^ 0xFF for byte in path.read_bytes()))
+        (path.parent / f".{path.name}.crc").unlink(missing_ok=True)
+    assert asked.rows(limit(checkpoint)) == [(0, True)]
+    assert asked.pids() == []  # what could not be read may have left its Spark in any state
+
+
+@pytest.mark.spark
+def test_no_session_sees_another_ones(asked: Asked) -> None:
+    tokyo = {"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.shuffle.partitions": "3"}
+    first = asked.told(conf=tokyo | {"spark.master": "local[1]"}, name="first", view="first", environ={"PYTHONPATH": "/nowhere"})
+    (pid,) = asked.pids()
+    second = asked.told(conf={"spark.sql.session.timeZone": "UTC"}, name="second", view="second")
+    third = asked.told(view="third")
+    assert asked.pids() == [pid] and first["jvm"] == second["jvm"] == third["jvm"]
+    assert [said["hour"] for said in (first, second)] == [9, 0]
+    assert tokyo.items() <= first["conf"].items()
+    assert [said["views"] for said in (first, second, third)] == [["first"], ["second"], ["third"]]
+    assert (first["name"], second["name"], third["name"]) == ("first", "second", "told")
+    assert second["conf"].keys() - {"spark.sql.session.timeZone"} == third["conf"].keys()
+    assert not tokyo.keys() & third["conf"].keys()
+    assert third["environ"].get("PYTHONPATH") != "/nowhere"
+    assert [said["stdin"] for said in (first, second, third)] == [""] * 3
+
+
+@pytest.mark.spark
+def test_a_session_that_needs_another_jvm_gets_one_and_a_users_process_is_given_nothing_else(asked: Asked) -> None:
+    asked.told()
+    (pid,) = asked.pids()
+    other = asked.told(is_last=True, conf={"spark.driver.memory": "600m"})
+    assert other["heap"] < 640 * 1024**2
+    until(lambda: not psutil.pid_exists(pid) and not psutil.pid_exists(other["jvm"]))
+    assert asked.pids() != [pid]
+
+
+@pytest.mark.spark
+def test_a_task_that_dies_or_is_cancelled_ends_its_process_and_no_other(asked: Asked) -> None:
+    warm.one_environment()
+    (pid,) = asked.pids()
+    other = Work("tests.sandbox.told", "", "local[1]", {}, is_last=False)
+    asked.pool.expect(other.python, other.master, other.conf)
+    assert asked.told(dies=True) == {}
+    assert pid not in asked.pids() and len(asked.pids()) == 1
+
+    class Cancelled(Exception):
+        pass
+
+    def cancel() -> None:
+        raise Cancelled
+
+    (pid,) = asked.pids()
+    folder = asked.new_folder()
+    (folder / "does.json").write_text("{}")
+    with pytest.raises(Cancelled):
+        asked.pool.run(other, folder, "told.log", cancel, PATIENCE_S)
+    assert asked.pids() == [] and not psutil.pid_exists(pid)

@@ -1,0 +1,261 @@
+"""Alerts on golden jobs, with a clock that the test sets and a real webhook: when they fire, what is sent, and what outlasts a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.alerts import AGAIN_MS, Alert, AlertState
+from pipelines.domain.errors import Invalid, NotFound, TidemarkError, Unavailable
+from pipelines.domain.findings import Problem
+from pipelines.domain.runs import RunState
+from pipelines.supervisor.alerts import ATTEMPTS, Alerter
+from pipelines.verbs.acknowledge import Acknowledge
+from pipelines.verbs.alerts import ShowAlerts
+from pipelines.verbs.channel import SetChannel
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.set_alert import SetAlert
+from pipelines.verbs.silence import SilenceAlerts
+from pipelines.verbs.system import ListEvents
+from pipelines.verbs.take import Take
+from pipelines.verbs.try_channel import TryChannel
+from tests.supervisor.webhook import Webhook, webhook
+from tests.waiting import until
+from tests.workspace.conftest import House as Opened
+
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+BEGAN_MS = 500_000 * HOUR_MS
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now_ms = BEGAN_MS
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+class House(Opened):
+    """A workspace that looks after its alerts."""
+
+    def __init__(self, root: Path) -> None:
+        self.hand = Clock()
+        super().__init__(root)
+        self.clock = self.hand  # type: ignore[assignment]
+        self.reopen()
+        self.alerter = Alerter(self.face.context, first_wait_s=0.01)
+
+    def restart(self) -> None:
+        """The server ends, and another one begins."""
+        self.alerter.close()
+        self.reopen()
+        self.alerter = Alerter(self.face.context, first_wait_s=0.01)
+
+    def after(self, ms: int) -> list[Alert]:
+        """Alerts once so much time has passed, they were attended to, and all that was due was sent."""
+        self.hand.now_ms += ms
+        self.alerter.tick()
+        self.settle()
+        return list(self.face.ask(ShowAlerts()).alerts)
+
+    def settle(self) -> None:
+        until(lambda: all(future.done() for future in self.alerter._sending.values()))
+        self.alerter.tick()
+        until(lambda: all(future.done() for future in self.alerter._sending.values()))
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in reversed(self.face.ask(ListEvents(kind="alert")))]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    here = House(tmp_path / "ws")
+    yield here
+    here.alerter.close()
+    here.face.close()
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
+    with webhook() as listening:
+        monkeypatch.setenv("TIDEMARK_ONCALL_URL", listening.url)
+        yield listening
+
+
+def states(alerts: list[Alert]) -> list[tuple[str, str, str]]:
+    return [(one.rule, one.job, one.state.value) for one in alerts]
+
+
+def test_it_is_pending_then_fires_then_is_resolved_and_each_is_said_once(house: House, hook: Webhook) -> None:
+    run = house.ran("a", state=RunState.RUNNING)
+    do(house.face, SetChannel("oncall", env="TIDEMARK_ONCALL_URL"))
+    do(house.face, SetAlert("down", when="up < 1", for_ms=5 * MINUTE_MS, clear_for_ms=2 * MINUTE_MS))
+    assert house.after(0) == []
+    house.see(run, RunState.FAILED)
+    assert states(house.after(MINUTE_MS)) == [("down", "a", AlertState.PENDING)]
+    assert hook.asked == 0
+    (fires,) = house.after(5 * MINUTE_MS)
+    assert (fires.state, fires.words) == (AlertState.FIRING, "up is 0; limit < 1")
+    house.after(HOUR_MS)
+    assert hook.titles == ["[FIRING] a: down"] and hook.bodies[0]["type"] == "failure"
+    finding = next(one for one in house.face.ask(ShowJob("a")).summary.findings if one.problem is Problem.ALERT)
+    assert (finding.title, finding.words) == ("alert down", "up is 0; limit < 1")
+    assert any(one.problem is Problem.ALERT for one in house.face.ask(ListJobs())[0].findings)
+    house.see(run, RunState.RUNNING)
+    (house.folder(run) / "exit.json").unlink()
+    house.see(run, RunState.RUNNING)
+    assert states(house.after(MINUTE_MS)) == [("down", "a", AlertState.FIRING)], "it is over, and not for long enough"
+    assert house.after(2 * MINUTE_MS) == []
+    assert hook.titles == ["[FIRING] a: down", "[RESOLVED] a: down"] and hook.bodies[1]["type"] == "success"
+    house.after(HOUR_MS)
+    assert hook.asked == 2
+    assert house.kinds() == ["alert.channel", "alert.set", "alert.firing", "alert.resolved"]
+
+
+def test_a_restart_sends_nothing_twice_and_what_was_not_sent(house: House, hook: Webhook) -> None:
+    house.ran("a", state=RunState.FAILED)
+    do(house.face, SetChannel("oncall", env="TIDEMARK_ONCALL_URL"))
+    do(house.face, SetAlert("failed", when="failed"))
+    house.after(0)
+    house.restart()
+    house.after(MINUTE_MS)
+    assert hook.titles == ["[FIRING] a: failed"]
+    hook.statuses = [503] * ATTEMPTS
+    do(house.face, SetAlert("failed", remove=True))
+    house.after(MINUTE_MS)
+    assert hook.asked == 1 + ATTEMPTS
+    (failed,) = house.face.ask(ListEvents(kind="alert.failed"))
+    assert failed.message == "a: failed could not be sent: The channel oncall was not told: its service answered 503"
+    house.restart()
+    house.after(AGAIN_MS)
+    assert hook.titles == ["[FIRING] a: failed", "[RESOLVED] a: failed"]
+    assert house.face.context.files.alert_states().alerts == ()
+
+
+def test_a_server_that_ends_waits_for_the_answer_and_the_next_one_does_not_ask_again(house: House, hook: Webhook) -> None:
+    house.ran("a", state=RunState.FAILED)
+    do(house.face, SetChannel("oncall", env="TIDEMARK_ONCALL_URL"))
+    do(house.face, SetAlert("failed", when="failed"))
+    hook.answering.clear()
+    house.alerter.tick()
+    until(lambda: hook.asked == 1)
+    house.hand.now_ms += MINUTE_MS
+    house.alerter.tick()
+    assert house.face.ask(ShowAlerts("a")).alerts[0].told == (), "a slow service holds nobody up"
+    hook.answering.set()
+    house.restart()
+    house.after(MINUTE_MS)
+    assert hook.asked == 1 and hook.titles == ["[FIRING] a: failed"]
+
+
+def test_what_is_acknowledged_or_silenced_is_not_said(house: House, hook: Webhook) -> None:
+    house.ran("a", state=RunState.FAILED)
+    do(house.face, SetChannel("oncall", env="TIDEMARK_ONCALL_URL"))
+    do(house.face, SetAlert("failed", when="failed", repeat_ms=10 * MINUTE_MS))
+    do(house.face, SilenceAlerts("a", for_ms=HOUR_MS))
+    assert states(house.after(0)) == [("failed", "a", AlertState.FIRING)] and hook.asked == 0
+    house.after(HOUR_MS)
+    house.after(9 * MINUTE_MS)
+    assert hook.asked == 1, "the silence is over"
+    house.after(2 * MINUTE_MS)
+    assert hook.asked == 2, "and it is said again"
+    alert = do(house.face.acting("alice"), Acknowledge("a", "failed"))
+    assert alert.acknowledged_by == "alice"
+    house.after(HOUR_MS)
+    assert hook.asked == 2
+    assert house.face.ask(ShowAlerts("a")).alerts[0].acknowledged_by == "alice"
+    with pytest.raises(NotFound):
+        do(house.face, Acknowledge("a", "other"))
+
+
+def test_a_jobs_rules_stand_before_the_workspaces_and_go_along(house: House) -> None:
+    house.ran("a", state=RunState.FAILED)
+    house.ran("b", state=RunState.FAILED)
+    do(house.face, SetAlert("failed", when="failed"))
+    do(house.face, SetAlert("failed", "b", off=True))
+    assert states(house.after(0)) == [("failed", "a", AlertState.FIRING)]
+    assert [placed.job for placed in house.face.ask(ShowAlerts("b")).rules] == ["b", ""]
+    do(house.face, Fork(do(house.face, Take("b")).id, name="c"))
+    assert [placed.rule.off for placed in house.face.ask(ShowAlerts("c")).rules if placed.job == "c"] == [True]
+    do(house.face, SetAlert("failed", "b", remove=True))
+    assert len(house.after(0)) == 2
+    house.restart()
+    assert len(house.face.ask(ShowAlerts()).alerts) == 2
+
+
+def test_no_address_is_stored_or_shown(house: House, hook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = tmp_path / "address"
+    address.write_text(hook.url + "\n")
+    do(house.face, SetChannel("oncall", env="TIDEMARK_ONCALL_URL"))
+    do(house.face, SetChannel("file", file=str(address)))
+    do(house.face, TryChannel("file"))
+    assert hook.bodies[0]["message"].startswith("This channel works")
+    shown = house.face.ask(ShowAlerts())
+    assert [(one.channel.name, one.is_given) for one in shown.channels] == [("oncall", True), ("file", True)]
+    hook.statuses = [404]
+    with pytest.raises(Unavailable) as failed:
+        do(house.face, TryChannel("oncall"))
+    address.write_text("s3cr3t nonsense")
+    with pytest.raises(Invalid) as nonsense:
+        do(house.face, TryChannel("file"))
+    address.unlink()
+    with pytest.raises(Invalid) as missing:
+        do(house.face, TryChannel("file"))
+    assert [error.value.code for error in (failed, nonsense, missing)] == ["channel.failed", "channel.address", "channel.missing"]
+    said = "".join(f"{error.value.message} {error.value.hint}" for error in (failed, nonsense, missing))
+    files = "".join(path.read_text() for path in house.root.rglob("*.json*"))
+    assert "s3cr3t" not in said + files + str(shown) and "hook-0f3a" not in said + files
+    assert json.loads((house.root / "alerts.json").read_text())["channels"][0]["env"] == "TIDEMARK_ONCALL_URL"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (SetAlert("x"), "alert.when"),
+        (SetAlert("x", when="nonsense"), "alert.when"),
+        (SetAlert("x", when="no_such_figure > 1"), "alert.when"),
+        (SetAlert("x", when="late_rows > many"), "alert.when"),
+        (SetAlert("x", when="event_time_lag_seconds > 5 parsecs"), "duration.invalid"),
+        (SetAlert("x", when="late_rows > nan"), "alert.when"),
+        (SetAlert("x", when="late_rows > 5", clear="6"), "alert.clear"),
+        (SetAlert("x", when="failed", clear="6"), "alert.clear"),
+        (SetAlert("../x", when="failed"), "alert.name"),
+        (SetAlert("x", when="failed", channels=("nobody",)), "channel.not_found"),
+        (SetAlert("x", "none", when="failed"), "job.not_found"),
+        (SetAlert("x", remove=True), "alert.not_found"),
+        (SetChannel("c"), "channel.place"),
+        (SetChannel("c", env="json://host/secret"), "channel.place"),
+        (SetChannel("c", file="json://host/secret"), "channel.place"),
+        (SetChannel("c", env="A", file="/b"), "channel.place"),
+        (SetChannel("c", remove=True), "channel.not_found"),
+        (TryChannel("c"), "channel.not_found"),
+        (SilenceAlerts(), "silence.until"),
+        (SilenceAlerts(until_ms=1), "silence.until"),
+        (SilenceAlerts(end=True), "silence.not_found"),
+    ],
+)
+def test_refusals(house: House, change: SetAlert | SetChannel | TryChannel | SilenceAlerts, code: str) -> None:
+    with pytest.raises(TidemarkError) as refused:
+        house.face.plan(change)
+    assert refused.value.code == code and refused.value.hint
+    assert not (house.root / "alerts.json").exists()
+
+
+def test_a_document_that_cannot_be_read_is_said_once_and_keeps_no_job_from_its_page(house: House) -> None:
+    house.ran("a", state=RunState.FAILED)
+    do(house.face, SetAlert("failed", when="failed"))
+    house.after(0)
+    (house.root / "alerts.json").write_text('{"rules": [{"name": 5}]}')
+    house.alerter.tick()
+    house.alerter.tick()
+    said = [event.message for event in house.face.ask(ListEvents(kind="supervisor.failed"))]
+    assert len(said) == 1 and "alerts.json is damaged" in said[0]
+    assert house.face.ask(ListJobs())[0].job.name == "a"

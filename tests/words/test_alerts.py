@@ -1,0 +1,72 @@
+"""Rules in words, and their hysteresis: between the two thresholds nothing changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.domain.alert_rules import Rule
+from pipelines.domain.alerts import Alert, AlertState, advance
+from pipelines.domain.ids import JobName
+from pipelines.domain.runs import RunState
+from pipelines.words import alerts
+from pipelines.words.figures import ALERTABLE, OF_ALERTS, OF_JOBS, Seen
+from tests.words.test_findings import summary
+
+JOB = JobName("counts")
+LAGS = Rule("lag", "event_time_lag_seconds > 5m", clear="1m", for_ms=60_000, clear_for_ms=60_000)
+
+
+def seen(lag_ms: float | None, state: RunState = RunState.RUNNING) -> Seen:
+    return Seen(summary(state=state, lag_ms=lag_ms), 0.0)
+
+
+def passes(rule: Rule, *lags: float | None, every_ms: int = 30_000) -> list[str]:
+    """Its state after each reading; an empty one where there is none."""
+    alert: Alert | None = None
+    said = []
+    for place, lag_ms in enumerate(lags):
+        alert = advance(rule, JOB, alert, alerts.reading(rule, seen(lag_ms)), place * every_ms)
+        said.append(alert.state.value if alert else "")
+        alert = None if alert and alert.state is AlertState.RESOLVED else alert
+    return said
+
+
+P, F, R = "pending", "firing", "resolved"
+
+
+@pytest.mark.parametrize(
+    ("lags_s", "states"),
+    [
+        ([400, 400, 400, 400], [P, P, F, F]),
+        ([400, 100, 400, 400], [P, P, F, F]),
+        ([400, 50, 400, 400], [P, "", P, P]),
+        ([400, 400, 400, 200, 200, 200], [P, P, F, F, F, F]),
+        ([400, 400, 400, 60, 60, 60, 60], [P, P, F, F, F, R, ""]),
+        ([400, 400, 400, 60, 100, 60, 60], [P, P, F, F, F, F, F]),
+        ([400, 400, 400, None, None, None], [P, P, F, F, F, F]),
+        ([None, 300, 301], ["", "", P]),
+    ],
+)
+def test_two_thresholds_and_two_times(lags_s: list[float | None], states: list[str]) -> None:
+    assert passes(LAGS, *(None if lag is None else lag * 1_000 for lag in lags_s)) == states
+
+
+def test_of_a_job_that_was_ended_every_figure_is_over_but_that_it_is_not_up() -> None:
+    assert alerts.reading(LAGS, seen(900_000, RunState.STOPPED)).is_over
+    assert alerts.reading(Rule("down", "up < 1"), seen(None, RunState.STOPPED)).holds
+
+
+def test_words() -> None:
+    rule = Rule("lag", "event_time_lag_seconds > 5m", "1m", 60_000, 120_000, 3_600_000, ("oncall",))
+    assert alerts.spelt(rule) == "event_time_lag_seconds > 5m for 1m; over at 1m for 2m; again every 1h; to oncall"
+    assert alerts.spelt(Rule("f", "failed", off=True)) == "off (failed)"
+    assert alerts.reading(LAGS, seen(312_000)).words == "event_time_lag_seconds is 5m 12s; limit > 5m 00s"
+    assert alerts.reading(Rule("s", "state_bytes >= 1"), seen(0)).words.startswith("state_bytes is ")
+
+
+def test_every_figure_has_one_name() -> None:
+    assert len(ALERTABLE) == len(OF_JOBS) + len(OF_ALERTS)
+    for name, figure in ALERTABLE.items():
+        value = figure.of(Seen(summary(lag_ms=5.0), 1_000.0, best_before_ms=3_000))
+        assert value is None or isinstance(value, int | float), name
+    assert ALERTABLE["best_before_seconds"].of(Seen(summary(), 1_000.0, best_before_ms=3_000)) == 2.0

@@ -1,0 +1,122 @@
+"""Lock-step forks before anything starts: what they will read, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Conflict, Invalid, TidemarkError, Unsupported
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Run
+from pipelines.domain.lockstep import UNREPEATABLE, Lead
+from pipelines.domain.runs import RunState
+from pipelines.savepoint import leads
+from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork, Variant
+from pipelines.verbs.rescale import Rescale
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.take import Take
+from tests.workspace.conftest import NEWEST, House
+
+BEGAN = 9
+
+
+def refusal(error: type[TidemarkError], code: str):
+    return pytest.raises(error, check=lambda raised: raised.code == code)
+
+
+@pytest.fixture
+def run(house: House) -> Run:
+    """A job `a` whose golden checkpoint goes on after batch 9, of which there is a savepoint; its files are where they are said to be."""
+    run = house.ran("a")
+    (Path(run.checkpoints) / "counts" / "sources").rename(Path(run.checkpoints) / "counts" / "without")
+    return run
+
+
+@pytest.fixture
+def begun(house: House, run: Run) -> str:
+    (Path(run.checkpoints) / "counts" / "without").rename(Path(run.checkpoints) / "counts" / "sources")
+    savepoint = do(house.face, Take("a", BEGAN)).id
+    (Path(run.checkpoints) / "counts" / "sources").rename(Path(run.checkpoints) / "counts" / "without")
+    return savepoint
+
+
+def test_the_plan_says_whom_it_follows_and_how_far(house: House, begun: str, run: Run) -> None:
+    end = house.face.plan(Fork(savepoint=begun, name="b", until="now")).lock_step
+    on = house.face.plan(Fork(savepoint=begun, name="b", lock_step=True)).lock_step
+    assert end is not None and (end.began["counts"], end.ready["counts"], dict(end.lead.until)) == (BEGAN, NEWEST, {"counts": NEWEST})
+    assert on is not None and on.lead == Lead(JobName("a"), run.checkpoints, str(house.face.layout.wanted_file(JobName("a"))))
+    assert house.face.plan(Fork(savepoint=begun, name="b")).lock_step is None
+
+
+def test_a_fork_follows_for_all_its_life(house: House, begun: str) -> None:
+    forked = do(house.face, Fork(savepoint=begun, name="b", until="now"))
+    lead = house.face.context.files.spec(forked.job, forked.id).lead
+    assert lead is not None and lead.until == {"counts": NEWEST} and house.face.context.files.job(forked.job) is not None
+    house.see(forked, RunState.STOPPED)
+    again = do(house.face, Resume("b"))
+    assert house.face.context.files.spec(again.job, again.id).lead == lead
+    with refusal(Conflict, "lockstep.follower"):
+        house.face.plan(Rescale("b", 8))
+
+
+def test_variants_of_an_experiment_follow_together(house: House, begun: str) -> None:
+    started = StartExperiment("e", begun, (Variant(name="b"), Variant(name="c")), lock_step=True)
+    assert [fork.lock_step is not None for fork in house.face.plan(started).forks] == [True, True]
+
+
+@pytest.mark.parametrize("what", ["offsets", "files", "moved"])
+def test_what_is_gone_is_refused_before_anything_starts(house: House, begun: str, run: Run, what: str) -> None:
+    checkpoint = Path(run.checkpoints) / "counts"
+    if what == "offsets":
+        (checkpoint / "offsets" / str(BEGAN + 1)).unlink()
+    elif what == "files":
+        (checkpoint / "without").rename(checkpoint / "sources")
+    else:
+        (checkpoint / "offsets" / str(BEGAN)).unlink()
+        shutil.copy(checkpoint / "offsets" / str(NEWEST), checkpoint / "offsets" / str(BEGAN))
+    code = {"offsets": "lockstep.gone", "files": "lockstep.files", "moved": "lockstep.moved"}[what]
+    with refusal(Conflict, code):
+        house.face.begin(Fork(savepoint=begun, name="b", lock_step=True))
+    assert house.face.context.files.job(JobName("b")) is None
+
+
+def test_an_end_is_after_the_savepoint_and_of_the_same_job(house: House, begun: str, run: Run) -> None:
+    (Path(run.checkpoints) / "counts" / "without").rename(Path(run.checkpoints) / "counts" / "sources")
+    before = do(house.face, Take("a", BEGAN - 1)).id
+    house.ran("other")
+    other = do(house.face, Take("other")).id
+    (Path(run.checkpoints) / "counts" / "sources").rename(Path(run.checkpoints) / "counts" / "without")
+    refusals = (
+        (before, Conflict, "lockstep.before"),
+        (other, Invalid, "lockstep.other_job"),
+        (begun, Conflict, "lockstep.nothing"),
+    )
+    for point, error, code in refusals:
+        with refusal(error, code):
+            house.face.plan(Fork(savepoint=begun, name="b", until=point))
+    with refusal(Conflict, "lockstep.nothing"):
+        house.face.plan(Fork(savepoint=begun, name="b", until_ms=1))
+    with refusal(Invalid, "lockstep.two_ends"):
+        house.face.plan(Fork(savepoint=begun, name="b", until="now", until_ms=1))
+
+
+@pytest.mark.parametrize("source", sorted(UNREPEATABLE))
+def test_a_source_without_offsets_to_give_is_refused_by_name(house: House, begun: str, source: str) -> None:
+    manifest = house.face.ask(ReadManifest(begun))
+    leads.require_sources(manifest)
+    images = tuple(replace(image, sources=("json", source)) for image in manifest.queries)
+    with pytest.raises(Unsupported, check=lambda raised: raised.code == "lockstep.source" and source in raised.message):
+        leads.require_sources(replace(manifest, queries=images))
+
+
+def test_what_would_shift_the_batches_is_refused(house: House, begun: str) -> None:
+    with refusal(Conflict, "lockstep.partitions"):
+        house.face.plan(Fork(savepoint=begun, name="b", lock_step=True, partitions=8))
+    with pytest.raises(TidemarkError, check=lambda raised: raised.code == "lockstep.query"):
+        house.face.plan(Fork(savepoint=begun, name="b", lock_step=True, new_queries=("late",)))

@@ -1,0 +1,140 @@
+"""Lock-step with real Spark: what follows has its parent's batches, rows and state; of other code exactly its difference."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.experiments import Compare
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.stop import Stop
+from tests.driver.process import CONF, batches
+from tests.waiting import until
+from tests.workspace.following import ROWS, SCRIPT, noted, rows, write_files
+from tests.workspace.serving import Server, serving
+
+pytestmark = pytest.mark.spark
+FIRST, ALL = 5, 12
+WITHOUT = 12
+"""What the changed code leaves out: rows of files 7 to 11, one each."""
+CLOSED = '["2024-01-01 00:10:00"'
+"""The beginning of a window that lacks some of it."""
+QUERIES = ("query-0", "plain", "rates")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "workspace") as server:
+        yield server
+
+
+def committed(server: Server, job: str, query: str) -> list[int]:
+    folder = Path(server.newest(job).checkpoints) / query
+    return batches(folder, "commits") if (folder / "commits").is_dir() else []
+
+
+def output(server: Server, job: str) -> Path:
+    return server.face.layout.output(JobName(job))
+
+
+def saved(server: Server, job: str) -> Savepoint:
+    """The savepoint with which the job stops."""
+    do(server.face, Stop(job))
+    return server.face.ask(ListSavepoints(job))[0]
+
+
+def ended(server: Server, run: Run) -> bool:
+    state = server.newest(run.job).state
+    assert not state.has_failed, server.newest(run.job).exit
+    return state is RunState.FINISHED
+
+
+def offsets(server: Server, job: str, query: str, since: int) -> dict[int, list[str]]:
+    """Batch -> its offsets and its clock, of the batches after `since`."""
+    folder = Path(server.newest(job).checkpoints) / query / "offsets"
+    entries = {int(path.name): path.read_text().splitlines() for path in folder.iterdir() if path.name.isdigit()}
+    return {batch: [str(json.loads(lines[1])["batchTimestampMs"]), *lines[2:]] for batch, lines in entries.items() if batch > since}
+
+
+def state(spark: Any, server: Server, job: str, query: str) -> list[str]:
+    spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2" if query == "rates" else "1")
+    frame = spark.read.format("statestore").load(str(Path(server.newest(job).checkpoints) / query))
+    return sorted(map(str, frame.collect()))
+
+
+def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp_path: Path, spark: Any) -> None:
+    face, folder = server.face, tmp_path / "in"
+    write_files(folder, range(FIRST))
+    do(face, RunScript(name="a", script="a.py", code=SCRIPT, args=(str(folder), "{output}", "-1"), conf=CONF))
+    until(lambda: len(committed(server, "a", "rates")) > 2 and len(committed(server, "a", "plain")) == FIRST, 300)
+    begun = saved(server, "a")
+    write_files(folder, range(FIRST, ALL))
+    do(face, Resume("a"))
+    do(face, Fork(savepoint=begun.id, name="b", args=(str(folder), "{output}", str(WITHOUT)), lock_step=True))
+    until(lambda: committed(server, "b", "plain")[FIRST:] != [], 300)
+    os.kill(server.newest("b").pid or 0, signal.SIGKILL)
+    until(lambda: len(committed(server, "a", "plain")) == ALL and len(committed(server, "a", "rates")) > 6, 300)
+    until(lambda: any(CLOSED in line for lines in noted(output(server, "a"), "query-0").values() for line in lines), 300)
+    end = saved(server, "a")
+    run = do(face, Fork(savepoint=begun.id, name="c", until=end.id))
+    until(lambda: ended(server, run), 300)
+    until(lambda: all(committed(server, "b", query)[-1:] == committed(server, "a", query)[-1:] for query in QUERIES), 300)
+    again = do(face, Resume("c"))
+    until(lambda: ended(server, again), 300)
+    do(face, Stop("b", savepoint=False))
+    assert server.newest("b").state is RunState.STOPPED and len(face.ask(ShowJob("b")).runs) == 2
+    assert_batches(server, begun.id, "c")
+    assert_batches(server, begun.id, "b")
+    for query in ("query-0", "rates"):
+        later = [batch for batch in noted(output(server, "a"), query) if batch in noted(output(server, "c"), query)]
+        assert later and all(noted(output(server, "c"), query)[batch] == noted(output(server, "a"), query)[batch] for batch in later)
+        assert state(spark, server, "c", query) == state(spark, server, "a", query)
+    assert noted(output(server, "b"), "rates").items() <= noted(output(server, "a"), "rates").items()
+    same, other = face.ask(Compare("a", "c", "plain")), face.ask(Compare("a", "b", "plain"))
+    total = sum(len(rows(number)) for number in range(ALL))
+    left_out = sum(value == WITHOUT for number in range(ALL) for _, value, _ in rows(number))
+    assert (same.rows_a, same.equal, same.only_a, same.only_b, same.changed) == (total, total, 0, 0, 0)
+    assert (other.rows_a, other.equal, other.only_a, other.only_b, other.changed) == (total, total - left_out, left_out, 0, 0)
+    assert same.lock_step is not None and same.lock_step.first is None
+    assert other.lock_step is not None and other.lock_step.first == WITHOUT - ROWS + 1
+    assert_sums(noted(output(server, "a"), "query-0"), noted(output(server, "b"), "query-0"))
+
+
+def assert_batches(server: Server, begun: SavepointId, job: str) -> None:
+    """The same batches, with the same offsets and the same clock, since the savepoint."""
+    savepoint = next(savepoint for savepoint in server.face.ask(ListSavepoints("a")) if savepoint.id == begun)
+    for image in savepoint.queries:
+        assert committed(server, job, image.query)[-1] == committed(server, "a", image.query)[-1]
+        assert offsets(server, job, image.query, image.batch) == offsets(server, "a", image.query, image.batch) != {}
+
+
+def assert_sums(parents: dict[int, list[str]], others: dict[int, list[str]]) -> None:
+    """Each window's sum lacks what was left out, in the batch that gave it, and nothing else is different."""
+    lost: dict[tuple[str, str], int] = {}
+    for number in range(ALL):
+        for key, value, time in rows(number):
+            if value == WITHOUT:
+                begin = f"2024-01-01 00:{int(time[14:16]) // 5 * 5:02d}:00"
+                lost[key, begin] = lost.get((key, begin), 0) + value
+    differing = []
+    for batch, lines in sorted(others.items()):
+        for mine, its in zip(map(json.loads, lines), map(json.loads, parents[batch]), strict=True):
+            left = its["s"] - lost.get((its["k"], its["window"][0]), 0)
+            assert (mine["k"], mine["window"], mine["s"]) == (its["k"], its["window"], left)
+            differing += [batch] if mine["s"] != its["s"] else []
+    assert differing

@@ -1,0 +1,102 @@
+"""Secrets in confs: shown nowhere, kept where the driver needs them, and not lost by who sends back what was shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain import doubts, secrets
+from pipelines.domain.errors import Invalid
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import SPEC_FILE
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.secrets import MASK
+from pipelines.domain.versions import version
+from pipelines.storage.documents import encode
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.experiments import Diff, ShowVersion
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.take import Take
+from pipelines.workspace import savepoints, versions
+from tests.savepoint.golden import lay_checkpoint
+from tests.workspace.conftest import CODE, House
+
+VALUE = "hunter2hunter2"
+NAME = "spark.my.password"
+CONF = {NAME: VALUE, "spark.x": "1"}
+SHOWN = {NAME: MASK, "spark.x": "1"}
+
+
+@pytest.fixture
+def saved(house: House, monkeypatch: pytest.MonkeyPatch) -> Savepoint:
+    """A savepoint of a job with a secret among its confs."""
+
+    def begin(name: str) -> Run:
+        return do(house.face, RunScript(name=name, script="job.py", code=CODE, args=("--output", "{output}"), conf=CONF))
+
+    monkeypatch.setattr(house, "begin", begin)
+    return do(house.face, Take(house.ran().job))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_secret"),
+    [
+        ("spark.hadoop.fs.s3a.secret.key", "x", True),
+        ("spark.hadoop.fs.s3a.access.key", "x", True),
+        ("spark.hadoop.fs.s3a.accesskey", "x", True),
+        ("spark.my.PassWord", "x", True),
+        ("spark.a.b.token", "", True),
+        ("spark.driver.extraJavaOptions", "-Djavax.net.ssl.keyStorePassword=x", True),
+        ("spark.sql.shuffle.partitions", "8", False),
+        ("spark.jars", "/opt/keys.jar", False),
+    ],
+)
+def test_what_spark_calls_a_secret(name: str, value: str, is_secret: bool) -> None:
+    assert secrets.masked({name: value}) == {name: MASK if is_secret else value}
+
+
+def test_no_answer_shows_it_and_the_driver_gets_it(house: House) -> None:
+    run = do(house.face, RunScript(name="a", script="job.py", code=CODE, conf=CONF))
+    shown = house.face.ask(ShowVersion(run.version))
+    assert (shown.id, shown.conf) == (run.version, SHOWN)
+    assert json.loads(house.face.layout.version_file(run.version).read_text())["conf"] == CONF
+    assert json.loads((house.folder(run) / SPEC_FILE).read_text())["conf"][NAME] == VALUE
+    planned = house.face.plan(RunScript(name="b", script="job.py", code=CODE, conf=CONF))
+    assert VALUE.encode() not in encode(planned) and NAME in planned.conf
+    other = do(house.face, RunScript(name="b", script="job.py", code=CODE, conf={**CONF, NAME: "another one"}))
+    (confs,) = [section for section in house.face.ask(Diff(run.version, other.version)).sections if section.name == "confs"]
+    assert [(entry.outcome, entry.a, entry.b) for entry in confs.entries if entry.name == NAME] == [("changed", MASK, MASK)]
+
+
+def test_a_fork_that_sends_back_what_was_shown_keeps_it(house: House, saved: Savepoint) -> None:
+    shown = house.face.ask(ReadManifest(saved.id)).version
+    kept = savepoints.manifest(house.face.context, saved.id)
+    assert (shown.conf, kept.version.conf, shown.id) == (SHOWN, CONF, kept.version.id)
+    fork = versions.of_fork(kept, Fork(saved.id, name="b", conf={**shown.conf, "spark.y": "2"}), 0)
+    assert fork.conf == {**CONF, "spark.y": "2"}
+    assert versions.of_fork(kept, Fork(saved.id, name="b", conf={NAME: "new"}), 0).conf == {NAME: "new"}
+    with pytest.raises(Invalid) as refused:
+        versions.of_fork(kept, Fork(saved.id, name="b", conf={"spark.other.token": MASK}), 0)
+    assert refused.value.code == "conf.masked"
+
+
+def test_a_new_job_takes_no_mask_for_a_value(house: House, tmp_path: Path) -> None:
+    lay_checkpoint("rocksdb_format2", tmp_path / "far")
+    attach = Attach(name="y", checkpoints={"counts": str(tmp_path / "far")}, script="job.py", code=CODE)
+    for change in (RunScript(name="z", script="j.py", code=CODE), attach):
+        house.face.plan(change)
+        with pytest.raises(Invalid) as refused:
+            house.face.plan(replace(change, conf=SHOWN))
+        assert refused.value.code == "conf.masked"
+
+
+def test_a_doubt_names_the_conf_not_its_value() -> None:
+    old, new = (version("j.py", CODE, conf={"spark.executorEnv.API_TOKEN": value}) for value in ("one", "two"))
+    (said,) = doubts.of(old, new)
+    assert "API_TOKEN" in said and "one" not in said.split("API_TOKEN")[1] and "two" not in said
