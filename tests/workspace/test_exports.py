@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -415,6 +417,6 @@ def test_an_event_that_is_on_its_way_is_waited_for(house: House, monkeypatch: py
         waits.append(seconds)
         house.append(run, PROGRESS_FILE, event(13, 5))
 
-    monkeypatch.setattr(progress.time, "sleep", arriving)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(sleep=arriving, monotonic=time.monotonic))
     assert progress.find(house.face.context, house.face.ask(ReadManifest(saved.id)), patience_s=60)["counts"]["batchId"] == 13
     assert len(waits) == 1
