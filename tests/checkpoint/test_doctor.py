@@ -197,6 +197,16 @@ def test_only_the_batch_of_a_savepoint_is_judged() -> None:
     assert (found.restorable, [finding.damage.path for finding in found.findings]) == ((), ["commits/11"])
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if "purged" not in name])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_what_a_savepoint_left_behind_is_no_damage(name: str, batch: int) -> None:
+    """A checkpoint restored from it has the batch before in its logs, and need not have its state."""
+    made = closure(checkpoint(name), batch)
+    held = {entry.path: checkpoint(name).read(entry.path) for entry in made.clone} | dict(made.write)
+    found = doctor.examine(Subject(MemoryStorage(held)))
+    assert found.findings == () and batch in found.restorable
+
+
 class Purging(MemoryStorage):
     """A live checkpoint: what Spark purges goes while it is read, after it was listed."""
 

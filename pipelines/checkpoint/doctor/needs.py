@@ -15,7 +15,7 @@ from pipelines.checkpoint.damage import DamagedFile
 from pipelines.checkpoint.listing import Listing
 from pipelines.checkpoint.offsets import Offsets
 from pipelines.checkpoint.operators import Operator
-from pipelines.checkpoint.state_chain import StoreVersion, chain, lineage_chain
+from pipelines.checkpoint.state_chain import StoreVersion, chain, lineage_chain, whole_versions
 from pipelines.checkpoint.state_closure import lineage_of, partition_ids
 from pipelines.checkpoint.state_files import Immutable, Kind, StateFile, immutables, parse_all
 from pipelines.domain.errors import NotFound, TidemarkError, Unsupported
@@ -187,15 +187,22 @@ class Walker:
         return lineage_chain(store_version, files, lineage_of(self._storage, f"{name}.changelog"))
 
     def _broken_chain(self, needs: Needs, error: DamagedFile, files: Sequence[StateFile]) -> None:
-        """A file older than all that there are was purged, while the logs begin after the first batch: then it is no damage."""
+        """A file older than all that there are was purged where the logs begin after the first batch, and was never there where all
+        state begins with whole files (a fork of batch 1 has batch 0 in its logs, and not its state): then it is no damage."""
         if error.code != damage.MISSING:
             return
         version = paths.name(error.path).split(".")[0].split("_")[0]
         oldest = min((file.version for file in files), default=0)
-        if logs.is_number(version) and int(version) < oldest and 0 not in self._committed:
+        if logs.is_number(version) and int(version) < oldest and (0 not in self._committed or self._begins_whole(int(version) + 1)):
             needs.purged = True
         else:
             needs.miss(error)
+
+    def _begins_whole(self, version: int) -> bool:
+        """Whether `version` is the oldest that any store has, and a whole one of each."""
+        folders = [folder for folder in self._listing.folders if folder.startswith(f"{operators.FOLDER}/")]
+        stores = [files for folder in folders if (files := self._files(folder))]
+        return all(min(file.version for file in files) == version and version in whole_versions(files) for files in stores)
 
     def _snapshot(self, needs: Needs, path: str) -> None:
         try:
