@@ -13,7 +13,7 @@ from dashboard.components.table import Cell
 from dashboard.health import health
 from dashboard.views.overview import ACTIONS, table
 from dashboard.views.overview.attention import NEXT_STEPS, Alert, Group, alerts, grouped
-from dashboard.views.overview.figures import backlog_of
+from dashboard.views.overview.figures import backlog_of, running_of
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName
@@ -180,6 +180,14 @@ def test_the_state_says_what_is_wrong_and_a_notice_does_not_replace_it() -> None
     unsaved = judged(replace(known, run=replace(known.run, started_ms=NOW_MS - 3 * DAY_MS)))
     assert [finding.title for finding in unsaved.findings] == ["no savepoint"]
     assert health(unsaved) == ("Running", "green")
+
+
+def test_the_figure_of_running_jobs_is_green_only_while_all_do_well() -> None:
+    together = replace(FakeFace.sample().ask(ShowHealth()), jobs=2, running=2, failed=0)
+    well, silent = summary(), judged(summary(last_progress_ms=NOW_MS - 600_000))
+    assert (running_of(together, [well]).note, running_of(together, [well]).tone) == ("all jobs run", "green")
+    assert (running_of(together, [well, silent]).note, running_of(together, [well, silent]).tone) == ("1 needs attention", "orange")
+    assert running_of(replace(together, failed=1), [well, silent]).tone == "red"
 
 
 def test_damaged_savepoints_and_a_full_disk_come_before_what_can_wait() -> None:

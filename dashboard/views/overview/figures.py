@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dashboard import navigation
+from dashboard.health import health
 from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.widgets import Tone
 from pipelines.domain.experiments import Health
@@ -12,56 +13,65 @@ from pipelines.domain.jobs import JobSummary
 from pipelines.words import backlog, formats
 
 
-def draw(health: Health, jobs: Mapping[str, JobSummary]) -> None:
+def draw(together: Health, jobs: Mapping[str, JobSummary]) -> None:
     """All of them; one that names a job leads to it."""
-    latest = jobs.get(health.worst_lag_job)
-    idle = health.jobs - health.running - health.failed
+    latest = jobs.get(together.worst_lag_job)
     key_figures(
         [
-            KeyFigure(
-                "Running",
-                f"{health.running:,} / {health.jobs:,}",
-                note=f"{health.failed:,} failed" if health.failed else f"{idle:,} not running" if idle else "all jobs run",
-                tone="red" if health.failed else "green",
-                line=health.running_line,
-                hint="Running jobs, of all jobs; the line covers the range chosen above",
-            ),
+            running_of(together, jobs.values()),
             KeyFigure(
                 "Input rate",
-                formats.compact(health.input_rate),
+                formats.compact(together.input_rate),
                 "rows/s",
                 note="all jobs together",
-                line=health.input_line,
+                line=together.input_line,
                 hint="Rows per second that all running jobs read",
             ),
             backlog_of(jobs.values()),
             KeyFigure(
                 "Worst p99 batch time",
-                formats.duration(health.worst_batch_ms_p99),
-                note=health.worst_batch_job,
-                line=health.batch_line,
+                formats.duration(together.worst_batch_ms_p99),
+                note=together.worst_batch_job,
+                line=together.batch_line,
                 hint="The slowest job's 99th percentile of batch durations, last ten minutes",
-                href=_page_of(health.worst_batch_job),
+                href=_page_of(together.worst_batch_job),
             ),
             KeyFigure(
                 "Worst event-time lag",
-                formats.duration(health.worst_lag_ms),
-                note=health.worst_lag_job,
+                formats.duration(together.worst_lag_ms),
+                note=together.worst_lag_job,
                 tone="orange" if latest and latest.findings else None,
-                line=health.lag_line,
+                line=together.lag_line,
                 hint="How far the newest event of the slowest job is behind the clock",
-                href=_page_of(health.worst_lag_job),
+                href=_page_of(together.worst_lag_job),
             ),
             KeyFigure(
                 "Savepoint storage",
-                formats.size(health.savepoint_bytes),
-                note=formats.plural(health.savepoints, "savepoint"),
-                line=health.storage_line,
+                formats.size(together.savepoint_bytes),
+                note=formats.plural(together.savepoints, "savepoint"),
+                line=together.storage_line,
                 hint="Bytes that all savepoints refer to; hard links share them with the checkpoints",
             ),
         ],
         min_width=170,
     )
+
+
+def running_of(together: Health, jobs: Iterable[JobSummary]) -> KeyFigure:
+    """Green only while no job has failed and all that run do well."""
+    ended = together.jobs - together.running - together.failed
+    unwell = sum(1 for summary in jobs if summary.state is not None and summary.state.live and health(summary)[1] in ("orange", "red"))
+    note, tone = _running_note(together.failed, unwell, ended)
+    hint = "Running jobs, of all jobs; the line covers the range chosen above"
+    return KeyFigure("Running", f"{together.running:,} / {together.jobs:,}", note=note, tone=tone, line=together.running_line, hint=hint)
+
+
+def _running_note(failed: int, unwell: int, ended: int) -> tuple[str, Tone]:
+    if failed:
+        return f"{failed:,} failed", "red"
+    if unwell:
+        return f"{unwell:,} {'needs' if unwell == 1 else 'need'} attention", "orange"
+    return f"{ended:,} not running" if ended else "all jobs run", "green"
 
 
 def backlog_of(jobs: Iterable[JobSummary]) -> KeyFigure:
