@@ -84,7 +84,7 @@ def _option(part: Field[Any], hint: Any, default: Any) -> Any:
 
 
 def _file(spelt: Spelling) -> Mapping[str, Any]:
-    return {"exists": True, "dir_okay": spelt.reads is Reads.SCRIPT, "readable": True} if spelt.reads in PATHS else {}
+    return {"parser": words.file_or_folder if spelt.reads is Reads.SCRIPT else words.file} if spelt.reads in PATHS else {}
 
 
 def _type(hint: Any, spelt: Spelling) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import Field
 from datetime import datetime
@@ -14,13 +15,48 @@ from pipelines.client.scripts import read_code, read_file
 from pipelines.domain.moments import best_before_ms, duration_ms, moment_ms
 from pipelines.verbs.verb import Reads, Shell, Spelling, spelling
 
+EMPTY = "it is empty"
+
+
+def file_or_folder(text: str) -> Path:
+    """The path of what is there; a usage error for an empty one, which would be the present folder, and for what cannot be read."""
+    path = _path(text)
+    if not path.exists():
+        raise typer.BadParameter(f"path {text!r} does not exist.")
+    if not os.access(path, os.R_OK):
+        raise typer.BadParameter(f"path {text!r} is not readable.")
+    return path
+
+
+def file(text: str) -> Path:
+    """The path of a file; a usage error for what is none."""
+    path = file_or_folder(text)
+    if path.is_dir():
+        raise typer.BadParameter(f"file {text!r} is a directory.")
+    return path
+
+
+def folder(text: str) -> Path:
+    """The path of a folder, which need not be there; a usage error for a file."""
+    path = _path(text)
+    if path.exists() and not path.is_dir():
+        raise typer.BadParameter(f"directory {text!r} is a file.")
+    return path
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter(EMPTY)
+    return Path(text)
+
+
 Workspace = Annotated[
     Path | None,
     typer.Option(
         "--workspace",
+        metavar="DIRECTORY",
         envvar="TIDEMARK_WORKSPACE",
-        file_okay=False,
-        readable=False,
+        parser=folder,
         help="Directory that holds jobs and savepoints; data/workspace by default.",
     ),
 ]
@@ -59,7 +95,7 @@ def _refuse_empty(name: str, spelt: Spelling, typed: Any) -> None:
     """A usage error for an empty place, and for an option that names a savepoint and is empty: a script's variable that was never set."""
     if typed == "" and (spelt.reads is Reads.PLACE or (spelt.reads in NAMED and spelt.shell is Shell.OPTION)):
         option = spelt.shell is Shell.OPTION
-        raise typer.BadParameter("it is empty", param_hint=spelt.flag or f"--{name.replace('_', '-')}" if option else name.upper())
+        raise typer.BadParameter(EMPTY, param_hint=spelt.flag or f"--{name.replace('_', '-')}" if option else name.upper())
 
 
 def _read(reads: Reads, typed: Any, now: datetime) -> Any:
@@ -97,6 +133,8 @@ def sinks(texts: list[str] | None) -> dict[str, str]:
 def files(texts: list[str] | None) -> dict[str, str | None]:
     """`NAME=PATH` and `PATH` (called as the file is) as name -> content; `NAME=` as name -> None."""
     split = [text.partition("=") if "=" in text else (Path(text).name, "=", text) for text in texts or ()]
+    if not all(name for name, _, _ in split):
+        raise typer.BadParameter(EMPTY, param_hint="--file")
     return {name: read_file(Path(path)) if path else None for name, _, path in split}
 
 

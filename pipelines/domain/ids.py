@@ -20,10 +20,14 @@ ExperimentId = NewType("ExperimentId", str)
 OperationId = NewType("OperationId", str)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_ID = re.compile(r"(sp|v|r)-[0-9a-f]{12}")
+"""What ids look like that are named where jobs are, too."""
 
 
 def job_name(text: str) -> JobName:
-    """`text` as a job's name; raises Invalid where it could not be a folder's name everywhere."""
+    """`text` as a job's name; raises Invalid where it could not be a folder's name everywhere, or looks like an id."""
+    if _ID.fullmatch(text):
+        raise Invalid("job.name", f"{text!r} is an id, not a job name", "Choose another name: nobody could tell them apart.")
     if not _NAME.fullmatch(text):
         raise Invalid(
             "job.name",

@@ -135,7 +135,8 @@ class Folder:
 
     def bring(self, shelf: Storage, watch: Watch) -> None:
         head, at, savepoint = self.head, self._at, self.head.manifest.id
-        seen = named_files.look(at.parent, at.name, [file.path for file in head.manifest.files])
+        documents_beside = [layout.MANIFEST, layout.CHECKSUMS, *BESIDE]
+        seen = named_files.look(at.parent, at.name, [*(file.path for file in head.manifest.files), *documents_beside])
         for path in seen.irregular:
             raise archive.damaged(path, "is a link or a device, which have no place in an exported savepoint")
         for damage in completeness.compared(head.manifest.files, seen.sizes):

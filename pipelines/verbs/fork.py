@@ -11,7 +11,7 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatib
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.rewrites import MOST_PARTITIONS
-from pipelines.verbs.revision import NEW_QUERY, Revision
+from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
 FORKING = Kind("Forking", "Forked", makes=True, about="{subject} as {job}")
@@ -47,7 +47,7 @@ class Variant(Revision):
     partitions: int | None = option(PARTITIONS, None, least=1, most=MOST_PARTITIONS)
     store: StateStore | None = option(STORE, None)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
-    force: bool = option("Begin it although its verdict says that it cannot start.", False, flag="--force")
+    force: bool = option(FORCE, False, flag="--force")
     lock_step: bool = option(LOCK_STEP, False, flag="--lock-step")
     until: str = option(UNTIL, "", metavar="SAVEPOINT|now")
     until_ms: int | None = option(UNTIL_TIME, None, flag="--until-time", metavar="TIME", reads=Reads.MOMENT)

@@ -9,7 +9,7 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatib
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.revision import NEW_QUERY, Revision
+from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
 RESUMING = Kind("Resuming", "Resumed", makes=True, about="{job} from {subject}")
@@ -28,6 +28,7 @@ class Resume(Change[Run, RestorePlan], Revision):
     batch: int | None = option("Go back to this batch, one that Spark still keeps; saves the present point first.", None, least=0)
     version: str = option("Go on as this version, one that the job ran before; as the last one if not given.", "", metavar="VERSION")
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
+    force: bool = option(FORCE, False, flag="--force")
 
     call, topic = "resume", "jobs"
     role = Role.OPERATOR

@@ -18,8 +18,9 @@ FILES = (
 OUTSIDE = "Path and SHA-256 of large files that confs or arguments name: no run begins where one is not what it was."
 REQUIREMENTS = (
     "A requirements file (pip's): an environment with these packages is made for the job, once, and shared by all that ask for the same. "
-    "{code} in it is the folder of the script and its files; an empty file is none."
+    "What it names by a relative path comes along. {code} in it is the folder of the script and its files; an empty file is none."
 )
+FORCE = "Begin it although its verdict says that it cannot start."
 NEW_QUERY = f"A query that the changed code adds, and that begins anew; {AGAIN}."
 
 

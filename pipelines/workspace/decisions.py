@@ -160,7 +160,7 @@ def _undrop(context: Context, plan: UndropPlan, mark: Decision, ticket: Ticket) 
             goes = ": it goes on where it was stopped" if plan.resumes else ""
             events.say(context, "job.undropped", mark.parent, plan.job, f"{plan.job} was undropped{goes}")
         elif step.does is Does.RESUME:
-            run = resumes.plan(context, Resume(plan.job)).do(ticket).id
+            run = resumes.plan(context, Resume(plan.job, force=True)).do(ticket).id
     return replace(plan, run=run)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipelines.catalog import jobs as job_rows
-from pipelines.domain.errors import Incompatible, Refusal, refusal
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Origin, Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
-from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.workspace import environments, lockstep, query_names, restores, runs, savepoints, verdicts, versions
@@ -57,7 +55,7 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
     restored = restoring.plan()
     following = lockstep.plan(context, manifest, variant)
-    refused = restored.refusal or (None if variant.force else _refusal(verdict))
+    refused = restored.refusal or (None if variant.force else verdicts.refusal(verdict))
     builds = environments.is_missing(context, version)
     shown = replace(restored, run=run, version=version.id, verdict=verdict, judged=manifest.id, refusal=refused, builds=builds)
     shown = replace(shown, lock_step=following)
@@ -79,12 +77,3 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
         like = job_rows.find(reader, origin.job)
     lead = fork.plan.lock_step.lead if fork.plan.lock_step else None
     return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket), fork.names, like, lead)
-
-
-def _refusal(verdict: Verdict | None) -> Refusal | None:
-    """A fork whose code is known not to start is refused, as it would fail at its first batch."""
-    if verdict is None or verdict.outcome.starts:
-        return None
-    part = next(part for part in verdict.parts if part.outcome is verdict.outcome)
-    message = f"The verdict on this code is {verdict.outcome.value!r}: {' '.join(part.reasons)}"
-    return refusal(Incompatible("code.cannot_start", message, f"{part.hint} To begin it all the same: --force."))

@@ -164,5 +164,6 @@ def _upgrade(context: Context, variant: Variant, present: Run, state: StateFrom)
         variant.parent,
         from_savepoint=variant.origin.savepoint if state is StateFrom.SAVEPOINT else "",
         new_queries=spec.new_queries,
+        force=True,  # the plan said the verdict
         **vars(_revision(variant.version, before)),
     )

@@ -86,7 +86,7 @@ def _rescale(context: Context, asked: Rescaling, ticket: Ticket) -> str:
     if asked.plan.restore.refusal is not None:
         raise asked.plan.restore.refusal.error
     savepoint = _saved(context, asked, ticket)
-    resume = Resume(asked.job, from_savepoint=savepoint)
+    resume = Resume(asked.job, from_savepoint=savepoint, force=True)
     try:
         run = resumes.planned(context, resume, run=asked.run, partitions=asked.plan.partitions).do(ticket)
     except Cancelled:
@@ -115,6 +115,6 @@ def _goes_on(context: Context, asked: Rescaling, error: TidemarkError, ticket: T
     if not asked.plan.stops:
         return error
     ticket.step(f"starting {asked.job} as it was")
-    resumes.plan(context, Resume(asked.job)).do(ticket)
+    resumes.plan(context, Resume(asked.job, force=True)).do(ticket)
     message = f"{error.message.rstrip('.')}. {asked.job} goes on as it was"
     return GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint)

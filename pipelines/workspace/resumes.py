@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.domain.errors import Conflict, Invalid, NotFound
+from pipelines.domain.errors import Conflict, Invalid, NotFound, Refusal
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.operations import OperationState
@@ -29,7 +29,7 @@ from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Ticket
-from pipelines.workspace.verdicts import known, stand_in
+from pipelines.workspace.verdicts import known, refusal, stand_in
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,9 @@ def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
 
 
 def restart(context: Context, job: JobName, attempt: int) -> Run:
-    """Begins the next run of a job from its checkpoint, as the restart of that number. Raises what resuming it raises."""
-    return planned(context, Resume(job), attempt=attempt).do(Ticket())
+    """Begins the next run of a job from its checkpoint, as the restart of that number, whatever is known of its code, which ran already.
+    Raises what resuming it raises."""
+    return planned(context, Resume(job, force=True), attempt=attempt).do(Ticket())
 
 
 def planned(
@@ -68,7 +69,8 @@ def planned(
     where `partitions` are given, from a savepoint whose state is rescaled.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
-    (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise.
+    (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise; what is not forced and known not to start
+    is refused by the plan (`code.cannot_start`).
     """
     name = runs.known(context, change.job)
     if change.batch is not None and change.from_savepoint:
@@ -79,8 +81,9 @@ def planned(
     versions.check_here(context, version)
     going = Going(name, newest, run or RunId(context.new_id("r")), version, change.new_queries, attempt, partitions)
     shown, go = _way(context, going, change)
-    shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version))
-    return Planned(shown, lambda ticket: _resume(context, going, go, ticket))
+    refused = shown.refusal or (None if change.force else refusal(shown.verdict))
+    shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
+    return Planned(shown, lambda ticket: _resume(context, going, go, ticket, refused))
 
 
 def _base(context: Context, job: JobName, version: str) -> str:
@@ -102,7 +105,9 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
     return _judged(context, shown, stand_in(context, going.job), going), go
 
 
-def _resume(context: Context, going: Going, go: Go, ticket: Ticket) -> Run:
+def _resume(context: Context, going: Going, go: Go, ticket: Ticket, refused: Refusal | None) -> Run:
+    if refused is not None:
+        raise refused.error
     with context.holding(going.job), safety.taken_back(context, going.job):
         if _ended(context, going.job).id != going.newest.id:
             raise Conflict(

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pipelines import __version__
-from pipelines.domain import verdicts
-from pipelines.domain.errors import Corrupt, NotFound, Unsupported
+from pipelines.domain import errors, verdicts
+from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unsupported
 from pipelines.domain.ids import JobName, content_id
 from pipelines.domain.installed import Installed, is_same
 from pipelines.domain.runs import QUERIES_FILE
@@ -48,6 +48,15 @@ def known(context: Context, manifest: Manifest, version: Version, new_queries: S
         return verdicts.unchanged(manifest.id, version.id, [image.query for image in manifest.begun])
     kept = _find(context, _key(manifest, version, new_queries, now))
     return kept.verdict if kept is not None and all(_digest(path) == digest for path, digest in kept.files.items()) else None
+
+
+def refusal(verdict: Verdict | None) -> Refusal | None:
+    """Why a run with that verdict is refused: code that is known not to start would fail at its first batch."""
+    if verdict is None or verdict.outcome.starts:
+        return None
+    part = next(part for part in verdict.parts if part.outcome is verdict.outcome)
+    message = f"The verdict on this code is {verdict.outcome.value!r}: {' '.join(part.reasons)}"
+    return errors.refusal(Incompatible("code.cannot_start", message, f"{part.hint} To begin it all the same: --force."))
 
 
 def stand_in(context: Context, job: JobName) -> Manifest | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust, Verification
@@ -13,6 +14,7 @@ from pipelines.savepoint import library, manifests, worker
 from pipelines.savepoint import verify as verifying
 from pipelines.verbs.savepoints import ReadVerification
 from pipelines.verbs.verify import Verify, VerifyPlan
+from pipelines.words import formats
 from pipelines.workspace import events, progress, proofs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
@@ -81,13 +83,27 @@ def _keep_progress(context: Context, savepoint: Savepoint, level: Trust) -> None
 
 def _recorded(context: Context, savepoint: Savepoint, verification: Verification) -> Verification:
     """`verification` with what earlier verifications add, kept in the savepoint and in the catalog."""
-    answer = verifying.record(context.library, verification)
+    answer = _kept(context, verification)
     savepoints.refresh(context, savepoint.id)
     if answer.damages:
         worst = answer.damages[0]
         message = f"{len(answer.damages)} damages in {savepoint.id}, the first: {worst.path}: {worst.message}"
         events.say(context, "savepoint.damaged", savepoint.job, savepoint.id, message)
     return answer
+
+
+def _kept(context: Context, verification: Verification) -> Verification:
+    """Records a verification in its savepoint; what was found is in the error, too, where there is no room for it."""
+    try:
+        return verifying.record(context.library, verification)
+    except TidemarkError as error:
+        if error.code != "storage.full":
+            raise
+        found = (
+            f"has {formats.plural(len(verification.damages), 'damage')}" if verification.damages else f"was found {verification.reached}"
+        )
+        message = f"Savepoint {verification.savepoint} {found}, which cannot be recorded: {error.message}"
+        raise Unavailable("verify.unrecorded", message, error.hint) from error
 
 
 def _proved(savepoint: Savepoint, answer: Verification) -> str:

@@ -11,6 +11,7 @@ from pipelines.catalog import versions as version_rows
 from pipelines.domain import files, secrets, syntax
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
+from pipelines.domain.requirements import refuse
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version, version
 from pipelines.domain.watch import Watch
@@ -47,8 +48,11 @@ def changed(old: Version, revision: Revision, now_ms: int) -> Version:
 
 
 def given(requirements: str | None) -> str:
-    """Requirements as a version has them: a file of blanks is none."""
-    return requirements if requirements and requirements.strip() else ""
+    """Requirements as a version has them: a file of blanks is none. Invalid (`requirements.path`) where it does not hold what they name."""
+    if not requirements or not requirements.strip():
+        return ""
+    refuse(requirements)
+    return requirements
 
 
 def _keeps_environment(old: Version, revision: Revision, beside: Mapping[str, str]) -> bool:

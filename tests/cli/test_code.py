@@ -57,6 +57,10 @@ def test_requirements_are_the_text_of_their_file(
     monkeypatch.chdir(job.parent)
     Path("requirements.txt").write_text("tiny==1.0\n")
     assert asked(tidemark, *words, "--requirements", "requirements.txt").requirements == "tiny==1.0\n"
+    Path("others.txt").write_text("-r requirements.txt\n./lib.whl\n")
+    Path("lib.whl").write_text("lib")
+    named = asked(tidemark, *words, "--requirements", "others.txt")
+    assert (named.requirements, named.files["lib.whl"]) == ("tiny==1.0\n{code}/lib.whl\n", "lib")
     assert asked(tidemark, *words).requirements is None
     assert tidemark(*words, "--requirements", "gone.txt").exit_code == 2
 

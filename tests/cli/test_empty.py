@@ -13,6 +13,11 @@ EMPTY = {
     "import": ("import", ""),
     "take to": ("savepoint", JOB, "--to", ""),
     "resume from": ("resume", JOB, "--from", ""),
+    "run": ("run", ""),
+    "resume code": ("resume", JOB, "--code", ""),
+    "fork requirements": ("fork", "sp-1", "--name", "b", "--requirements", ""),
+    "fork file": ("fork", "sp-1", "--name", "b", "--file", ""),
+    "workspace": ("list", "--workspace", ""),
 }
 
 

@@ -357,8 +357,11 @@ def test_only_plain_files_are_opened(kind: str, place: str, bench: Bench, monkey
     assert library.shelf(shelf(bench.folder)).savepoints == ()
 
 
-@pytest.mark.parametrize("linked", ["queries", "queries/counts/checkpoint/offsets", "code"])
-def test_a_linked_folder_is_not_followed(linked: str, bench: Bench) -> None:
+LINKED = ["queries", "queries/counts/checkpoint/offsets", "code", layout.MANIFEST, layout.CHECKSUMS]
+
+
+@pytest.mark.parametrize("linked", LINKED)
+def test_a_link_is_not_followed(linked: str, bench: Bench) -> None:
     bench.take()
     copy = bench.folder / "copy"
     export(bench, str(copy))

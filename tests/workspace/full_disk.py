@@ -40,8 +40,16 @@ def main(disk: Path) -> None:
     read_only = [ended(house, words) for words in (["savepoints"], annotated, ["catalog", "rebuild"])]
     subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     fill(disk / "filler")
-    full = (["list"], ["savepoints"], annotated, ["catalog", "rebuild"], ["dispose", saved.id], ["savepoints", "--json"])
+    listed = (["list"], ["savepoints"], annotated, ["catalog", "rebuild"])
+    full = (*listed, *recording(saved.id, disk), ["dispose", saved.id], ["savepoints", "--json"])
     print(json.dumps([*read_only, *(ended(house, words) for words in full)]))
+
+
+def recording(savepoint: str, disk: Path) -> list[list[str]]:
+    """Commands that could do what is asked of them, and have no room to note that they did."""
+    elsewhere = disk.with_name(f"{disk.name}-elsewhere.tar.zst")
+    verify = [["verify", savepoint, "--level", level] for level in ("complete", "intact")]
+    return [*verify, ["export", savepoint, str(elsewhere)], ["export", savepoint, str(elsewhere), "--then-dispose"]]
 
 
 def ended(house: House, words: list[str]) -> dict[str, object]:

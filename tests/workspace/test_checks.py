@@ -19,12 +19,13 @@ from pipelines.sandbox import installed
 from pipelines.verbs.check import Check
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
 from pipelines.verbs.take import Take
+from pipelines.workspace import resumes, versions
 from pipelines.workspace import verdicts as known
-from pipelines.workspace import versions
 from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace.conftest import House, query_line
 
@@ -174,3 +175,22 @@ def test_a_fork_whose_code_is_known_not_to_start_is_refused_unless_it_is_forced(
     forced = Fork(savepoint.id, name="b", code=fork.code, force=True)
     assert house.face.plan(forced).refusal is None
     assert do(house.face, forced).job == "b"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_resume_whose_code_is_known_not_to_start_is_refused_as_a_fork_is(house: House, tmp_path: Path, named: bool) -> None:
+    savepoint, code = saved(house, tmp_path), "print(1)\n"
+    upgrade = Resume("a", from_savepoint=savepoint.id if named else "", code=code)
+    version = house.face.plan(upgrade).version or savepoint.version
+    part = Part("counts", 0, "stateStoreSave", Outcome.CANNOT_START, ("Spark refuses it.",), "Keep it.")
+    keep(house, savepoint, code, verdicts.of(savepoint.id, version, (part,)))
+    before, refusal = house.face.ask(ShowJob("a")).runs, house.face.plan(upgrade).refusal
+    assert refusal is not None and (refusal.code, refusal.hint) == ("code.cannot_start", "Keep it. To begin it all the same: --force.")
+    with pytest.raises(Incompatible, match="Spark refuses it"):
+        do(house.face, upgrade)
+    assert house.face.ask(ShowJob("a")).runs == before and len(house.face.ask(ListSavepoints("a"))) == 1, (
+        "nothing was begun or saved for it"
+    )
+    run = do(house.face, replace(upgrade, force=True))
+    house.see(run, RunState.FAILED)
+    assert resumes.restart(house.face.context, JobName("a"), 1).version == version, "what was begun all the same is restarted all the same"

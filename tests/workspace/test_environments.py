@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.client import requirements as requirements_file
 from pipelines.domain import files
 from pipelines.domain.differences import Outcome
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError, Unavailable
@@ -92,7 +94,6 @@ def test_equal_requirements_are_one_environment_based_on_the_python_of_the_job(h
         (["gone"], "environment.unknown", Invalid),
         (["tiny==1.0", "needy"], "environment.conflict", Invalid),
         (["not a requirement at all"], "environment.failed", Invalid),
-        (["-r elsewhere.txt"], "environment.failed", Invalid),
     ],
 )
 def test_what_cannot_be_installed_is_refused_with_pips_words_and_nothing_is_left(
@@ -188,6 +189,26 @@ def test_a_version_carries_its_own_wheels(house: House) -> None:
     upgrade = do(house.face, Resume("a", files=carried("2.0")))
     assert of(house, upgrade).pins == "tiny==2.0\n", "the files of the requirements are part of them"
     assert says(interpreter(house, upgrade), "import tiny; print(tiny.NUMBER)") == "2.0"
+
+
+def test_a_requirements_file_that_names_others_and_local_packages_is_whole_in_its_version(house: House, tmp_path: Path) -> None:
+    project, wheel = tmp_path / "project", wheels.lay(tmp_path / "wheels", "tiny", "1.0", "NUMBER = '1.0'\n")
+    (project / "more").mkdir(parents=True)
+    (project / "all.txt").write_text("--no-index\n-r more/others.txt\n-c more/limits.txt\n")
+    (project / "more/others.txt").write_text(f"../../wheels/{wheel.name}\n")
+    (project / "more/limits.txt").write_text("tiny<2\n")
+    needed = requirements_file.read(project / "all.txt")
+    shutil.rmtree(project)
+    shutil.rmtree(wheel.parent)
+    run = do(house.face, script("a", needed.text, files=needed.files))
+    assert says(interpreter(house, run), "import tiny; print(tiny.NUMBER)") == "1.0"
+    assert str(tmp_path) not in of(house, run).requirements + of(house, run).pins
+
+
+def test_a_path_that_the_version_does_not_hold_is_refused_before_anything_is_made(house: House) -> None:
+    for change in (script("a", "-r other.txt\n"), script("a", "./lib\n")):
+        with pytest.raises(Invalid, match="does not hold"):
+            house.face.plan(change)
 
 
 def test_an_environment_that_is_gone_is_made_anew_and_until_then_said(house: House) -> None:

@@ -72,7 +72,7 @@ def test_a_syntax_error_names_its_line(house: House) -> None:
     assert house.face.ask(ListJobs()) == [] and list(house.face.layout.versions.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["", "../a", ".a", "a b", "a/b"])
+@pytest.mark.parametrize("name", ["", "../a", ".a", "a b", "a/b", "sp-0123456789ab"])
 def test_names_that_could_not_be_a_folder(house: House, name: str) -> None:
     with refusal(Invalid, "job.name"):
         house.begin(name)

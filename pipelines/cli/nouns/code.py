@@ -11,7 +11,8 @@ import typer
 from pipelines.cli import output
 from pipelines.cli.additions import Parameter
 from pipelines.cli.session import Here
-from pipelines.client import projects, scripts
+from pipelines.client import projects, requirements, scripts
+from pipelines.client.requirements import Required
 from pipelines.client.scripts import Script
 from pipelines.domain.texts import CODE
 
@@ -69,12 +70,15 @@ def _listed(names: Collection[str]) -> str:
 
 def _shipped(here: Here, values: Mapping[str, Any]) -> dict[str, Any]:
     """Files and confs that were given, and those that spark-submit's options stand for."""
-    files, conf, outside = dict(values.get("files") or {}), dict(values.get("conf") or {}), dict[str, str]()
+    needed = requirements.read(here.words["requirements"]) if here.words.get("requirements") else Required()
+    files: dict[str, str | None] = {**needed.files, **(values.get("files") or {})}
+    conf, outside = dict(values.get("conf") or {}), dict[str, str]()
     for name, key in CONFS.items():
         places = [_place(text, files, outside) for text in (here.words.get(name) or "").split(",") if text]
         conf |= {key: ",".join(places)} if places else {}
     conf |= {PACKAGES: here.words["packages"]} if here.words.get("packages") else {}
-    return {name: given for name, given in (("files", files), ("conf", conf), ("outside", outside)) if given}
+    asked = {name: given for name, given in (("files", files), ("conf", conf), ("outside", outside)) if given}
+    return {**asked, "requirements": needed.text} if here.words.get("requirements") else asked
 
 
 def _place(text: str, files: dict[str, str | None], outside: dict[str, str]) -> str:

@@ -33,8 +33,8 @@ excludes(Resume, "from_savepoint", "batch")
 def _script(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """The file's name, text and place, with what it needs; the job is called after it if not given."""
     path, module = here.words["script"], here.words["module"]
-    name = values.get("name") or (module.rpartition(".")[2] if module else path.stem)
-    return {**code.of_script(here, values, path, module), "name": name, "source": str(path.resolve())}
+    called = module.rpartition(".")[2] if module else path.stem
+    return {**code.of_script(here, values, path, module), "name": values.get("name", called), "source": str(path.resolve())}
 
 
 @completes(Check, **code.SHIPPED)
