@@ -75,7 +75,7 @@ class ListBisections(Question[Sequence[Bisection]]):
     call, topic = "bisections", "experiments"
     role = Role.VIEWER
     http = Http("GET", "/bisections")
-    command = "bisections"
+    within = "bisections"
 
 
 @dataclass(frozen=True)

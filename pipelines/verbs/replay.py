@@ -70,7 +70,7 @@ class ListReplays(Question[Sequence[Replay]]):
     call, topic = "replays", "experiments"
     role = Role.VIEWER
     http = Http("GET", "/replays")
-    command = "replays"
+    within = "replays"
 
 
 @dataclass(frozen=True)

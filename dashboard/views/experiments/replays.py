@@ -8,7 +8,7 @@ from dashboard import navigation, session
 from dashboard.components.frames import save_buttons
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.key_figures import KeyFigure, key_figures
-from dashboard.views.commands import commands
+from dashboard.views.commands import Shown, commands
 from dashboard.views.experiments.shares import PARTS, bar, examples_frame, share, tinted, whole
 from dashboard.widgets import Tone, chip, message_box, page_header, section, when
 from pipelines.domain.replays import Outcome, Replay, ReplayedPart
@@ -61,7 +61,8 @@ def draw(replay: Replay) -> None:
     with page_header(f"Replay of {replay.job}", chips=chips, caption=f"{_span(replay)} · {ended}"):
         if st.button("All experiments", icon=":material/arrow_back:", type="tertiary", key="replay_back"):
             navigation.go("experiments")
-        shown = [RunReplay(savepoint=replay.savepoint, end=replay.end), *([Compare(replay.job, replay.fork)] if replay.kept else [])]
+        shown: list[Shown] = [RunReplay(savepoint=replay.savepoint, end=replay.end)]
+        shown += [Compare(replay.job, replay.fork)] if replay.kept else []
         commands(shown, key="replay_command")
     st.caption(replays.sentence(replay))
     if replay.failure:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
+
+import typer
 
 from pipelines.cli import output
-from pipelines.cli.additions import excludes, shows
+from pipelines.cli.additions import command, excludes, shows
 from pipelines.cli.descriptions import describes
 from pipelines.cli.nouns.replays import MOST_WAIT_S
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.session import Here
 from pipelines.domain.bisections import Bisection
-from pipelines.verbs.bisect import Bisect, BisectPlan, ListBisections
+from pipelines.verbs.bisect import Bisect, BisectPlan, ListBisections, ShowBisection
 from pipelines.words import bisections, formats
 
 excludes(Bisect, "sql", "script")
@@ -22,8 +25,21 @@ def _bisected(here: Here, change: Bisect, bisection: Bisection) -> str:
     return text_of(bisection)
 
 
-@shows(ListBisections)
-def _listed(here: Here, question: ListBisections, listed: Sequence[Bisection]) -> str | output.Table:
+@command("bisections", "experiments")
+def listed(
+    here: Here,
+    bisection: Annotated[str, typer.Argument(metavar="BISECTION", help="Id of a bisection, to show that one.", show_default=False)] = "",
+) -> None:
+    """List bisections, newest first. With a bisection's id, its batch and its steps are printed instead."""
+    if bisection:
+        shown = here.face.ask(ShowBisection(bisection))
+        here.show(shown, text_of(shown))
+        return
+    every = here.face.ask(ListBisections())
+    here.show(every, _table(every, here.session.now_ms))
+
+
+def _table(listed: Sequence[Bisection], now_ms: int) -> str | output.Table:
     rows = [
         (
             bisection.id,
@@ -33,7 +49,7 @@ def _listed(here: Here, question: ListBisections, listed: Sequence[Bisection]) -
             bisection.good,
             bisection.bad,
             formats.count(bisection.wrong),
-            formats.ago(bisection.created_ms, here.session.now_ms),
+            formats.ago(bisection.created_ms, now_ms),
             formats.duration(bisection.took_ms),
         )
         for bisection in listed

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from pipelines.cli import output
-from pipelines.cli.additions import Parameter, Shown, completes, shows
+from pipelines.cli.additions import Parameter, Shown, command, completes, shows
 from pipelines.cli.descriptions import describes
 from pipelines.cli.nouns import code
 from pipelines.cli.nouns.plans import restore_plan
@@ -19,7 +19,7 @@ from pipelines.cli.nouns.stops import within
 from pipelines.cli.session import Here
 from pipelines.domain.errors import Different, Invalid, TidemarkError
 from pipelines.domain.replays import Outcome, Replay, ReplayedPart
-from pipelines.verbs.replay import ListReplays, ReplayPlan, RunReplay
+from pipelines.verbs.replay import ListReplays, ReplayPlan, RunReplay, ShowReplay
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.words import formats, replays
 
@@ -52,8 +52,21 @@ def _replayed(here: Here, change: RunReplay, replay: Replay) -> Shown:
     return Shown(replay, text_of(replay), _error(replay))
 
 
-@shows(ListReplays)
-def _listed(here: Here, question: ListReplays, listed: Sequence[Replay]) -> str | output.Table:
+@command("replays", "experiments")
+def listed(
+    here: Here,
+    replay: Annotated[str, typer.Argument(metavar="REPLAY", help="Id of a replay, to show that one.", show_default=False)] = "",
+) -> None:
+    """List replays, newest first. With a replay's id, its parts are printed instead."""
+    if replay:
+        shown = here.face.ask(ShowReplay(replay))
+        here.show(shown, text_of(shown))
+        return
+    every = here.face.ask(ListReplays())
+    here.show(every, _table(every, here.session.now_ms))
+
+
+def _table(listed: Sequence[Replay], now_ms: int) -> str | output.Table:
     rows = [
         (
             replay.id,
@@ -62,7 +75,7 @@ def _listed(here: Here, question: ListReplays, listed: Sequence[Replay]) -> str 
             replay.end,
             replay.outcome.value,
             formats.count(replay.batches),
-            formats.ago(replay.created_ms, here.session.now_ms),
+            formats.ago(replay.created_ms, now_ms),
             formats.duration(replay.took_ms),
             replay.fork if replay.kept else formats.MISSING,
         )
