@@ -57,7 +57,7 @@ from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken, NewToken, RevokeToken, ShownToken, TokenPlan
 from pipelines.verbs.verb import Change
 from pipelines.verbs.verify import Verify, VerifyPlan
-from tests import alerting, samples
+from tests import alerting, replayed, samples
 from tests.samples import QUERY
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ PLANS: Told = {
     SetLimits: lambda face, it: LimitsPlan(JobName(it.job), JobLimits(), changed(JobLimits(), it.given())),
     SetSchedule: _schedule_plan,
     **alerting.PLANS,
+    **replayed.PLANS,
     Prune: _pruned,
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
     Forget: lambda face, it: ForgetPlan(JobName(it.job), (RunId(RUN),), f"/fake/jobs/{it.job}", len(face.ask(ListSavepoints(it.job)))),
@@ -216,6 +217,7 @@ ANSWERS: Told = {
     SetLimits: lambda face, it: Job(JobName(it.job), samples.NOW_MS, limits=changed(JobLimits(), it.given())),
     SetSchedule: _scheduled,
     **alerting.ANSWERS,
+    **replayed.ANSWERS,
     Prune: _pruned,
     RenameQuery: lambda face, it: begun(it.job, state=RunState.WATCHED),
     Forget: lambda face, it: None,

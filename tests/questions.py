@@ -45,7 +45,7 @@ from pipelines.verbs.state import ListStates, QueryState, ShowStateSizes
 from pipelines.verbs.system import ListEvents, ShowAbout, ShowHealth, ShowSpace
 from pipelines.verbs.tokens import ListTokens, ShownToken
 from pipelines.verbs.verb import Question
-from tests import samples
+from tests import replayed, samples
 
 if TYPE_CHECKING:
     from tests.faces import FakeFace
@@ -208,6 +208,7 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ListExperiments: lambda face, it: tuple(face.experiments_by_id.values()),
     ShowExperiment: lambda face, it: known(face.experiments_by_id, it.experiment, "experiment"),
     Compare: lambda face, it: samples.comparison(it),
+    **replayed.ASKED,
     ListAudit: lambda face, it: (AUDITED,),
     VerifyAudit: lambda face, it: Verified(1, 1, "ab" * 32, ()),
     ListTokens: lambda face, it: (ShownToken("nightly", Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command"),),

@@ -83,6 +83,11 @@ def asked_keys(columns: Sequence[Column], names: Sequence[str]) -> tuple[Column,
     return tuple(known[name] for name in dict.fromkeys(names))
 
 
+def apart(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that one side lacks, or that have another type there."""
+    return tuple(name for name in {**a, **b} if a.get(name) != b.get(name))
+
+
 def differences(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
     """Sentences on columns that one side lacks, or that have another type there."""
     only_a, only_b = [name for name in a if name not in b], [name for name in b if name not in a]

@@ -34,6 +34,7 @@ class OutputComparison:
     over_time: OutputOverTime | None
     note: str
     parting: Parting | None = None
+    columns_apart: tuple[str, ...] = ()
 
     @property
     def differs(self) -> bool:
@@ -109,6 +110,7 @@ def _compared(
         over_time=output_rows.over_time(db, time, measures) if time else None,
         note=" ".join(notes),
         parting=output_rows.parting(db, columns, keys, time) if time else None,
+        columns_apart=output_columns.apart(a.columns, b.columns),
     )
 
 

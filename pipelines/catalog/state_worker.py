@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pipelines.catalog import states
+from pipelines.catalog import judging, states
+from pipelines.catalog.judging import Rows
 from pipelines.domain.states import StateColumn, StateRows
 from pipelines.verbs.state import QueryState
 from pipelines.workers.child import Caller, serve
@@ -26,13 +27,24 @@ TASK = Task(
 def query(pool: Pool, files: Sequence[str], asked: QueryState) -> StateRows:
     """The answer to `asked` over the Parquet files of a reading. Raises what `states.query` raises, and Unavailable (`state.timeout`,
     `state.memory`, `state.too_large`) for a question that takes more than it may."""
-    answer = pool.do({"files": list(files), "asked": asdict(asked)})
+    return _told(pool.do({"files": list(files), "asked": asdict(asked)}))
+
+
+def judge(pool: Pool, rows: Rows, sql: str, limit: int) -> StateRows:
+    """The rows that a judge's `sql` gives. Raises what `judging.judge` raises, and what `query` raises of a process."""
+    return _told(pool.do({"judged": asdict(rows), "sql": sql, "limit": limit}))
+
+
+def _told(answer: dict[str, Any]) -> StateRows:
     columns = tuple(StateColumn(**column) for column in answer.pop("columns"))
     return StateRows(columns=columns, rows=tuple(map(tuple, answer.pop("rows"))), **answer)
 
 
 def _query(request: dict[str, Any], _: Caller) -> dict[str, Any]:
-    found = states.query(request["files"], QueryState(**request["asked"]))
+    if "judged" in request:
+        found = judging.judge(Rows(**request["judged"]), request["sql"], request["limit"])
+    else:
+        found = states.query(request["files"], QueryState(**request["asked"]))
     columns = [asdict(column) for column in found.columns]
     return {"columns": columns, "rows": found.rows, "matches": found.matches, "more": found.more, "took_ms": found.took_ms}
 

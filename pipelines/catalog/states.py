@@ -26,7 +26,9 @@ MOST_ROWS = 10_000
 SECONDS = 20.0
 """A question that takes longer is ended."""
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/|;", re.DOTALL)
+STATE = "state"
 TEACHES = "The view `state` has the columns key and value (structs: key.post, value.*) and partition_id."
+OTHERS = "The view `{view}` has the rows as of one batch, with their own columns."
 
 
 def query(files: Sequence[str], asked: QueryState, *, seconds: float = SECONDS) -> StateRows:
@@ -35,7 +37,7 @@ def query(files: Sequence[str], asked: QueryState, *, seconds: float = SECONDS) 
     if not 0 < asked.limit <= MOST_ROWS or asked.offset < 0:
         raise Invalid("state.limit", f"{asked.limit} rows from {asked.offset} on cannot be shown", f"Ask for 1 to {MOST_ROWS:,} rows.")
     began = time.perf_counter()
-    with sealed(files) as db, _limited(db, seconds), _viewed(db, files), _refused():
+    with sealed(files) as db, limited(db, seconds), _viewed(db, files), refused():
         found = _free(db, asked) if asked.sql else _page(db, asked)
     return replace(found, took_ms=(time.perf_counter() - began) * 1000)
 
@@ -48,22 +50,32 @@ def _page(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
         values = [asked.filter.lower()] * len(fields)
     order = f"ORDER BY {_sort(fields, asked.sort)} {'DESC' if asked.descending else 'ASC'} NULLS LAST" if asked.sort else ""
     counted = row(db, f"SELECT count(*) FROM {kept}", values)
-    rows, more = _rows(db, fields, f"SELECT * FROM {kept} {order}", asked, values)
+    rows, more = _rows(db, fields, f"SELECT * FROM {kept} {order}", asked.limit, asked.offset, values)
     return StateRows(tuple(one.column for one in fields), rows, counted[0] if counted else 0, more, 0.0)
 
 
 def _free(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
-    text = only_select(db, asked.sql)
+    return free(db, asked.sql, asked.limit, asked.offset)
+
+
+def free(db: DuckDBPyConnection, sql: str, limit: int, offset: int = 0, view: str = STATE) -> StateRows:
+    """The answer to one SELECT of somebody's own over what `db` has."""
+    text = only_select(db, sql, view)
     fields = _fields(db, f"(\n{text}\n)")
-    rows, more = _rows(db, fields, text, asked, [])
+    rows, more = _rows(db, fields, text, limit, offset, [])
     return StateRows(tuple(one.column for one in fields), rows, None, more, 0.0)
 
 
-def only_select(db: DuckDBPyConnection, sql: str) -> str:
+def teaches(view: str) -> str:
+    """What the view has, for whoever asked something else."""
+    return TEACHES if view == STATE else OTHERS.format(view=view)
+
+
+def only_select(db: DuckDBPyConnection, sql: str, view: str = STATE) -> str:
     """The one statement in `sql`, without what ends it; Invalid (`state.only_select`) for any other number or kind."""
     statements = db.extract_statements(sql)
     if len(statements) != 1 or statements[0].type.name != "SELECT":
-        raise Invalid("state.only_select", "The state is only looked at: give one SELECT", TEACHES)
+        raise Invalid("state.only_select", f"The {view} is only looked at: give one SELECT", teaches(view))
     return _open_ended(str(statements[0].query))
 
 
@@ -86,14 +98,14 @@ def _sort(fields: Sequence[Field], name: str) -> str:
 
 
 def _rows(
-    db: DuckDBPyConnection, fields: Sequence[Field], relation: str, asked: QueryState, values: Sequence[str]
+    db: DuckDBPyConnection, fields: Sequence[Field], relation: str, limit: int, offset: int, values: Sequence[str]
 ) -> tuple[tuple[tuple[Any, ...], ...], bool]:
     """A page of rows as JSON's types, and whether there are more: one more than asked for is read."""
     shown = ", ".join(one.as_json for one in fields)
-    page = f"SELECT * FROM (\n{relation}\n) LIMIT {asked.limit + 1:d} OFFSET {asked.offset:d}"
+    page = f"SELECT * FROM (\n{relation}\n) LIMIT {limit + 1:d} OFFSET {offset:d}"
     found = db.execute(f"SELECT {shown} FROM ({page})", list(values)).fetchall()
     rows = tuple(tuple(None if text is None else json.loads(text, parse_constant=str) for text in one) for one in found)
-    return rows[: asked.limit], len(rows) > asked.limit
+    return rows[:limit], len(rows) > limit
 
 
 @contextmanager
@@ -109,7 +121,7 @@ def _viewed(db: DuckDBPyConnection, files: Sequence[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _limited(db: DuckDBPyConnection, seconds: float) -> Iterator[None]:
+def limited(db: DuckDBPyConnection, seconds: float) -> Iterator[None]:
     """Interrupts the connection after `seconds`; Unavailable (`state.timeout`) then."""
     import duckdb
 
@@ -126,7 +138,7 @@ def _limited(db: DuckDBPyConnection, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _refused() -> Iterator[None]:
+def refused(view: str = STATE) -> Iterator[None]:
     """What DuckDB says of somebody's SQL is theirs to mend, what it says of the files is ours."""
     import duckdb
 
@@ -135,9 +147,9 @@ def _refused() -> Iterator[None]:
     except (duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.IOException):
         raise
     except duckdb.PermissionException as error:
-        raise Invalid("state.outside", f"Only the view 'state' can be queried: {_first_line(error)}", TEACHES) from error
+        raise Invalid("state.outside", f"Only the view {view!r} can be queried: {_first_line(error)}", teaches(view)) from error
     except duckdb.Error as error:
-        raise Invalid("state.sql", _first_line(error), TEACHES) from error
+        raise Invalid("state.sql", _first_line(error), teaches(view)) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -22,6 +22,7 @@ MEANINGS = {
     "unavailable": "something outside is away, full, or took too long",
     "unauthenticated": "the server does not know who asks",
     "forbidden": "not with this role",
+    "different": "what was compared is not equal (replay)",
 }
 HELP = """Savepoints for Spark Structured Streaming: run jobs, take savepoints, fork them with changed code, compare.
 

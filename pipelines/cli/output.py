@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,12 @@ class Table:
             for title, cell, width in zip(self.titles, cells, widths, strict=True)
         ]
         return "  ".join(aligned).rstrip()
+
+
+def any_rows(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of any columns as a table."""
+    columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    return Table(columns, [[str(row.get(column, "")) for column in columns] for row in rows]).plain()
 
 
 def details(pairs: Iterable[tuple[str, str]]) -> str:

@@ -14,6 +14,7 @@ from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.errors import Refusal
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.experiment import ExperimentPlan
+from pipelines.verbs.replay import ReplayPlan
 from pipelines.verbs.rescale import RescalePlan
 from pipelines.verbs.run import RunPlan
 from pipelines.verbs.verb import Asked, Change, Question
@@ -36,7 +37,7 @@ def perform(here: Here, change: Change[Any, Any]) -> None:
 
 def _refusal(plan: object) -> Refusal | None:
     """Why what is planned would be refused, as far as the plan says it."""
-    restore = plan.restore if isinstance(plan, RunPlan | PromotePlan | RescalePlan) else plan
+    restore = plan.restore if isinstance(plan, RunPlan | PromotePlan | RescalePlan | ReplayPlan) else plan
     return restore.refusal if isinstance(restore, RestorePlan | ExperimentPlan) else None
 
 

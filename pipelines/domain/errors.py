@@ -86,6 +86,12 @@ class Unavailable(TidemarkError):
     group = "unavailable"
 
 
+class Different(TidemarkError):
+    """A command that compares for CI found a difference, and ends with this code; no call answers it."""
+
+    group = "different"
+
+
 @dataclass(frozen=True)
 class Refusal:
     """The parts of an error, as a plan or an outcome carries it."""
@@ -108,7 +114,7 @@ GROUPS: dict[str, type[TidemarkError]] = {
     kind.group: kind
     for kind in (
         *(Invalid, NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable),
-        *(Unauthenticated, Forbidden),
+        *(Unauthenticated, Forbidden, Different),
     )
 }
 
@@ -123,6 +129,7 @@ STATUS_AND_EXIT_CODES: dict[str, tuple[int, int]] = {
     "unavailable": (503, 9),
     "unauthenticated": (401, 10),
     "forbidden": (403, 11),
+    "different": (409, 12),
     "internal": (500, 1),
 }
 """Error group -> (HTTP status, exit code)."""

@@ -139,6 +139,10 @@ class Comparison:
     """Where the outputs first part; None where they are equal, or no column holds a time."""
     lock_step: LockStepped | None = None
     """None where the two run freely: which events came into which batch may then be why they differ, as well as the code."""
+    columns_apart: tuple[str, ...] = ()
+    """Columns that one of them alone has, or that are of another type there."""
+    uncut: bool = False
+    """Whether they are in lock-step and were compared like jobs that run freely: the log of a sink cannot be cut to a batch of both."""
 
     @property
     def differs(self) -> bool:

@@ -17,6 +17,8 @@ VersionId = NewType("VersionId", str)
 RunId = NewType("RunId", str)
 SavepointId = NewType("SavepointId", str)
 ExperimentId = NewType("ExperimentId", str)
+ReplayId = NewType("ReplayId", str)
+BisectionId = NewType("BisectionId", str)
 OperationId = NewType("OperationId", str)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")

@@ -83,6 +83,12 @@ def files(image: QueryImage, checkpoints: str, last: int) -> int:
     return len(paths)
 
 
+def files_between(storage: Storage, source: str, start: str | None, end: str | None) -> tuple[str, ...]:
+    """The files that a file source read between two of its offsets (Spark's JSON), oldest first; none for another source."""
+    last = source_log.offset_of(end)
+    return () if last is None else tuple(_paths(storage, source, source_log.offset_of(start), last))
+
+
 def _paths(storage: Storage, source: str, began: int | None, end: int) -> list[str]:
     """The files of a source's entries after `began`, up to `end`; none where its log is not found under the name of its offset."""
     folder = f"sources/{source}"

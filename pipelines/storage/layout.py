@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
+from pipelines.domain.ids import BisectionId, ExperimentId, JobName, OperationId, ReplayId, RunId, SavepointId, VersionId
 
 WORKSPACE_FORMAT = 1
 OUTPUT, WAREHOUSE = "output", "warehouse"
@@ -87,6 +87,14 @@ class Layout:
     @property
     def experiments(self) -> Path:
         return self.root / "experiments"
+
+    @property
+    def replays(self) -> Path:
+        return self.root / "replays"
+
+    @property
+    def bisections(self) -> Path:
+        return self.root / "bisections"
 
     @property
     def exports(self) -> Path:
@@ -202,6 +210,8 @@ class Layout:
             self.large_files,
             self.savepoints,
             self.experiments,
+            self.replays,
+            self.bisections,
             self.exports,
             self.trash,
             self.sandbox,
@@ -210,7 +220,7 @@ class Layout:
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""
-        yield from (self.root, self.exports, self.experiments)
+        yield from (self.root, self.exports, self.experiments, self.replays, self.bisections)
         for pattern in ("*", "*/code", "*/code/**"):
             yield from self.versions.glob(pattern)
         for pattern in ("*", "*/runs/*"):
@@ -218,3 +228,9 @@ class Layout:
 
     def experiment_file(self, experiment: ExperimentId) -> Path:
         return self.experiments / f"{experiment}.json"
+
+    def replay_file(self, replay: ReplayId) -> Path:
+        return self.replays / f"{replay}.json"
+
+    def bisection_file(self, bisection: BisectionId) -> Path:
+        return self.bisections / f"{bisection}.json"

@@ -8,11 +8,17 @@ FREE = (
     "The two run freely, each with batches of its own: whether a difference is the code's or that of timing cannot be told. A fork in "
     "lock-step has the very batches of its parent."
 )
+UNCUT = (
+    "They are in lock-step, but Spark has merged the log of a file sink past the newest batch that both have, so they were compared like "
+    "jobs that run freely: rows that only one of them has may be of batches that the other has not done yet."
+)
 
 
 def cause(comparison: Comparison) -> str:
     """One or two sentences: where outputs in lock-step part, or why nothing can be said of the cause. Empty for equal free ones."""
     stepped = comparison.lock_step
+    if stepped is None and comparison.uncut:
+        return UNCUT
     if stepped is None:
         return FREE if comparison.differs else ""
     common = f"In lock-step, batch by batch up to batch {stepped.until:,}"

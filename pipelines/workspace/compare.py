@@ -40,12 +40,13 @@ class Side:
 def compare(context: Context, question: Compare) -> Comparison:
     """Raises NotFound (`compare.query`), Conflict (`compare.not_started`), Unsupported (`compare.sink`), and what `outputs` raises."""
     a, b = runs.known(context, question.a), runs.known(context, question.b)
-    queries_a, queries_b = _queries(context, a), _queries(context, b)
+    queries_a, queries_b = queries(context, a), queries(context, b)
     query = _chosen(queries_a, queries_b, question, a, b)
     side_a, side_b = _side(context, a, queries_a[query]), _side(context, b, queries_b[query])
     if side_a.format != side_b.format:
         raise Unsupported("compare.formats", f"A writes {side_a.format}, B writes {side_b.format}", "Compare outputs of one format.")
-    common = compare_batches.common(side_a.path, side_b.path) if compare_batches.together(context, a, b) else None
+    together = compare_batches.together(context, a, b)
+    common = compare_batches.common(side_a.path, side_b.path) if together else None
     if common is not None:
         return _in_lock_step(context, question, (a, b), query, (side_a, side_b), common)
     reached = [side.until_ms for side in (side_a, side_b) if side.until_ms is not None]
@@ -58,7 +59,7 @@ def compare(context: Context, question: Compare) -> Comparison:
         until_ms=min(reached) if reached else None,
     )
     noted = " ".join(filter(None, (comparison.note, late_rows_note(comparison, side_a.late_rows, side_b.late_rows))))
-    return replace(comparison.of(a, b, query), note=noted)
+    return replace(comparison.of(a, b, query), note=noted, uncut=together and bool(side_a.files and side_b.files))
 
 
 def _in_lock_step(
@@ -84,7 +85,7 @@ def late_rows_note(comparison: outputs.OutputComparison, late_a: int, late_b: in
     )
 
 
-def _queries(context: Context, job: JobName) -> dict[str, QuerySeen]:
+def queries(context: Context, job: JobName) -> dict[str, QuerySeen]:
     """The queries of the newest run that had any."""
     with context.catalog.reading() as reader:
         for run in run_rows.of_job(reader, job):

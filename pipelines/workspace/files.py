@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from pipelines.domain.alerts import AlertSettings, AlertStates
+from pipelines.domain.bisections import Bisection
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import Experiment
-from pipelines.domain.ids import ExperimentId, JobName, RunId, VersionId
+from pipelines.domain.ids import BisectionId, ExperimentId, JobName, ReplayId, RunId, VersionId
 from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.jobs import Job, Wanted
+from pipelines.domain.replays import Replay
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec
 from pipelines.domain.schedules import Schedule
 from pipelines.domain.versions import Version
@@ -79,6 +81,12 @@ class Files:
     def experiment_ids(self) -> list[ExperimentId]:
         return [ExperimentId(path.stem) for path in sorted(self.layout.experiments.glob("[!.]*.json"))]
 
+    def replay_ids(self) -> list[ReplayId]:
+        return [ReplayId(path.stem) for path in sorted(self.layout.replays.glob("[!.]*.json"))]
+
+    def bisection_ids(self) -> list[BisectionId]:
+        return [BisectionId(path.stem) for path in sorted(self.layout.bisections.glob("[!.]*.json"))]
+
     def usual_schedule(self) -> Schedule:
         """The workspace's, which jobs lay theirs over."""
         return self.find(Schedule, self.layout.schedule_file) or Schedule()
@@ -115,6 +123,12 @@ class Files:
 
     def experiment(self, experiment: ExperimentId) -> Experiment | None:
         return self.find(Experiment, self.layout.experiment_file(experiment))
+
+    def replay(self, replay: ReplayId) -> Replay | None:
+        return self.find(Replay, self.layout.replay_file(replay))
+
+    def bisection(self, bisection: BisectionId) -> Bisection | None:
+        return self.find(Bisection, self.layout.bisection_file(bisection))
 
 
 def readable(find: Callable[[K], T | None], keys: Iterable[K], wrong: list[TidemarkError]) -> tuple[T, ...]:

@@ -129,5 +129,5 @@ def _mark(layout: Layout, files: Files, clock: Clock, entropy: Callable[[int], b
             "Update Tidemark to open it.",
         )
     rights.make_folder(layout.jobs)
-    for folder in (layout.versions, layout.savepoints, layout.experiments):
+    for folder in (layout.versions, layout.savepoints, layout.experiments, layout.replays, layout.bisections):
         folder.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.catalog import state_worker
 from pipelines.domain import proofs, states
+from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.savepoints import Manifest
@@ -42,6 +43,11 @@ def plan(context: Context, change: ReadState) -> Planned[str, ReadStatePlan]:
         raise Invalid("state.limit", f"{change.limit} rows cannot be read", "Ask for at least one row.")
     plan = ReadStatePlan(manifest.id, manifest.job, table, change.limit)
     return Planned(plan, lambda ticket: _reading_of(context, manifest, plan, ticket).id)
+
+
+def whole(context: Context, manifest: Manifest, table: StateTable, ticket: Ticket) -> Reading:
+    """Every row of a table, read before or now."""
+    return _reading_of(context, manifest, ReadStatePlan(manifest.id, manifest.job, table, MOST), ticket)
 
 
 def _reading_of(context: Context, manifest: Manifest, plan: ReadStatePlan, ticket: Ticket) -> Reading:

@@ -54,6 +54,8 @@ CHANGES = {
     "check": [FIRST],
     "verify": [FIRST, "--level", "proved"],
     "state": [FIRST],
+    "replay": [FIRST, "sp-000000000003", "--code", "{script}"],
+    "bisect": [JOB, "--good", FIRST, "--bad", "sp-000000000003", "--sql", "SELECT 1"],
     "fork": [FIRST, "--name", "c", "--conf", "k=v"],
     "experiment": [FIRST, "--name", "e", "--variant", "c={script}", "--variant", "d"],
     "promote": [SPLIT],

@@ -17,6 +17,7 @@ from pipelines.domain.access import Tokens
 from pipelines.domain.alerts import AlertSettings, AlertStates
 from pipelines.domain.annotations import Annotation
 from pipelines.domain.audit import AuditLine
+from pipelines.domain.bisections import Bisection
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
@@ -24,6 +25,7 @@ from pipelines.domain.operations import Operation
 from pipelines.domain.operators import SourceSeen
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.progress import Progress
+from pipelines.domain.replays import Replay
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import DriverEvent, Exit, Process, QueryStarted, RunSpec
 from pipelines.domain.savepoints import Manifest
@@ -50,6 +52,7 @@ DECODED = [
     Annotation,
     Announcement,
     AuditLine,
+    Bisection,
     DriverEvent,
     Event,
     Examined,
@@ -69,6 +72,7 @@ DECODED = [
     QueryPlan,
     QueryStarted,
     Reading,
+    Replay,
     RestartDecision,
     RunSpec,
     Said,

@@ -16,10 +16,12 @@ from pipelines.domain.experiments import Comparison
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
 from pipelines.domain.runs import RunState
 from pipelines.domain.verdicts import Outcome, Part
+from pipelines.verbs.bisect import Bisect
 from pipelines.verbs.drop import Drop
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.replay import RunReplay
 from tests import samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, answered, asked, clicked, column, said, selected, tables
@@ -72,6 +74,37 @@ def test_without_experiments_the_page_teaches(opened: Opener) -> None:
 
 def test_experiments_are_listed(opened: Opener) -> None:
     assert "1 experiment" in said(opened(FakeFace.sample(), "experiments"))
+
+
+def test_replays_and_bisections_are_listed_and_shown(opened: Opener) -> None:
+    listed = opened(FakeFace.sample(), "experiments")
+    assert "Replays" in said(listed) and "Bisections" in said(listed)
+    shown = opened(FakeFace.sample(), "experiments", replay="rp-000000000001")
+    for part in (
+        "Replay of post_engagement",
+        "different in the output of counts",
+        "The first batch whose rows differ is 9",
+        "keeps no rows",
+    ):
+        assert part in said(shown), part
+    assert any("a.views" in one.value.columns for one in shown.dataframe)
+    bisected = opened(FakeFace.sample(), "experiments", bisection="bi-000000000001")
+    for part in ("The first batch of counts", "nothing was run again", "file:///data/events/007.json"):
+        assert part in said(bisected), part
+    assert "replay.not_found" in said(opened(FakeFace.sample(), "experiments", replay="rp-none"))
+
+
+def test_a_replay_and_a_bisection_are_begun(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "experiments"), "replay_begin")
+    answered(app, "replay_begin", "replay_yes")
+    assert isinstance(face.begun[-1], RunReplay) and (face.begun[-1].savepoint, face.begun[-1].end) != ("", "")
+    app = opened(face, "experiments")
+    app.button(key="bisect_begin").click().run()
+    app.text_area(key="bisect_sql").set_value("SELECT 1 FROM output")
+    app.button(key="bisect_begin").click().run()
+    answered(app, "bisect_begin", "bisect_yes")
+    assert isinstance(face.begun[-1], Bisect) and face.begun[-1].sql == "SELECT 1 FROM output"
 
 
 def test_a_and_b_side_by_side(opened: Opener) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pipelines.domain.access import Role
 from pipelines.domain.audit import Result
+from pipelines.domain.bisections import Over
 from pipelines.domain.conversions import StateStore
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.logs import LogLevel
@@ -16,6 +17,7 @@ from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.channel import SetChannel
 from pipelines.verbs.check import Check
 from pipelines.verbs.diagnose import Diagnose
@@ -43,6 +45,7 @@ from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnsw
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.rename_query import RenameQuery
+from pipelines.verbs.replay import ListReplays, RunReplay, ShowReplay
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
@@ -63,6 +66,7 @@ from pipelines.verbs.verify import Verify
 from tests.samples import ROOT
 
 JOB, STOPPED, SPLIT = "post_engagement", "post_events", "post_engagement_split"
+LAST = "sp-000000000003"
 FIRST, PROVED = "sp-000000000002", "sp-000000000007"
 ARCHIVE = "s3://lake/archive/clicks.tar.zst"
 AT_MS = 1_800_000_000_000
@@ -225,6 +229,22 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "manifest": (ReadManifest(FIRST), ""),
     "verification": (ReadVerification(PROVED), ""),
     "experiments": (ListExperiments(), "experiments"),
+    "replay": (
+        RunReplay(savepoint=FIRST, end=LAST, code="x = 1\n", script="a.py", keep=True),
+        f"replay {FIRST} {LAST} --code a.py --keep",
+    ),
+    "replays": (ListReplays(), "replays"),
+    "one replay": (ShowReplay("rp-000000000001"), "replays rp-000000000001"),
+    "bisect": (
+        Bisect(job=JOB, good=FIRST, bad=LAST, sql="SELECT 1", over=Over.STATE, operator=0, examples=5),
+        f"bisect {JOB} --good {FIRST} --bad {LAST} --sql 'SELECT 1' --over state --operator 0 --examples 5",
+    ),
+    "bisect by a script": (
+        Bisect(job=JOB, good=FIRST, bad=LAST, script="x = 1\n"),
+        f"bisect {JOB} --good {FIRST} --bad {LAST} --script script.txt",
+    ),
+    "bisections": (ListBisections(), "bisections"),
+    "one bisection": (ShowBisection("bi-000000000001"), "bisections bi-000000000001"),
     "one experiment": (ShowExperiment("ex-1"), "experiments --json"),
     "compare": (Compare(JOB, STOPPED, keys=("post", "day")), f"compare {JOB} {STOPPED} --key post --key day"),
     "intervals": (ShowIntervals(JOB, STOPPED), ""),

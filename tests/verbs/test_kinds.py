@@ -19,6 +19,8 @@ KNOWN = {
     "promote",
     "drop",
     "rescale",
+    "replay",
+    "bisect",
 }
 """Kinds that workspaces of today have in their catalogs."""
 

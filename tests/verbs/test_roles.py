@@ -24,7 +24,7 @@ MAY = {
         *("rescale", "resume", "set_limits", "set_restart_strategy", "set_schedule", "start_verify", "stop", "take", "undrop"),
         *("acknowledge", "set_alert", "silence", "try_channel"),
     },
-    Role.AUTHOR: {"attach", "check", "fork", "forget", "promote", "run", "start_example", "start_experiment"},
+    Role.AUTHOR: {"attach", "bisect", "check", "fork", "forget", "promote", "replay", "run", "start_example", "start_experiment"},
     Role.ADMIN: {"audit", "create_token", "rebuild_catalog", "revoke_token", "set_channel", "tokens", "verify_audit"},
 }
 """Calls that each role may besides those of the roles before it; every other one looks, and is everybody's."""

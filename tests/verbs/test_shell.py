@@ -43,7 +43,8 @@ def test_the_command_is_read_by_the_command_line(asked: Asked[Any], command: str
     assert as_command(asked).removeprefix("python -m pipelines ") == command
     if not command:
         return
-    (tmp_path / "a.py").write_text("x = 1\n")
+    for name in ("a.py", "script.txt"):
+        (tmp_path / name).write_text("x = 1\n")
     monkeypatch.chdir(tmp_path)
     group = typer.main.get_command(command_line)
     verb, *words = shlex.split(command)

@@ -18,6 +18,8 @@ OTHER = replace(EQUAL, equal=3, only_a=1, only_b=1)
     ("comparison", "words"),
     [
         (OTHER, "cannot be told"),
+        (replace(EQUAL, uncut=True), "compared like jobs that run freely"),
+        (replace(OTHER, uncut=True), "compared like jobs that run freely"),
         (replace(EQUAL, lock_step=LockStepped(3, 9, None)), "up to batch 9: the rows of each batch are the same"),
         (replace(OTHER, lock_step=LockStepped(3, 9, 7)), "the first batch whose rows differ is 7"),
         (replace(OTHER, lock_step=LockStepped(3, 9, None)), "before batch 3"),

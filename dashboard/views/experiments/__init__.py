@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dashboard import address, navigation, session
 from dashboard.views import decisions, operations
 from dashboard.views.commands import Shown, commands
-from dashboard.views.experiments import intervals, metrics, outputs, sides, table, variants
+from dashboard.views.experiments import begin, bisections, intervals, metrics, outputs, replays, sides, table, variants
 from dashboard.views.experiments.comparisons import compared
 from dashboard.views.experiments.sentence import drawn, sentence
 from dashboard.views.experiments.shares import Pair, pair
@@ -20,9 +20,11 @@ from dashboard.widgets import chip, errors_shown, message_box, page_header, when
 from pipelines.domain.decisions import Choice
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.operations import Operation
+from pipelines.verbs.bisect import ShowBisection
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiments import Compare, ListExperiments, ShowExperiment
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.replay import ShowReplay
 from pipelines.words import formats
 
 DECIDES, STOPS = ("promote", "drop"), ("stop", "cancel")
@@ -34,7 +36,11 @@ def page() -> None:
     """Draws the experiment or the two jobs that the address names, else the list."""
     with errors_shown():
         named, a, b = (session.selected(name) for name in ("experiment", "a", "b"))
-        if named:
+        if replay := session.selected("replay"):
+            replays.draw(session.workspace().ask(ShowReplay(replay)))
+        elif bisection := session.selected("bisection"):
+            bisections.draw(session.workspace().ask(ShowBisection(bisection)))
+        elif named:
             _experiment(session.workspace().ask(ShowExperiment(named)), a, b)
         elif a and b:
             _any_two(a, b)
@@ -46,7 +52,11 @@ def _list() -> None:
     every = session.workspace().ask(ListExperiments())
     with page_header("Experiments", caption=formats.plural(len(every), "experiment") if every else ""):
         commands([ListExperiments()], key="experiments_command")
+    operations.under_way(lambda about: about.kind in begin.KINDS, key="begun_of_two")
+    begin.buttons()
     table.draw(every)
+    replays.draw_list()
+    bisections.draw_list()
 
 
 def _experiment(experiment: Experiment, a: str, b: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
-from pipelines.domain.experiments import Comparison, Parting
+from pipelines.domain.experiments import Parting
 from pipelines.words import formats
 
 PARTS = (("equal", "Equal"), ("changed", "Changed"), ("only_a", "Only in A"), ("only_b", "Only in B"))
@@ -32,7 +32,24 @@ def pair(jobs: Sequence[str], a: str, b: str) -> Pair:
     return Pair(first, second)
 
 
-def whole(comparison: Comparison) -> int:
+class Counted(Protocol):
+    """A comparison of two jobs, or a part of a replay."""
+
+    @property
+    def equal(self) -> int: ...
+    @property
+    def changed(self) -> int: ...
+    @property
+    def only_a(self) -> int: ...
+    @property
+    def only_b(self) -> int: ...
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def examples(self) -> Mapping[str, Sequence[Mapping[str, Any]]]: ...
+
+
+def whole(comparison: Counted) -> int:
     """The number of rows compared: a row with its key on both sides counts once."""
     return comparison.equal + comparison.changed + comparison.only_a + comparison.only_b
 
@@ -47,7 +64,7 @@ def share(part: int, of: int) -> str:
     return f"{percent:.1f} %" if percent not in (0, 100) else f"{percent:.0f} %"
 
 
-def bar(comparison: Comparison) -> str:
+def bar(comparison: Counted) -> str:
     """The parts of the outputs as one stacked bar with its legend, as HTML."""
     total = whole(comparison)
     if not total:
@@ -93,7 +110,7 @@ def _shown(value: Any) -> str:
     return formats.MISSING if value is None else str(value)
 
 
-def examples_frame(comparison: Comparison, kind: str) -> pd.DataFrame:
+def examples_frame(comparison: Counted, kind: str) -> pd.DataFrame:
     """Rows of one kind; of changed ones the keys first, then each column as A has it beside what B has."""
     rows: Sequence[Mapping[str, Any]] = comparison.examples.get(kind, ())
     frame = pd.DataFrame([dict(row) for row in rows]).convert_dtypes()

@@ -106,7 +106,7 @@ def _comparison(outputs: Comparison) -> str:
         "only_b": f"only in {outputs.b}",
         "changed": f"changed (a. is {outputs.a}, b. is {outputs.b})",
     }
-    tables = [f"{titles.get(kind, kind)}:\n{_rows(rows)}" for kind, rows in outputs.examples.items() if rows]
+    tables = [f"{titles.get(kind, kind)}:\n{output.any_rows(rows)}" for kind, rows in outputs.examples.items() if rows]
     parts = [
         output.details(pairs),
         output.Table(("", "ROWS>"), counts).plain().lstrip("\n"),
@@ -125,7 +125,9 @@ def _parting(outputs: Comparison) -> str:
         return ""
     until = formats.exact(parting.equal_until_ms, None) if parting.equal_until_ms is not None else "no row before it"
     rows = [{"job": name, **row} for name, row in ((outputs.a, parting.a), (outputs.b, parting.b)) if row is not None]
-    return f"first difference at {formats.exact(parting.at_ms, None)} ({parting.time_column}), equal up to {until}:\n{_rows(rows)}"
+    return (
+        f"first difference at {formats.exact(parting.at_ms, None)} ({parting.time_column}), equal up to {until}:\n{output.any_rows(rows)}"
+    )
 
 
 def _metrics(metrics: Sequence[Interval]) -> str:
@@ -139,9 +141,3 @@ def _metrics(metrics: Sequence[Interval]) -> str:
 def _median(interval: Interval, value: float | None) -> str:
     shown = {Measure.BATCH_MS: formats.duration, Measure.PROCESSED_RATE: formats.rate, Measure.STATE_BYTES: formats.size}
     return shown.get(interval.measure, formats.count)(value)
-
-
-def _rows(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows of any columns as a table."""
-    columns = tuple(dict.fromkeys(column for row in rows for column in row))
-    return output.Table(columns, [[str(row.get(column, "")) for column in columns] for row in rows]).plain()

@@ -1,0 +1,64 @@
+"""A judge's SQL over the rows of a query as of one batch: a DuckDB that sees nothing else, and one SELECT whose rows are what is wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pipelines.catalog import output_files, states
+from pipelines.catalog.connection import sealed
+from pipelines.catalog.output_files import unreadable
+from pipelines.domain.errors import Unsupported
+from pipelines.domain.states import StateRows
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+LARGEST_ROW_BYTES = 1 << 20
+"""Of JSON: DuckDB keeps twice as much for every file that it reads."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is judged: data files (absolute paths) of one format, under the name of a view. `like` are files with the same columns, for a
+    batch before which nothing was written."""
+
+    view: str
+    format: str
+    files: tuple[str, ...]
+    like: tuple[str, ...] = ()
+
+
+def require_select(sql: str, view: str) -> None:
+    """Raises Invalid (`state.sql`, `state.only_select`) for what is not one SELECT that DuckDB can parse. Nothing is read."""
+    with sealed(()) as db, states.refused(view):
+        states.only_select(db, sql, view)
+
+
+def judge(rows: Rows, sql: str, limit: int, *, seconds: float = states.SECONDS) -> StateRows:
+    """The rows that `sql` gives, at most `limit`. Raises what `states.query` raises, and Corrupt (`compare.file_missing`,
+    `compare.file_damaged`)."""
+    began = time.perf_counter()
+    files = [*rows.files, *rows.like]
+    with sealed(files) as db, states.limited(db, seconds), _viewed(db, rows), states.refused(rows.view):
+        found = states.free(db, sql, limit, view=rows.view)
+    return replace(found, took_ms=(time.perf_counter() - began) * 1000)
+
+
+@contextmanager
+def _viewed(db: DuckDBPyConnection, rows: Rows) -> Iterator[None]:
+    import duckdb
+
+    relation = output_files.output(db, rows.files, rows.format, LARGEST_ROW_BYTES)
+    if relation is None and (like := output_files.output(db, rows.like, rows.format, LARGEST_ROW_BYTES)) is not None:
+        relation = like.emptied()
+    if relation is None:
+        raise Unsupported("bisect.no_rows", "Nothing was ever written: there are no rows to judge", "Choose another query.")
+    try:
+        db.execute(f"CREATE VIEW {output_files.quoted(rows.view)} AS SELECT * FROM {relation.relation}")
+        yield
+    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+        raise unreadable(error) from error

@@ -1,0 +1,40 @@
+"""Bisections in words: the batch, and how it was found."""
+
+from __future__ import annotations
+
+from pipelines.domain.bisections import Answer, Bisection, Over, Step, Way
+
+WAYS = {
+    Way.LOG: "from the sink's log",
+    Way.SAVEPOINT: "from a savepoint",
+    Way.RETAINED: "from what Spark still keeps",
+    Way.WHAT_IF: "run again",
+}
+
+
+def sentence(bisection: Bisection) -> str:
+    """`The first wrong batch of plain is 6: batch 5 is right.`"""
+    skipped = bisection.wrong - bisection.right - 1
+    what = "the output" if bisection.over is Over.OUTPUT else f"the state {bisection.table}"
+    if skipped:
+        return (
+            f"Of {what} of {bisection.query} batch {bisection.right:,} is right and batch {bisection.wrong:,} is wrong; those in between "
+            "could not be judged."
+        )
+    before = f"batch {bisection.right:,}" if bisection.right >= 0 else "its beginning"
+    return f"The first batch of {bisection.query} with which {what} is wrong is {bisection.wrong:,}; as of {before} it is right."
+
+
+def how(bisection: Bisection) -> str:
+    """Whether anything ran to find it."""
+    runs = sum(step.way is Way.WHAT_IF for step in bisection.steps)
+    judged = f"{len(bisection.steps):,} batches were judged"
+    if not runs:
+        return f"{judged}, and nothing was run again for it."
+    return f"{judged}, {runs:,} of them from a fork that ran the same batches again."
+
+
+def step(step: Step) -> tuple[str, str, str]:
+    """A step: its batch, what was said of it, where its rows came from."""
+    rows = f", {step.rows:,} rows" if step.answer is Answer.WRONG and step.rows else ""
+    return f"{step.batch:,}", f"{step.answer.value}{rows}", WAYS[step.way]

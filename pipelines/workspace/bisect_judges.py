@@ -1,0 +1,87 @@
+"""Who judges the rows as of a batch: the user's SQL in DuckDB, or the user's script in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.catalog import state_worker
+from pipelines.catalog.judging import Rows
+from pipelines.domain.bisections import Answer, answer_of
+from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.sandbox import processes
+from pipelines.sandbox.states import timeout_s
+from pipelines.workspace.context import Context
+from pipelines.workspace.tickets import Ticket
+
+SCRIPT, LOG = "judge.py", "judge.log"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a judge said of one batch; the rows that are wrong where it was SQL."""
+
+    answer: Answer
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[object, ...], ...] = ()
+    more: bool = False
+
+
+Judge = Callable[[Rows, int], Judged]
+"""Of the rows as of a batch, and its number."""
+
+
+def by_sql(context: Context, sql: str, examples: int) -> Judge:
+    """Wrong where the SQL gives a row."""
+
+    def judge(rows: Rows, batch: int) -> Judged:
+        found = state_worker.judge(context.state_workers, rows, sql, max(examples, 1))
+        answer = Answer.WRONG if found.rows else Answer.RIGHT
+        kept = found.rows[:examples]
+        return Judged(answer, tuple(column.name for column in found.columns), kept, found.more or len(kept) < len(found.rows))
+
+    return judge
+
+
+def by_script(context: Context, script: str, query: str, ticket: Ticket) -> Judge:
+    """As the script's exit code says (`bisections.answer_of`)."""
+
+    def judge(rows: Rows, batch: int) -> Judged:
+        folder = context.layout.sandbox_folder(ticket.operation)
+        folder.mkdir(parents=True)
+        try:
+            return Judged(_ran(folder, rows, script, {"TIDEMARK_BATCH": str(batch), "TIDEMARK_QUERY": query}, ticket))
+        finally:
+            shutil.rmtree(folder)
+
+    return judge
+
+
+def _ran(folder: Path, rows: Rows, script: str, said: dict[str, str], ticket: Ticket) -> Answer:
+    (folder / SCRIPT).write_text(script)
+    _lay(folder / rows.view, rows.files)
+    command = [sys.executable, str(folder / SCRIPT)]
+    code = processes.run(command, folder, {**os.environ, **said}, LOG, ticket.check, timeout_s())
+    answer = answer_of(code)
+    if answer is None:
+        message = f"The script ended with {code}, which is no answer. Its last words:\n{processes.tail(folder / LOG)}"
+        raise Conflict("bisect.script", message, "0 means right, 125 cannot say, any other code below 128 wrong.")
+    return answer
+
+
+def _lay(folder: Path, files: tuple[str, ...]) -> None:
+    """A link to each file, below its own partitions (`kind=organic/`): files of two folders may have one name."""
+    folder.mkdir()
+    for number, file in enumerate(files):
+        path = Path(file)
+        inner = [part for part in path.parts[:-1] if "=" in part]
+        place = folder.joinpath(*inner, f"{number:06d}-{path.name}")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            place.symlink_to(path)
+        except OSError as error:
+            raise Unavailable("bisect.folder", f"{place} cannot be made: {error.strerror}", "Make room on the workspace's disk.") from error

@@ -1,0 +1,123 @@
+"""Bisections without Spark: judged from the log of a file sink, by SQL and by a script; and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from pipelines.domain.bisections import Answer, Over, Way, answer_of, at_most, middle
+from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError
+from pipelines.domain.ids import JobName
+from pipelines.domain.runs import QUERIES_FILE, RunState
+from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
+from pipelines.verbs.face import do
+from pipelines.verbs.take import Take
+from pipelines.workspace import compare_batches
+from tests.savepoint.golden import lay_checkpoint, lay_output
+from tests.workspace.conftest import NEWEST, House, query_line
+
+GOOD = 9
+NUMBER = "import os, sys\nsys.exit({})\n"
+
+
+@pytest.fixture
+def ends(house: House) -> dict[str, Any]:
+    """A job `a` that writes csv, with one savepoint at batch 9 and one at its newest batch."""
+    run = house.begin("a")
+    checkpoint, sink = Path(run.checkpoints) / "counts", house.face.layout.output(run.job) / "counts"
+    lay_checkpoint("rocksdb_format2", checkpoint)
+    lay_output("rocksdb_format2", sink)
+    for path in sink.rglob("*.parquet"):
+        path.write_text("7\n" * (path.stat().st_size // 2) + "7" * (path.stat().st_size % 2))
+    house.append(run, QUERIES_FILE, query_line(str(checkpoint), str(sink)).replace('"parquet"', '"csv"'))
+    house.see(run, RunState.STOPPED)
+    return {"job": "a", "good": do(house.face, Take("a", GOOD)).id, "bad": do(house.face, Take("a", NEWEST)).id}
+
+
+def refused(house: House, change: Bisect, error: type[TidemarkError], code: str, does: str = "plan") -> None:
+    with pytest.raises(error, check=lambda raised: raised.code == code):
+        do(house.face, change) if does == "do" else house.face.plan(change)
+
+
+def as_of(output: str, batch: int) -> int:
+    """How many rows the output has as of a batch."""
+    paths = [Path(urlsplit(file).path) for file in compare_batches.files_until(output, batch)]
+    return sum(len(path.read_text().split()) for path in paths)
+
+
+@pytest.mark.parametrize("wrong", range(GOOD + 1, NEWEST + 1))
+def test_a_script_finds_the_batch_in_the_sinks_log(house: House, ends: dict[str, Any], wrong: int) -> None:
+    script = NUMBER.format(f"int(os.environ['TIDEMARK_BATCH']) >= {wrong}")
+    found = do(house.face, Bisect(script=script, **ends))
+    assert (found.right, found.wrong) == (wrong - 1, wrong)
+    assert {step.way for step in found.steps} <= {Way.LOG, Way.SAVEPOINT} and len(found.steps) <= 2 + at_most(GOOD, NEWEST)
+    assert found.inputs and house.face.ask(ListBisections()) == [found] and house.face.ask(ShowBisection(found.id)) == found
+    assert not list(house.face.layout.sandbox.glob("*"))
+
+
+def test_sql_sees_the_rows_as_of_each_batch(house: House, ends: dict[str, Any]) -> None:
+    plan = house.face.plan(Bisect(sql="SELECT 1 FROM output", **ends))
+    assert (plan.good_batch, plan.bad_batch, plan.at_most) == (GOOD, NEWEST, 2) and "nothing runs" in plan.ways
+    out = house.face.layout.output(JobName("a")) / "counts"
+    rows = {batch: as_of(str(out), batch) for batch in range(GOOD, NEWEST + 1)}
+    assert len(set(rows.values())) > 2, rows
+    most = sorted(set(rows.values()))[1]
+    found = do(house.face, Bisect(sql=f"SELECT count(*) AS n FROM output HAVING n >= {most}", **ends))
+    assert found.wrong == next(batch for batch in rows if rows[batch] >= most)
+    assert (found.columns, found.rows) == (("n",), ((rows[found.wrong],),))
+
+
+def test_a_script_that_cannot_say_is_passed_over(house: House, ends: dict[str, Any]) -> None:
+    script = NUMBER.format("125 if os.environ['TIDEMARK_BATCH'] in ('11', '12') else int(os.environ['TIDEMARK_BATCH']) > 12")
+    found = do(house.face, Bisect(script=script, **ends))
+    assert (found.right, found.wrong) == (10, 13)
+    assert [step.answer for step in found.steps].count(Answer.SKIPPED) == 2
+
+
+def test_both_ends_are_judged_first(house: House, ends: dict[str, Any]) -> None:
+    refused(house, Bisect(sql="SELECT 1", **ends), Conflict, "bisect.not_good", "do")
+    refused(house, Bisect(sql="SELECT 1 WHERE false", **ends), Conflict, "bisect.not_bad", "do")
+    refused(house, Bisect(script=NUMBER.format("200"), **ends), Conflict, "bisect.script", "do")
+    refused(house, Bisect(sql="SELECT nothing FROM output", **ends), Invalid, "state.sql", "do")
+    refused(house, Bisect(sql="SELECT * FROM read_csv('/etc/passwd')", **ends), Invalid, "state.outside", "do")
+    assert house.face.ask(ListBisections()) == []
+
+
+def test_what_makes_no_sense_is_refused(house: House, ends: dict[str, Any]) -> None:
+    house.ran("other")
+    other = do(house.face, Take("other")).id
+    turned = {"job": "a", "good": ends["bad"], "bad": ends["good"]}
+    refused(house, Bisect(sql="SELECT 1", **turned), Conflict, "bisect.order")
+    refused(house, Bisect(sql="SELECT 1", job="a", good=ends["good"], bad=other), Invalid, "bisect.other_job")
+    refused(house, Bisect(**ends), Invalid, "bisect.judge")
+    refused(house, Bisect(sql="SELECT 1", script="x = 1", **ends), Invalid, "bisect.judge")
+    refused(house, Bisect(script="x = (", **ends), Invalid, "bisect.syntax")
+    refused(house, Bisect(sql="SELEKT 1", **ends), Invalid, "state.sql")
+    refused(house, Bisect(sql="COPY output TO '/tmp/x'", **ends), Invalid, "state.only_select")
+    refused(house, Bisect(sql="DROP VIEW output; SELECT 1", **ends), Invalid, "state.only_select")
+    refused(house, Bisect(sql="SELECT 1", query="none", **ends), NotFound, "bisect.query")
+    refused(house, Bisect(sql="SELECT 1", over=Over.STATE, operator=7, **ends), NotFound, "state.not_found")
+    with pytest.raises(NotFound, check=lambda raised: raised.code == "bisection.not_found"):
+        house.face.ask(ShowBisection("../jobs/a/job"))
+
+
+def test_files_that_are_gone_are_named(house: House, ends: dict[str, Any]) -> None:
+    for path in Path(house.face.layout.output(JobName("a"))).rglob("*.parquet"):
+        path.unlink()
+    refused(house, Bisect(sql="SELECT 1", **ends), Conflict, "output.history_gone")
+
+
+def test_the_middle_and_the_answers() -> None:
+    assert [middle(0, 1), middle(0, 2), middle(0, 4), middle(-1, 1)] == [None, 1, 2, 0] and middle(0, 4, [2]) == 1
+    assert [at_most(0, batch) for batch in (1, 2, 3, 4, 5, 9)] == [0, 1, 2, 2, 3, 4]
+    assert [answer_of(code) for code in (0, 1, 125, 127, 128, -9)] == [
+        Answer.RIGHT,
+        Answer.WRONG,
+        Answer.SKIPPED,
+        Answer.WRONG,
+        None,
+        None,
+    ]

@@ -1,0 +1,82 @@
+"""Replays before anything starts: what is compared, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from pipelines.cli.nouns import replays as shown
+from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError
+from pipelines.domain.replays import Kind, Outcome, ReplayedPart, outcome
+from pipelines.verbs.face import do
+from pipelines.verbs.replay import RunReplay, ShowReplay
+from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.take import Take
+from pipelines.workspace import replay_parts
+from pipelines.workspace.replay_parts import Span
+from tests.replayed import REPLAY
+from tests.workspace.conftest import NEWEST, House
+
+BEGAN = 9
+
+
+@pytest.fixture
+def span(house: House) -> tuple[str, str]:
+    """Two savepoints of a job `a`; the files that its source read are not asked for."""
+    run = house.ran("a")
+    begun, end = do(house.face, Take("a", BEGAN)).id, do(house.face, Take("a", NEWEST)).id
+    (Path(run.checkpoints) / "counts" / "sources").rename(Path(run.checkpoints) / "counts" / "without")
+    return begun, end
+
+
+def refused(house: House, change: RunReplay, error: type[TidemarkError], code: str) -> None:
+    with pytest.raises(error, check=lambda raised: raised.code == code):
+        house.face.plan(change)
+
+
+def test_the_plan_says_which_batches_and_what_is_compared(house: House, span: tuple[str, str]) -> None:
+    begun, end = span
+    plan = house.face.plan(RunReplay(savepoint=begun, end=end))
+    assert (dict(plan.began), dict(plan.until)) == ({"counts": BEGAN}, {"counts": NEWEST})
+    assert plan.compared == ("output of counts (parquet)", "state of counts / 0 / default") and plan.not_compared == ()
+    assert [sink.action for sink in plan.restore.sinks] == ["fresh"]
+
+
+def test_what_makes_no_sense_is_refused(house: House, span: tuple[str, str]) -> None:
+    begun, end = span
+    house.ran("other")
+    other = do(house.face, Take("other")).id
+    refused(house, RunReplay(savepoint=end, end=begun), Conflict, "lockstep.before")
+    refused(house, RunReplay(savepoint=begun, end=begun), Conflict, "lockstep.nothing")
+    refused(house, RunReplay(savepoint=begun, end=other), Invalid, "lockstep.other_job")
+    refused(house, RunReplay(savepoint=begun, end=end, code="x = (\n"), Invalid, "code.syntax")
+    refused(house, RunReplay(savepoint=begun, end="sp-none"), NotFound, "savepoint.not_found")
+    with pytest.raises(NotFound, check=lambda raised: raised.code == "replay.not_found"):
+        house.face.ask(ShowReplay("../jobs/a/job"))
+
+
+def test_code_that_writes_elsewhere_has_to_be_allowed(house: House, span: tuple[str, str]) -> None:
+    manifests = [house.face.ask(ReadManifest(savepoint)) for savepoint in span]
+    for sink, is_outside in (("kafka", True), ("foreachBatch", True), ("delta", True), ("orc", False), ("console", False)):
+        start, end = (replace(manifest, queries=(replace(manifest.queries[0], sink=sink),)) for manifest in manifests)
+        assert bool(replay_parts.outside(Span(start, end))) is is_outside
+        able, unable = replay_parts.comparable(house.face.context, Span(start, end))
+        assert able == ("state of counts / 0 / default",) and "output of counts" in unable[0]
+
+
+def test_the_whole_is_different_where_a_part_is() -> None:
+    equal, different = (ReplayedPart(Kind.OUTPUT, REPLAY.parts[0].query, "json", kind) for kind in (Outcome.EQUAL, Outcome.DIFFERENT))
+    assert (outcome((equal,)), outcome((equal, different))) == (Outcome.EQUAL, Outcome.DIFFERENT)
+
+
+def test_junit_has_a_case_for_the_run_and_for_each_part() -> None:
+    root = ElementTree.fromstring(shown.junit(REPLAY))
+    suite = root[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("4", "1", "0", "1")
+    assert next(suite.iter("testcase")).get("name") == "the code runs"
+    failed = replace(REPLAY, outcome=Outcome.FAILED, parts=(), failure="boom \x01 <&>")
+    told = ElementTree.fromstring(shown.junit(failed)).find(".//error")
+    assert told is not None and told.text == "boom \ufffd <&>"
