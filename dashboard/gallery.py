@@ -5,21 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from pipelines.client import scripts
 from pipelines.domain import syntax
+from pipelines.domain.collection import COLLECTION, GENERATORS, Example
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError
 
 FOLDER = Path(__file__).resolve().parent.parent / "pipelines" / "jobs"
 MOST_BYTES = 2_000_000
-ARGUMENTS = {
-    "post_events.py": ("--out", "{output}"),
-    "post_engagement.py": ("--events", "{events}", "--output", "{output}"),
-    "post_engagement_split.py": ("--events", "{events}", "--output", "{output}"),
-}
-EVENTS = "{events}"
-"""In the arguments of the gallery's scripts: the directory that the generator of the example writes to."""
+MADE = "{made}"
+"""In the arguments of the gallery's scripts: the output directory of the job that generates their input."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +28,8 @@ class Script:
     args: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     """Modules and files beside it that it needs, as a version has them."""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    """Spark confs that it is usually started with."""
 
     @property
     def title(self) -> str:
@@ -44,15 +42,24 @@ class Script:
 
 
 def names() -> list[str]:
-    """The gallery's scripts."""
-    return sorted(path.name for path in FOLDER.glob("*.py") if not path.name.startswith("_"))
+    """The gallery's scripts: the jobs to begin with, the generators of their input, then second versions."""
+    first = [*(f"{name}.py" for name in COLLECTION), *(f"{name}.py" for name in GENERATORS)]
+    return [*first, *sorted(f"{example.second}.py" for example in COLLECTION.values())]
+
+
+def example(script: str) -> Example | None:
+    """The job of the collection that a script is the first or the second version of."""
+    stem = PurePath(script).stem
+    return next((it for it in COLLECTION.values() if stem in (it.name, it.second)), None)
 
 
 def from_gallery(name: str) -> Script:
     """A script of the gallery; NotFound (`script.not_found`)."""
     if name not in names():
         raise NotFound("script.not_found", f"The gallery has no script {name!r}", f"It has {', '.join(names())}.")
-    return Script(name, (FOLDER / name).read_text(encoding="utf-8"), f"pipelines/jobs/{name}", ARGUMENTS.get(name, ()))
+    read, it = scripts.read(FOLDER / name), example(name)
+    args = it.args(MADE) if it else GENERATORS[PurePath(name).stem][0]
+    return Script(name, read.code, f"pipelines/jobs/{name}", args, read.files, it.conf if it else {})
 
 
 def from_path(path: str) -> Script:

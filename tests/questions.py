@@ -23,8 +23,10 @@ from pipelines.domain.savepoints import RetainedBatch, Savepoint
 from pipelines.domain.schedules import Schedule, ScheduleState
 from pipelines.domain.state_sizes import OperatorSizes
 from pipelines.domain.states import StateTable, chosen, reading_id
+from pipelines.domain.verdicts import Outcome
 from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.verbs.examples import ListExamples, ShownExample
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
 from pipelines.verbs.jobs import (
     ListBatches,
@@ -54,6 +56,9 @@ T = TypeVar("T")
 LOG = "line one\nline two\nline three\n"
 AUDITED = AuditLine(
     1, samples.NOW_MS, "stop", "post_engagement", Result.REFUSED, "access.role", "", "looker for alice", "looker", "127.0.0.1", FIRST
+)
+EXAMPLE = ShownExample(
+    JobName("card_fraud"), "Cards that are stolen", ("payments",), JobName("streams"), "card_fraud_longer", "Later", Outcome.CHANGED_MEANING
 )
 KEPT = 100
 """Batches that Spark keeps of each job, at most."""
@@ -213,6 +218,7 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     VerifyAudit: lambda face, it: Verified(1, 1, "ab" * 32, ()),
     ListTokens: lambda face, it: (ShownToken("nightly", Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command"),),
     ShowIntervals: lambda face, it: samples.intervals(),
+    ListExamples: lambda face, it: (EXAMPLE,),
     ShowAbout: lambda face, it: samples.about(
         len(face.savepoints_by_id), {"jobs": len(face.runs), "savepoints": len(face.savepoints_by_id)}
     ),

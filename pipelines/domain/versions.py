@@ -12,8 +12,8 @@ from pipelines.domain.ids import VersionId, content_id
 
 @dataclass(frozen=True)
 class Version:
-    """What a run executes. When a run starts, `{output}` in `args` becomes the job's own output directory, and `{code}` in `args` and in
-    values of `conf` the folder that holds the script and its files, where there are any."""
+    """What a run executes. When a run starts, `{output}` in `args` becomes the job's own output directory, `{job}` the job's name, and
+    `{code}` in `args` and in values of `conf` the folder that holds the script and its files, where there are any."""
 
     id: VersionId
     script: str

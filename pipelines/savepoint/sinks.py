@@ -18,6 +18,8 @@ FILE_SINKS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
 TABLE_SINKS = frozenset({"delta", "iceberg", "hudi"})
 OUTPUT = "{output}"
 """The folder of a job that holds its own tables, beside `output`."""
+JOB = "{job}"
+"""The job's name, for what is no directory: a schema, a table."""
 EVERY = "*"
 """In a request's sinks: every query that is not named."""
 
@@ -63,7 +65,7 @@ def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CO
         return _forked_files(image, arguments, choice)
     if image.sink.lower() in TABLE_SINKS:
         return _forked_table(image, arguments)
-    return Decision(plan(image, "none", EVERY_SINK_TO_FORK.get(image.sink, UNKNOWN_TO_FORK)))
+    return Decision(plan(image, "none", EVERY_SINK_TO_FORK.get(image.sink, UNKNOWN_TO_FORK) + _own_place(image, arguments.fork)))
 
 
 def for_resume(image: QueryImage) -> Decision:
@@ -101,6 +103,16 @@ def plan(image: QueryImage, action: str, message: str) -> SinkPlan:
 
 def _no_choice(message: str) -> Invalid:
     return Invalid("fork.sink_choice", message, "Say QUERY=continue or QUERY=fresh, with '*' for every query that is not named.")
+
+
+def _own_place(image: QueryImage, fork: Sequence[str]) -> str:
+    """What the arguments say of where code of its own writes."""
+    if image.sink not in ("foreach", "foreachBatch"):
+        return ""
+    own = [word for word in fork if OUTPUT in word or JOB in word]
+    if own:
+        return f" Of its arguments, {' and '.join(own)} {'are' if len(own) > 1 else 'is'} the fork's own."
+    return f" No argument gives it a place of its own: {OUTPUT} becomes the fork's own directory, {JOB} its name, as for a schema."
 
 
 def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> Decision:

@@ -41,14 +41,14 @@ class RunPlan:
 @dataclass(frozen=True, kw_only=True)
 class RunScript(Change[Run, RunPlan], Revision):
     """Run a PySpark script as a new job. With a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
-    job's own output directory."""
+    job's own output directory, `{job}` its name."""
 
     script: str = argument("A PySpark script, or the folder of a project.", reads=Reads.SCRIPT, text=NAME)
     code: str = option("The script's text.", shell=Shell.ABSENT, text=CODE)
     files: Mapping[str, str | None] = option(FILES, factory=dict, flag="--file", metavar="[NAME=]PATH", reads=Reads.FILES)
     outside: Mapping[str, str] = option(OUTSIDE, factory=dict, shell=Shell.ABSENT, text=VALUE)
     args: tuple[str, ...] = argument(
-        "Arguments of the script; {output} becomes the job's own output directory.", (), metavar="-- ARGS", text=VALUE
+        "Arguments of the script; {output} becomes the job's own output directory, {job} its name.", (), metavar="-- ARGS", text=VALUE
     )
     name: str = option("Name of the job; the script's file name if not given.")
     conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)

@@ -15,6 +15,8 @@ from pipelines.domain.jobs import Event, Run
 from pipelines.domain.space import Space
 from pipelines.verbs.verb import Change, Http, Question, Reads, argument, option
 
+EXAMPLE = "post_engagement"
+"""What everything is shown with."""
 ONLY_JOB = "Only those of this job."
 
 
@@ -93,13 +95,17 @@ class ExamplePlan:
 
 @dataclass(frozen=True)
 class StartExample(Change[Sequence[Run], ExamplePlan]):
-    """Start the example. The event generator `post_events` and the job `post_engagement`, which counts; those that run are left alone."""
+    """Start an example and what makes its input. By itself `post_engagement`, which counts, and the event generator `post_events`; jobs
+    that run are left alone."""
+
+    name: str = argument("One of `examples`.", EXAMPLE)
+    inputs_only: bool = option("Start only what makes its input.", False)
 
     call, topic = "start_example", "system"
     role = Role.AUTHOR
     http = Http("POST", "/example", 201)
     command, shell = "example", "Prints their names and runs' ids."
-    refuses = (AlreadyExists, Unavailable)
+    refuses = (NotFound, AlreadyExists, Unavailable)
 
 
 @dataclass(frozen=True)

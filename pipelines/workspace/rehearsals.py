@@ -91,7 +91,7 @@ def scratch_spec(
         (code / path).parent.mkdir(parents=True, exist_ok=True)
         (code / path).write_bytes(data)
     places = large_files.places(context, version)
-    args, conf = runs.settings(version, str(code), output, places)
+    args, conf = runs.settings(version, manifest.job, str(code), output, places)
     return RunSpec(
         format=SPEC_FORMAT,
         run=RunId(RUN),

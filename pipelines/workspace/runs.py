@@ -28,6 +28,8 @@ from pipelines.workspace.query_names import ANY, QueryNames
 
 OUTPUT = "{output}"
 """What becomes the job's own output directory in a version's arguments."""
+JOB = "{job}"
+"""What becomes the job's name in a version's arguments: a fork's own schema, topic or table."""
 CODE = "{code}"
 """What becomes the folder of a version's script and its files, in its arguments and confs."""
 
@@ -113,7 +115,7 @@ def make_spec(
     """The specification for the driver of `run`."""
     output, code = str(context.layout.output(job)), context.layout.code(frozen.id)
     places = large_files.places(context, frozen)
-    args, conf = settings(frozen, str(code), output, places)
+    args, conf = settings(frozen, job, str(code), output, places)
     return RunSpec(
         format=SPEC_FORMAT,
         run=run,
@@ -138,20 +140,20 @@ def make_spec(
     )
 
 
-def settings(frozen: Version, code: str, output: str, places: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """Arguments and confs of a run whose script and files are in the folder `code`, and its large files at `places`."""
+def settings(frozen: Version, job: str, code: str, output: str, places: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Arguments and confs of a run of `job` whose script and files are in the folder `code`, and its large files at `places`."""
 
     def here(text: str) -> str:
         return files.moved(text.replace(CODE, code) if frozen.files else text, places)
 
-    return tuple(here(argument.replace(OUTPUT, output)) for argument in frozen.args), {
+    return tuple(here(argument.replace(OUTPUT, output).replace(JOB, job)) for argument in frozen.args), {
         name: here(text) for name, text in frozen.conf.items()
     }
 
 
 def confs(context: Context, version: Version) -> Mapping[str, str]:
     """The confs of a Spark that only reads or rewrites the state of `version`, with the places of its files."""
-    _, conf = settings(version, str(context.layout.code(version.id)), "", large_files.places(context, version))
+    _, conf = settings(version, "", str(context.layout.code(version.id)), "", large_files.places(context, version))
     return conf
 
 

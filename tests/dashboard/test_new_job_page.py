@@ -19,11 +19,11 @@ def test_the_gallery_is_filled_in(opened: Opener) -> None:
     face = FakeFace()
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
     assert [field.value for field in app.text_input][:1] == ["post_events"]
-    assert app.text_area[0].value == "--out '{output}'"
+    assert app.text_area[0].value == "--out '{output}' --interval 2"
     clicked(app, "start")
     (change,) = face.begun
     assert isinstance(change, RunScript)
-    assert (change.name, change.script, change.args) == ("post_events", "post_events.py", ("--out", "{output}"))
+    assert (change.name, change.script, change.args) == ("post_events", "post_events.py", ("--out", "{output}", "--interval", "2"))
     assert change.source == "pipelines/jobs/post_events.py"
     assert "def main" in change.code
 
@@ -61,7 +61,7 @@ def test_what_was_typed_is_there_again_after_another_script_was_looked_at(opened
     for key, value in (("new_job", draft.typed("x = 1\n")), ("new_job_touched", {draft.origin: draft.typed("x = 1\n")})):
         app.session_state[key] = value
     for script in ("post_engagement.py", "post_events.py"):
-        app.button_group(key="script").set_value(script).run()
+        app.selectbox(key="script").set_value(script).run()
     assert app.session_state["new_job"].code == "x = 1\n"
     app.run().button(key="undo").click().run()
     assert "def main" in app.session_state["new_job"].code

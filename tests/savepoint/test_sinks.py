@@ -108,3 +108,11 @@ def test_a_choice_that_there_is_not(asked: dict[str, str]) -> None:
     with pytest.raises(Invalid) as refused:
         sinks.choices(QUERIES, asked)
     assert refused.value.code == "fork.sink_choice"
+
+
+def test_a_fork_of_code_that_writes_by_itself_is_told_whether_it_has_a_place_of_its_own() -> None:
+    image = replace(IMAGE, sink="foreachBatch", sink_path="")
+    args = ("--database", "postgresql://db/a", "--schema", "{job}")
+    assert "Of its arguments, {job} is the fork's own." in sinks.for_fork(image, Arguments(args, args, PARENT)).plan.message
+    shared = ("--database", "postgresql://db/a", "--schema", "engagement")
+    assert "No argument gives it a place of its own: {output}" in sinks.for_fork(image, Arguments(shared, shared, PARENT)).plan.message

@@ -23,6 +23,7 @@ from pipelines.verbs.check import Check
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.drop import Drop, Undrop
+from pipelines.verbs.examples import ListExamples
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
 from pipelines.verbs.export import Export
@@ -250,7 +251,9 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "intervals": (ShowIntervals(JOB, STOPPED), ""),
     "health": (ShowHealth(60_000), ""),
     "about": (ShowAbout(), "about"),
+    "examples": (ListExamples(), "examples"),
     "example": (StartExample(), "example"),
+    "an example's input": (StartExample("card_fraud", True), "example card_fraud --inputs-only"),
     "rebuild": (RebuildCatalog(), "catalog rebuild"),
     "a token": (CreateToken("ci", Role.OPERATOR, 30 * 86_400_000), "token create ci --role operator --expires 30d"),
     "tokens": (ListTokens(), "tokens"),

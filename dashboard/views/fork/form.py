@@ -45,7 +45,7 @@ def fields(key: str, variant: Variant, known: Collection[str], holder: str, orig
         variant.arguments,
         key=f"fork_args_{key}",
         height=104,
-        help="As in a shell. {output} becomes the job's own output directory.",
+        help="As in a shell. {output} becomes the job's own output directory, {job} its name.",
     )
     confs = st.text_area(
         "Spark confs",

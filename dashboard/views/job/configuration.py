@@ -33,7 +33,7 @@ def draw(detail: JobDetail, now: float) -> None:
         st.html(pairs(_for_a_fork(version) if detail.summary.job.attached else _run(run, detail.summary.job, version)))
     with right:
         with st.container(border=True, key="card_arguments"):
-            section("Arguments", "{output} is the job's own output directory")
+            section("Arguments", "{output} is the job's own output directory, {job} its name")
             st.html(changes(options(version.args), None, "No arguments"))
         with st.container(border=True, key="card_confs"):
             section("Spark confs", "beyond those of Spark and the script itself")

@@ -10,7 +10,7 @@ from dashboard import address, navigation, permitted
 from dashboard.components.code_editor import Diagnostic, code_editor, syntax_diagnostics
 from dashboard.views import changes, operations
 from dashboard.views.commands import commands
-from dashboard.views.new_job import attach, form
+from dashboard.views.new_job import attach, example, form
 from dashboard.views.new_job.form import Draft
 from dashboard.widgets import draw_again, errors_shown, page_header
 from pipelines.domain.access import Role
@@ -41,6 +41,8 @@ def page() -> None:
     with code_column, errors_shown():
         draft, diagnostics = _editor(draft) if draft else (None, [])
     with form_column, errors_shown():
+        if draft and source == SOURCES[0]:
+            example.draw(draft)
         change = form.draw(draft) if draft else None
     with head, errors_shown():
         _head(change, diagnostics)

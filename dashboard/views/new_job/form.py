@@ -18,7 +18,6 @@ from pipelines.domain.errors import Invalid, NotFound
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
 
-GENERATOR = "post_events"
 PASTED = Script("job.py", "")
 _NOW, _TOUCHED, _TURN = "new_job", "new_job_touched", "new_job_turn"
 CONFS = {
@@ -40,6 +39,7 @@ class Draft:
     touched: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
     """Modules and files beside the script that go with it."""
+    conf: Mapping[str, str] = field(default_factory=dict)
 
     def typed(self, code: str) -> Draft:
         return replace(self, code=code, touched=True)
@@ -58,6 +58,13 @@ def forget() -> None:
     st.session_state.pop(_TOUCHED, None)
 
 
+def fill_again() -> None:
+    """Draws the form anew: the input that it asks for is there."""
+    revision = st.session_state[_TURN] = st.session_state[_TURN] + 1
+    keep(replace(st.session_state[_NOW], revision=revision))
+    st.rerun()
+
+
 def chosen(source: str) -> Draft:
     """The draft that goes with what is chosen: the one under way, or a new one where the choice is another."""
     if source == "Gallery":
@@ -67,10 +74,15 @@ def chosen(source: str) -> Draft:
 
 def _gallery() -> Draft:
     names = gallery.names()
-    first = "post_engagement.py" if "post_engagement.py" in names else names[0]
-    picked = st.pills("Script", names, default=first, required=True, key="script", bind="query-params", label_visibility="collapsed")
-    script = gallery.from_gallery(str(picked or first))
+    picked = st.selectbox("Script", names, key="script", bind="query-params", label_visibility="collapsed", format_func=_title, width=420)
+    script = gallery.from_gallery(str(picked or names[0]))
     return _draft(f"gallery:{script.name}", script)
+
+
+def _title(script: str) -> str:
+    """How a script of the gallery is listed; a second version as that."""
+    example = gallery.example(script)
+    return f"{script} (second version)" if example and script == f"{example.second}.py" else script
 
 
 def _file() -> Draft:
@@ -89,7 +101,7 @@ def _draft(origin: str, script: Script) -> Draft:
         return known
     revision = st.session_state[_TURN] = st.session_state.get(_TURN, -1) + 1
     before: Draft | None = st.session_state.get(_TOUCHED, {}).get(origin)
-    anew = before or Draft(origin, script.name, script.code, script.source, script.args, revision, files=script.files)
+    anew = before or Draft(origin, script.name, script.code, script.source, script.args, revision, files=script.files, conf=script.conf)
     draft = replace(anew, revision=revision)
     keep(draft)
     if before:
@@ -114,10 +126,10 @@ def draw(draft: Draft) -> RunScript:
         name = st.text_input("Name", begins, key=f"new_name_{turn}", max_chars=100, placeholder="my_job")
         arguments = st.text_area(
             "Arguments",
-            shlex.join(resolved(draft.args)),
+            shlex.join(resolved(draft)),
             key=f"new_args_{turn}",
             height=112,
-            help="As in a shell. {output} becomes the job's own output directory.",
+            help="As in a shell. {output} becomes the job's own output directory, {job} its name.",
         )
         master = st.text_input("Master", "local[2]", key=f"new_master_{turn}", help="local[2], spark://…, yarn, k8s://…")
         requirements = st.text_area(
@@ -129,7 +141,7 @@ def draw(draft: Draft) -> RunScript:
         )
         st.html('<p class="tm-field">Spark confs</p>')
         confs = st.data_editor(
-            [{"Conf": "", "Value": ""}],
+            [*({"Conf": name, "Value": value} for name, value in draft.conf.items()), {"Conf": "", "Value": ""}],
             key=f"new_confs_{turn}",
             num_rows="dynamic",
             column_config=CONFS,
@@ -152,18 +164,20 @@ def draw(draft: Draft) -> RunScript:
     )
 
 
-def resolved(args: Sequence[str]) -> list[str]:
-    """The gallery's arguments with the directory of the example's events, where that job exists."""
-    return [_events() if arg == gallery.EVENTS else arg for arg in args]
+def resolved(draft: Draft) -> list[str]:
+    """The arguments with the directory of the generated input, where the job that makes it exists."""
+    example = gallery.example(draft.script)
+    place = made(example.generator) if example else ""
+    return [arg.replace(gallery.MADE, place or "DIRECTORY_OF_INPUT") for arg in draft.args]
 
 
-def _events() -> str:
-    """The generator's output directory stands beside its checkpoints (`data/README.md`)."""
+def made(generator: str) -> str:
+    """The output directory of a generator, which stands beside its checkpoints (`data/README.md`); empty where there is no such job."""
     try:
-        run = session.workspace().ask(ShowJob(GENERATOR)).summary.run
+        run = session.workspace().ask(ShowJob(generator)).summary.run
     except NotFound:
-        run = None
-    return f"{run.checkpoints.rpartition('/checkpoints')[0]}/output" if run and run.checkpoints else "DIRECTORY_OF_EVENTS"
+        return ""
+    return f"{run.checkpoints.rpartition('/checkpoints')[0]}/output" if run and run.checkpoints else ""
 
 
 def pairs(rows: Sequence[tuple[str | None, str | None]]) -> Mapping[str, str]:

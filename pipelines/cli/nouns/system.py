@@ -8,6 +8,7 @@ from pipelines.cli import output
 from pipelines.cli.additions import defaults, group, shows
 from pipelines.cli.session import Here
 from pipelines.domain.jobs import Event, Run
+from pipelines.verbs.examples import ListExamples, ShownExample
 from pipelines.verbs.system import ListEvents, RebuildCatalog, StartExample
 from pipelines.words import formats
 
@@ -25,6 +26,12 @@ def _events(here: Here, question: ListEvents, events: Sequence[Event]) -> str | 
 
 def _event_row(event: Event, now_ms: int) -> tuple[str, ...]:
     return (formats.when(event.at_ms, now_ms, None), event.kind, event.job or "", event.subject, event.actor, event.message)
+
+
+@shows(ListExamples)
+def _examples(here: Here, question: ListExamples, examples: Sequence[ShownExample]) -> output.Table:
+    rows = [(it.name, it.does, " ".join(it.inputs), it.generator, it.second, it.outcome) for it in examples]
+    return output.Table(("NAME", "WHAT IT DOES", "READS", "MADE BY", "SECOND VERSION", "VERDICT"), rows)
 
 
 @shows(StartExample)

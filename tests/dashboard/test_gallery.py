@@ -1,0 +1,51 @@
+"""The gallery of jobs to begin with: each has a picture, its arguments and its second version; the page makes its input."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from dashboard import gallery
+from dashboard.drawing import pictures
+from pipelines.client import scripts
+from pipelines.domain.collection import COLLECTION, GENERATORS
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.system import StartExample
+from tests.dashboard.opening import Opener, clicked, said
+from tests.faces import FakeFace
+
+
+@pytest.mark.parametrize("name", COLLECTION)
+def test_each_job_has_a_picture_and_the_modules_that_it_imports(name: str) -> None:
+    example = COLLECTION[name]
+    picture = ElementTree.fromstring(pictures.svg(name, 'says "what"'))
+    assert picture.get("aria-label") == 'says "what"' and len(picture) > 5
+    for script in (name, example.second):
+        assert set(scripts.read(gallery.FOLDER / f"{script}.py").files) == {f"{module}.py" for module in example.beside}
+        assert gallery.from_gallery(f"{script}.py").args[0] == f"--{example.inputs[0]}"
+
+
+def test_all_scripts_are_listed_and_helpers_are_not() -> None:
+    modules = {f"{module}.py" for example in COLLECTION.values() for module in example.beside}
+    assert set(gallery.names()) == {path.name for path in gallery.FOLDER.glob("*.py")} - modules - {"__init__.py"}
+    for name, (_, beside) in GENERATORS.items():
+        assert set(scripts.read(gallery.FOLDER / f"{name}.py").files) == {f"{module}.py" for module in beside}
+
+
+def test_a_job_of_the_collection_is_shown_and_its_input_is_made(opened: Opener) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="card_fraud.py")
+    assert "card_fraud_longer" in said(app) and "changed meaning" in said(app)
+    assert app.text_area[0].value.startswith("--payments DIRECTORY_OF_INPUT/payments")
+    clicked(app, "generate_input")
+    assert StartExample("card_fraud", inputs_only=True) in face.begun
+
+
+def test_a_job_of_the_collection_begins_with_its_confs_and_modules(opened: Opener) -> None:
+    face = FakeFace()
+    clicked(opened(face, "new_job", source="Gallery", script="engagement_to_database.py"), "start")
+    (change,) = face.begun
+    assert isinstance(change, RunScript) and set(change.files) == {"exactly_once.py"}
+    assert change.conf == COLLECTION["engagement_to_database"].conf
+    assert change.args[-2:] == ("--schema", "{job}")

@@ -1,0 +1,95 @@
+"""Every job of the collection: killed in the middle of a batch, taken up again and forked, it gives what it gives undisturbed; and the
+verdict on its second version is the one that the gallery shows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.checkpoint import contracts
+from pipelines.domain import judging, verdicts
+from pipelines.domain.collection import COLLECTION
+from pipelines.domain.contracts import Contract
+from pipelines.domain.judging import Known
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, Point
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.verdicts import Outcome
+from pipelines.driver import installed
+from pipelines.driver.planning.planner import Planner
+from pipelines.savepoint import library
+from pipelines.savepoint.batch_choice import OfBatch
+from pipelines.storage.addresses import open_storage
+from tests.driver.planning.test_truth import spec
+from tests.jobs.collected import QUERIES, SINKS, JobBench, make_inputs
+from tests.jobs.loading import JOBS
+from tests.savepoint import matrix_steps
+from tests.savepoint.matrix import FORMAT_2, QUERY, Line, difference, since
+from tests.savepoint.queries import events
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+KILLED, PAST = 5, 2
+"""The batch in whose middle the job is killed, its state written and nothing committed; and one of the past."""
+CASES = [(name, at) for name, queries in QUERIES.items() for at in range(len(queries))]
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_inputs(tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.mark.parametrize(("name", "at"), CASES, ids=lambda value: str(value))
+def test_what_is_killed_and_what_is_forked_equals_the_uninterrupted_run(
+    spark: Any, tmp_path: Path, inputs: Path, name: str, at: int
+) -> None:
+    bench = JobBench(Line(events, FORMAT_2, sink=SINKS.get(name, "parquet")), tmp_path, spark, name=name, at=at, inputs=inputs)
+    bench.run("job")
+    reference = bench.rows("job")
+    matrix_steps.leave(bench, "job", KILLED, "state written")
+    newest, past = bench.take("job", "sp-newest"), bench.take("job", "sp-past", OfBatch(PAST))
+    for savepoint in (newest, past):
+        bench.fork(savepoint, savepoint.id)
+    if at == len(QUERIES[name]) - 1:
+        assert verdict(bench, newest) is COLLECTION[name].outcome, name
+    bench.prepare("job")
+    bench.run("job", newest.id, past.id)
+    assert (newest.batch, past.batch) == (KILLED - 1, PAST)
+    assert difference(bench.rows("job"), reference) == {}
+    for savepoint in (newest, past):
+        expected = since(reference, savepoint.batch + 1)
+        assert expected, "what is compared is not empty"
+        assert difference(bench.rows(savepoint.id, savepoint.batch + 1), expected) == {}, savepoint.id
+
+
+def verdict(bench: JobBench, savepoint: Savepoint) -> Outcome:
+    """On the second version of the bench's job, planned on the fork's state before that begins."""
+    image = library.manifest(bench.library, savepoint.id).queries[0]
+    planned: dict[str, Planned] = {}
+    folders: dict[str, Path] = {}
+    for side, name in ((OLD, bench.name), (NEW, COLLECTION[bench.name].second)):
+        folder = folders[side] = bench.folder / side
+        checkpoint = shutil.copytree(bench.checkpoint(savepoint.id), folder / "checkpoint", copy_function=os.link)
+        planner = Planner(spec(), folder, {QUERY: Point(QUERY, str(checkpoint), image.batch)}, side == NEW, 1_767_225_600_000)
+        writer = bench.writer(side, name)
+        mode = "Complete" if bench.name == "top_pages" else "Append"
+        planned[side] = Planned((planner.plan(bench.session, writer._df, QUERY, mode),) if writer else ())
+    kept = contract(folders[NEW] / "checkpoint", image.batch)
+    old, new = (contract(folders[side] / CONTRACT / QUERY, 0) for side in (OLD, NEW))
+    known = Known(image, kept, old, new, installed.of(bench.session, bench.folder), "4.3.0")
+    planning = Planning("", known.installed.python if known.installed else "", "", planned)
+    parts = judging.judge(known, planning)
+    return verdicts.worst(part.outcome for part in parts)
+
+
+def contract(folder: Path, batch: int) -> Contract:
+    return contracts.read(open_storage(str(folder)), batch) if folder.is_dir() else {}
+
+
+def test_versions_of_a_job_differ_in_one_decision() -> None:
+    for name, example in COLLECTION.items():
+        first, second = ((JOBS / f"{script}.py").read_text().splitlines() for script in (name, example.second))
+        assert len(set(first) - set(second)) <= 3, name
