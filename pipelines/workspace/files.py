@@ -12,6 +12,7 @@ from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, RunId, VersionId
 from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.jobs import Job, Wanted
+from pipelines.domain.masters import CLUSTER_FILE, Cluster
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec
 from pipelines.domain.schedules import Schedule
 from pipelines.domain.versions import Version
@@ -106,6 +107,10 @@ class Files:
     def installed(self, job: JobName, run: RunId) -> Installed | None:
         """What the run stands on; None before its first query starts, and of a run that no driver of ours executes."""
         return self.find(Installed, self.layout.run(job, run) / INSTALLED_FILE)
+
+    def cluster(self, job: JobName, run: RunId) -> Cluster | None:
+        """Where the run's Spark is; None before its first query starts, and of a run that no driver of ours executes."""
+        return self.find(Cluster, self.layout.run(job, run) / CLUSTER_FILE)
 
     def exit(self, job: JobName, run: RunId) -> Exit | None:
         return self.find(Exit, self.layout.run(job, run) / EXIT_FILE)

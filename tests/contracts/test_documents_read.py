@@ -20,6 +20,7 @@ from pipelines.domain.audit import AuditLine
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
+from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import SourceSeen
 from pipelines.domain.plans import QueryPlan
@@ -50,6 +51,7 @@ DECODED = [
     Annotation,
     Announcement,
     AuditLine,
+    Cluster,
     DriverEvent,
     Event,
     Examined,
