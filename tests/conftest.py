@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests import cluster as cluster_
 from tests import java, local_files
 from tests.running import budgets
 from tests.storage import s3_server as s3_server_
@@ -102,6 +103,13 @@ def s3_url(s3_server: s3_server_.S3Server, monkeypatch: pytest.MonkeyPatch) -> s
     """A place of one's own on it (`s3://bucket/prefix`); the environment has what S3 clients of this process and its children need."""
     s3_server.enter(monkeypatch)
     return f"s3://{s3_server_.BUCKET}/{uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster_.Cluster]:
+    """A Spark standalone cluster of two workers for all tests of the run; who kills a worker adds another one."""
+    with cluster_.standing(tmp_path_factory.mktemp("cluster"), workers=2) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

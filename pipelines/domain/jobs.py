@@ -12,6 +12,7 @@ from pipelines.domain.findings import Finding
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.lockstep import Lead
+from pipelines.domain.masters import Cluster
 from pipelines.domain.operators import Waiting
 from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.restarts import RestartDecision
@@ -178,6 +179,8 @@ class JobDetail:
     """Newest first."""
     batches: Mapping[str, int] = field(default_factory=dict)
     """The newest committed batch of each query that has one."""
+    cluster: Cluster | None = None
+    """Where the Spark of its newest run is; None before its first query starts."""
 
 
 @dataclass(frozen=True)

@@ -57,5 +57,9 @@ class RestorePlan:
     judged: SavepointId | None = None
     """The savepoint against which that version is checked: the one that is restored; of a job's present state its newest that stands for
     it, None where there is none."""
+    master: str = ""
+    """On which Spark that run is."""
+    master_before: str = ""
+    """On which the savepoint's job was."""
     lock_step: LockStepPlan | None = None
     """Whose offsets its batches will have; None for a run that plans its batches itself."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.domain import files as code_files
+from pipelines.domain import masters
 from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import VersionId, content_id
 
@@ -21,7 +22,7 @@ class Version:
     code: str
     args: tuple[str, ...] = ()
     conf: Mapping[str, str] = field(default_factory=dict)
-    master: str = "local[2]"
+    master: str = masters.DEFAULT
     python: str = ""
     """Interpreter whose PySpark runs it; empty means Tidemark's own."""
     source: str = ""
@@ -50,7 +51,7 @@ def version(
     *,
     args: tuple[str, ...] = (),
     conf: Mapping[str, str] | None = None,
-    master: str = "local[2]",
+    master: str = masters.DEFAULT,
     python: str = "",
     source: str = "",
     created_ms: int = 0,

@@ -13,6 +13,7 @@ from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.runs import QueryStarted, RunSpec
 from pipelines.driver import destinations, inputs, installed, sinks, sources
 from pipelines.driver.destinations import Destination
+from pipelines.driver.executors import Executors
 from pipelines.driver.following import Following
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
@@ -46,6 +47,7 @@ class Queries:
         self._rehearsal = rehearsal
         self._records = records
         self._plans = Plans(records)
+        self._executors = Executors(records)
         self._following = Following(spec.lead, on_failure) if spec.lead else None
         self._listening = Listening(records, self._plans.note, on_failure, self._following.begun if self._following else None)
         self._names = GivenNames(spec.locations, _folders(spec))
@@ -75,6 +77,7 @@ class Queries:
 
     def ended(self) -> None:
         """Writes the last plans, after all queries have ended and their progress was received."""
+        self._executors.close()
         self._plans.finish()
 
     def all_started(self) -> None:
@@ -106,6 +109,7 @@ class Queries:
         self._listening.attach(spark)
         if not self.started:
             self._records.installed(installed.of(spark, Path(self._spec.script).parent))
+            self._executors.watch(spark)
         query = launch()
         if self._following is not None:
             self._following.require_held(name, query)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.domain.ids import folder_of
 from pipelines.domain.installed import INSTALLED_FILE, Installed
+from pipelines.domain.masters import CLUSTER_FILE, Cluster
 from pipelines.domain.plans import PLANS_FOLDER, QueryPlan
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
 
@@ -50,6 +51,10 @@ class Records:
     def installed(self, installed: Installed) -> None:
         """What the run stands on, once its Java is known."""
         replace_whole(self.folder / INSTALLED_FILE, _line(asdict(installed)))
+
+    def cluster(self, cluster: Cluster) -> None:
+        """Replaces what is known of where the run's Spark is."""
+        replace_whole(self.folder / CLUSTER_FILE, _line(asdict(cluster)))
 
     def exit(self, ending: Exit) -> None:
         """The driver's last act."""

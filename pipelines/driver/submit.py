@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
+from pipelines.domain.masters import is_local
 from pipelines.domain.runs import RunSpec
 from pipelines.driver.catalog_conf import catalog_conf
 
@@ -38,7 +39,7 @@ def prepare(spec: RunSpec, environment: MutableMapping[str, str], folder: Path) 
 
     They find the modules beside the script where these are; other machines get them in an archive, which is made in `folder`.
     """
-    shared = spec.master.startswith("local") and not spec.master.startswith("local-cluster")
+    shared = is_local(spec.master)
     shipped = _shipped(spec, folder) if spec.code and not shared else {}
     environment["PYSPARK_SUBMIT_ARGS"] = submit_arguments(spec, {**catalog_conf(spec, environment), **shipped})
     if spec.master.startswith("local"):

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pipelines.domain.masters import is_local
+
 SUBMIT = "PYSPARK_SUBMIT_ARGS"
 SESSION = ("spark.sql.", "spark.hadoop.javax.jdo.")
 """Prefixes of confs that a new context reads."""
@@ -30,11 +32,6 @@ MASTER, NAME, CONF, END = "--master", "--name", "--conf", "pyspark-shell"
 def launch_conf(conf: Mapping[str, str]) -> dict[str, str]:
     """Those of the confs that hold for a whole JVM."""
     return {key: value for key, value in conf.items() if not _is_the_sessions(key)}
-
-
-def is_local(master: str) -> bool:
-    """Whether its Spark is this process's JVM alone, with however many threads."""
-    return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def _is_the_sessions(key: str) -> bool:

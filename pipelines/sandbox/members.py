@@ -12,8 +12,9 @@ from pathlib import Path
 
 import psutil
 
+from pipelines.domain.masters import is_local
 from pipelines.sandbox import environment, processes
-from pipelines.sandbox.gateway import is_local, launch_conf
+from pipelines.sandbox.gateway import launch_conf
 from pipelines.sandbox.requests import CODE_FILE, READY_FILE, Launch, Request
 
 MODULE = "pipelines.sandbox.warm"

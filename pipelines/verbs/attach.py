@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.domain import masters
 from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, QueryName, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.texts import PLACE, VALUE
-from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, Revision
+from pipelines.verbs.revision import AGAIN, Revision
 from pipelines.verbs.verb import Change, Http, Reads, Shell, argument, option
 
 
@@ -43,7 +44,7 @@ class Attach(Change[Run, AttachPlan], Revision):
     code: str = option("Its script, to fork it with.", "", metavar="FILE", reads=Reads.FILE)
     args: tuple[str, ...] = option(f"An argument of the script; {AGAIN}.", (), flag="--arg", metavar="ARG", text=VALUE)
     conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)
-    master: str = option("Spark master that a fork of it runs on.", DEFAULT_MASTER)
+    master: str = option("Spark master that a fork of it runs on.", masters.DEFAULT)
     python: str = option("Interpreter whose PySpark a fork of it runs on.", "", flag="--runtime", metavar="PYTHON")
     spark_version: str = option("Spark version that it runs on; not known if not given.", "", metavar="VERSION")
 

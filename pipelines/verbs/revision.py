@@ -8,8 +8,6 @@ from dataclasses import dataclass, fields
 from pipelines.domain.texts import VALUE
 from pipelines.verbs.verb import Reads, Shell, option
 
-DEFAULT_MASTER = "local[2]"
-"""Of a new job."""
 AGAIN = "may be given again"
 FILES = (
     "A file that the script has beside it, NAME being its path below the script's folder; NAME= takes it away. May be given again. Modules "

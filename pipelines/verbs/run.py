@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.domain import masters
 from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
@@ -12,7 +13,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING
-from pipelines.verbs.revision import AGAIN, DEFAULT_MASTER, FILES, NEW_QUERY, OUTSIDE, Revision
+from pipelines.verbs.revision import AGAIN, FILES, NEW_QUERY, OUTSIDE, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Shell, Works, argument, option
 
 
@@ -52,7 +53,7 @@ class RunScript(Change[Run, RunPlan], Revision):
     )
     name: str = option("Name of the job; the script's file name if not given.")
     conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)
-    master: str = option("Spark master that the job runs on.", DEFAULT_MASTER)
+    master: str = option("Spark master that the job runs on.", masters.DEFAULT)
     python: str = option("Interpreter whose PySpark runs it; Tidemark's own if not given.", "", flag="--runtime", metavar="PYTHON")
     source: str = option("Where the script came from.", "", shell=Shell.ABSENT)
     from_savepoint: str = option("Begin on the state of this savepoint.", "", flag="--from", metavar="SAVEPOINT", reads=Reads.SAVEPOINT)

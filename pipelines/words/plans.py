@@ -61,6 +61,7 @@ def restore(plan: RestorePlan) -> Facts:
     return [
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
+        *([("master", f"{plan.master}, where it was {plan.master_before}")] if plan.master != plan.master_before else []),
         *([("environment", ENVIRONMENT)] if plan.builds else []),
         *(conversion(plan.conversion) if plan.conversion else []),
         *(rewrite(plan.rewrite) if plan.rewrite else []),

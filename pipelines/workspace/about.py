@@ -14,13 +14,13 @@ from typing import Any
 from pipelines import __version__
 from pipelines.catalog import migrations, versions
 from pipelines.catalog import rebuild as catalog_rebuild
+from pipelines.domain import masters
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import LOG_FILE
 from pipelines.sandbox.java import java_home
 from pipelines.storage import capabilities
-from pipelines.verbs.revision import DEFAULT_MASTER
 from pipelines.verbs.system import ShowAbout
 from pipelines.workspace import savepoints
 from pipelines.workspace.context import Context
@@ -34,7 +34,7 @@ DRIVER_LOGS = f"jobs/JOB/runs/RUN/{LOG_FILE}"
 @answers(ShowAbout)
 def about(context: Context, question: ShowAbout) -> About:
     """Runtimes, storage and server as of now; the version of Java is read once."""
-    return About(_runtimes(context), DEFAULT_MASTER, _storage(context), _server(context), context.sparks.processes(), context.sparks.most)
+    return About(_runtimes(context), masters.DEFAULT, _storage(context), _server(context), context.sparks.processes(), context.sparks.most)
 
 
 def _runtimes(context: Context) -> tuple[Runtime, ...]:

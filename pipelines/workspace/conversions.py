@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from pipelines.domain import masters
 from pipelines.domain.conversions import ConversionPlan
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import folder_of
@@ -45,7 +46,7 @@ def task(manifest: Manifest, version: Version, conf: Mapping[str, str], plan: Co
         for operator, store, shape in conversion.shapes(checkpoint, image)
     ]
     stores, shapes = tuple(store for store, _ in made), tuple(shape for _, shape in made)
-    return ConversionTask(TASK_FORMAT, f"{manifest.job} (conversion)", version.master, conf, stores, shapes)
+    return ConversionTask(TASK_FORMAT, f"{manifest.job} (conversion)", masters.beside(version.master), conf, stores, shapes)
 
 
 def converted(manifest: Manifest, done: Rewritten) -> Manifest:

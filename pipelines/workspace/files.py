@@ -13,6 +13,7 @@ from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import BisectionId, ExperimentId, JobName, ReplayId, RunId, VersionId
 from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.jobs import Job, Wanted
+from pipelines.domain.masters import CLUSTER_FILE, Cluster
 from pipelines.domain.replays import Replay
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec
 from pipelines.domain.schedules import Schedule
@@ -114,6 +115,10 @@ class Files:
     def installed(self, job: JobName, run: RunId) -> Installed | None:
         """What the run stands on; None before its first query starts, and of a run that no driver of ours executes."""
         return self.find(Installed, self.layout.run(job, run) / INSTALLED_FILE)
+
+    def cluster(self, job: JobName, run: RunId) -> Cluster | None:
+        """Where the run's Spark is; None before its first query starts, and of a run that no driver of ours executes."""
+        return self.find(Cluster, self.layout.run(job, run) / CLUSTER_FILE)
 
     def exit(self, job: JobName, run: RunId) -> Exit | None:
         return self.find(Exit, self.layout.run(job, run) / EXIT_FILE)

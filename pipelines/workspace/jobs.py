@@ -48,7 +48,7 @@ def detail(context: Context, question: ShowJob) -> JobDetail:
     with context.catalog.reading() as reader:
         known = summary_rows.detail(reader, context.now_ms(), runs.known(context, question.job))
     (summary,) = alert_states.with_findings(context, [known.summary])
-    return replace(known, summary=summary)
+    return replace(known, summary=summary, cluster=context.files.cluster(summary.run.job, summary.run.id) if summary.run else None)
 
 
 @answers(ListBatches)

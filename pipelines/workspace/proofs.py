@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.domain import proofs
+from pipelines.domain import masters, proofs
 from pipelines.domain.ids import OperationId, QueryName, SavepointId, folder_of
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage, Proof, StateCount, Trust, Verification
@@ -30,7 +30,7 @@ def prove(context: Context, savepoint: SavepointId, operation: OperationId, tick
     """
     manifest = library.manifest(context.library, savepoint)
     folder = context.layout.sandbox_folder(operation)
-    context.sparks.expect(manifest.version.python, manifest.version.master, manifest.version.conf)
+    context.sparks.expect(manifest.version.python, masters.beside(manifest.version.master), manifest.version.conf)
     with leases.lease(context.library, savepoint, str(folder), context.now_ms()):
         ticket.step("checking", sum(file.bytes for file in manifest.files))
         intact = worker.check(context.savepoint_workers, context.library, savepoint, Trust.PROVED, context.now_ms(), ticket)  # 1
@@ -97,7 +97,7 @@ def _count(context: Context, manifest: Manifest, folder: Path, checkpoints: Path
     home = folder / "count"
     home.mkdir()
     version = manifest.version
-    task = CountTask(TASK_FORMAT, f"{manifest.job} (proof)", version.master, runs.confs(context, version), stores)
+    task = CountTask(TASK_FORMAT, f"{manifest.job} (proof)", masters.beside(version.master), runs.confs(context, version), stores)
     return states.count(context.sparks, home, task, version.python, watch)
 
 

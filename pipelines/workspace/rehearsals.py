@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain import masters
 from pipelines.domain.ids import QueryName, RunId, folder_of
 from pipelines.domain.json_text import read_json
 from pipelines.domain.progress import Progress, read_progress
@@ -100,7 +101,7 @@ def scratch_spec(
         script=str(code / version.script),
         args=args,
         conf={**conf, **QUIET},
-        master=version.master,
+        master=masters.beside(version.master),
         checkpoints=checkpoints,
         output=output,
         from_savepoint=manifest.id,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pipelines.checkpoint import provider
+from pipelines.domain import masters
 from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.restores import RestorePlan
@@ -38,7 +39,8 @@ class Restoring:
         plan = restore.plan(self.context.library, self.manifest, self.target)
         convert, rewrite = self._rewriting()
         refusal = next((step.refusal for step in (convert, rewrite) if step and step.refusal), None)
-        warnings = (*plan.warnings, *self._ignored())
+        warnings = (*plan.warnings, *self._ignored(), *masters.remarks(self.version.master))
+        plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master)
         return replace(plan, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal, warnings=warnings)
 
     def apply(self, ticket: Ticket) -> dict[str, str]:

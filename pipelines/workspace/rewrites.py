@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from pipelines.domain import masters
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import folder_of
 from pipelines.domain.rewrites import RewritePlan
@@ -41,7 +42,7 @@ def rewrite(
     if plan.refusal is not None:
         raise plan.refusal.error
     held, title = stores(manifest, plan, checkpoints), f"{manifest.job} (rescaling)"
-    task = RewriteTask(TASK_FORMAT, title, version.master, runs.confs(context, version), held, plan.partitions)
+    task = RewriteTask(TASK_FORMAT, title, masters.beside(version.master), runs.confs(context, version), held, plan.partitions)
     check(in_sandbox(context, version, task, ticket))  # 1, 2
     note(plan, sink_logs)  # 3
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.catalog import state_worker
-from pipelines.domain import proofs, states
+from pipelines.domain import masters, proofs, states
 from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import QueryName, folder_of
@@ -132,7 +132,9 @@ def _in_sandbox(
     at = str(checkpoints / folder_of(table.query))
     store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
     version = manifest.version
-    task = ReadTask(TASK_FORMAT, f"{manifest.job} (state)", version.master, runs.confs(context, version), store, table.variable, limit)
+    task = ReadTask(
+        TASK_FORMAT, f"{manifest.job} (state)", masters.beside(version.master), runs.confs(context, version), store, table.variable, limit
+    )
     return sandbox.read(context.sparks, home, task, version.python, follow(ticket))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from pipelines.catalog import versions as version_rows
-from pipelines.domain import files, secrets, syntax
+from pipelines.domain import files, masters, secrets, syntax
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
 from pipelines.domain.requirements import refuse
@@ -101,7 +101,9 @@ def freeze(context: Context, version: Version, watch: Watch) -> Version:
 
 
 def check(version: Version) -> None:
-    """Raises Invalid (`code.syntax`, `code.script`, `code.files`) for a version that cannot be frozen."""
+    """Raises Invalid (`code.syntax`, `code.script`, `code.files`, `master.unknown`) and Unsupported (`master.deploy_mode`) for a version
+    that cannot be frozen."""
+    masters.check(version.master, version.conf)
     check_syntax(version.script, version.code)
     script_name(version.script)
     problem = files.problem(version.script, version.code, version.files)

@@ -12,6 +12,7 @@ from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, NotF
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.ids import JobName, OperationId, RunId
 from pipelines.domain.jobs import LogChunk
+from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.versions import version
@@ -146,6 +147,9 @@ def test_show_a_job(tidemark: Door) -> None:
     assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in text
     assert f"{FIRST} of post_engagement" in text
     assert tidemark.json("show", JOB) == plain(tidemark.face.ask(ShowJob(JOB)))
+    there = replace(tidemark.face.ask(ShowJob(JOB)), cluster=Cluster("spark://a:7077", "client", "app-7", 1))
+    tidemark.face.answers(ShowJob(JOB), there)
+    assert "1 executor alive on spark://a:7077, the driver here (client mode)" in tidemark("show", JOB).stdout
 
 
 def test_show_a_savepoint(tidemark: Door) -> None:

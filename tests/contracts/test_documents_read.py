@@ -21,6 +21,7 @@ from pipelines.domain.bisections import Bisection
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
+from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import SourceSeen
 from pipelines.domain.plans import QueryPlan
@@ -53,6 +54,7 @@ DECODED = [
     Announcement,
     AuditLine,
     Bisection,
+    Cluster,
     DriverEvent,
     Event,
     Examined,

@@ -10,6 +10,7 @@ import pytest
 
 from dashboard.views.job import batches, failure, header, metrics, resume, versions
 from pipelines.domain.errors import Unavailable, Unsupported, refusal
+from pipelines.domain.masters import Cluster
 from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.diagnose import Diagnose
@@ -128,6 +129,14 @@ def test_the_other_tabs_list_what_there_is(opened: Opener) -> None:
     assert "line three" in said(opened(face, "job", job=JOB, tab="Logs"))
     configuration = said(opened(face, "job", job=JOB, tab="Configuration"))
     assert "/fake/jobs/post_engagement/checkpoints/counts" in configuration and "the usual ones" in configuration
+
+
+def test_the_configuration_says_where_the_job_runs(opened: Opener) -> None:
+    face = FakeFace.sample()
+    cluster = Cluster("spark://a:7077", "client", "app-7", 2)
+    face.answers(ShowJob(JOB), replace(face.ask(ShowJob(JOB)), cluster=cluster))
+    configuration = said(opened(face, "job", job=JOB, tab="Configuration"))
+    assert "2 executors alive on spark://a:7077, the driver here (client mode)" in configuration and "app-7" in configuration
 
 
 def test_a_batch_in_the_address_is_shown_in_detail(opened: Opener) -> None:

@@ -12,9 +12,10 @@ from dashboard.views.job import restarts
 from dashboard.views.job.versions import changes
 from dashboard.widgets import chip, section
 from pipelines.domain.jobs import Job, JobDetail, QuerySeen, Run
+from pipelines.domain.masters import Cluster
 from pipelines.domain.versions import Version, options
 from pipelines.verbs.experiments import ShowVersion
-from pipelines.words import formats, limits, triggers
+from pipelines.words import clusters, formats, limits, triggers
 from pipelines.words import restarts as words
 
 
@@ -30,7 +31,7 @@ def draw(detail: JobDetail, now: float) -> None:
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True, key="card_run"):
         section("For a fork" if detail.summary.job.attached else "Run")
-        st.html(pairs(_for_a_fork(version) if detail.summary.job.attached else _run(run, detail.summary.job, version)))
+        st.html(pairs(_for_a_fork(version) if detail.summary.job.attached else _run(run, detail.summary.job, detail.cluster, version)))
     with right:
         with st.container(border=True, key="card_arguments"):
             section("Arguments", "{output} is the job's own output directory, {job} its name")
@@ -63,12 +64,14 @@ def pairs(named: Sequence[tuple[str, str]]) -> str:
     return f'<table class="tm-pairs">{rows}</table>'
 
 
-def _run(run: Run, job: Job, version: Version) -> list[tuple[str, str]]:
+def _run(run: Run, job: Job, cluster: Cluster | None, version: Version) -> list[tuple[str, str]]:
     origin = f"savepoint {escape(job.origin.savepoint)} of {escape(job.origin.job)}" if job.origin else "a script"
     return [
         ("Script", f"{escape(version.script)}, from {escape(version.source)}" if version.source else escape(version.script)),
         ("Version", _mono(version.id)),
         ("Master", _mono(version.master)),
+        ("Executors", escape(clusters.where(cluster))),
+        ("Application", _application(run, cluster)),
         ("Python", _mono(version.python) if version.python else "Tidemark's own"),
         *([("Packages", _mono(", ".join(version.pins.split())))] if version.pins else []),
         ("Spark", escape(run.spark_version) or formats.MISSING),
@@ -84,6 +87,12 @@ def _run(run: Run, job: Job, version: Version) -> list[tuple[str, str]]:
 def _for_a_fork(version: Version) -> list[tuple[str, str]]:
     """The script and master that were given for a job that runs elsewhere."""
     return [("Script", escape(version.script) if version.code else "not known; a fork brings its own"), ("Master", _mono(version.master))]
+
+
+def _application(run: Run, cluster: Cluster | None) -> str:
+    """Its id, with Spark's own page behind it while the run lives."""
+    name = _mono(cluster.application if cluster else "")
+    return f'<a href="{escape(run.ui_url)}" target="_blank" rel="noopener">{name}</a>' if run.ui_url and run.state.live else name
 
 
 def _mono(text: str) -> str:

@@ -19,7 +19,7 @@ from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
-from pipelines.words import backlog, formats, limits, restarts, schedules, triggers
+from pipelines.words import backlog, clusters, formats, limits, restarts, schedules, triggers
 from pipelines.words import savepoints as words
 
 
@@ -126,7 +126,7 @@ def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
         *restarts.poison(job.run),
         ("schedule of its own", schedules.spelt_own(job.job.schedule) or formats.MISSING),
         ("idle since", formats.when(job.idle_since_ms, now_ms, None)),
-        ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else "here"),
+        ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else clusters.where(detail.cluster)),
         ("forked from", origin),
         ("created", formats.when(job.job.created_ms, now_ms, None)),
         ("last progress", formats.when(job.last_progress_ms, now_ms, None)),

@@ -1,0 +1,71 @@
+"""Spark masters: on which machines a job's executors run, and what is refused before anything starts.
+
+The kinds are those of `SparkContext.createTaskScheduler`; the driver is always a process of Tidemark's machine (client mode).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.domain.bounds import Count
+from pipelines.domain.errors import Invalid, Unsupported
+
+DEFAULT = "local[2]"
+"""Of a new job, and of one-off work on the state of a job whose executors run elsewhere."""
+CLUSTER_FILE = "cluster.json"
+"""In a run's folder."""
+DEPLOY_MODE = "spark.submit.deployMode"
+_LOCAL = re.compile(r"local(\[\s*(\d+|\*)\s*(,\s*\d+\s*)?\])?")
+_CLUSTERS = {
+    "spark": re.compile(r"spark://[^\s,/]+:\d+(,[^\s,/]+:\d+)*"),
+    "yarn": re.compile(r"yarn"),
+    "k8s": re.compile(r"k8s://\S+"),
+    "local-cluster": re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"),
+}
+KINDS = "local[N], spark://host:port, yarn or k8s://https://host:port"
+SHARED = (
+    "executors on {master} read and write the job's checkpoint and files by the same paths as this machine: "
+    "the folder of the workspace, and those of its input, must be on a disk that all of them share"
+)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where a run's Spark is, as its driver last saw it."""
+
+    master: str
+    deploy_mode: str
+    """`client`: the driver is a process of this machine."""
+    application: str
+    """Spark's id of it; a cluster's own pages know it by that."""
+    executors: Count
+    """Alive; 0 on a local master, whose threads are the driver's own."""
+
+
+def is_local(master: str) -> bool:
+    """Whether its Spark is the driver's JVM alone, with however many threads."""
+    return _LOCAL.fullmatch(master.strip()) is not None
+
+
+def beside(master: str) -> str:
+    """The master of one-off work on the state of a job that runs on `master`: never a cluster, whose executors its jobs need, and which
+    need not see scratch folders of this machine."""
+    return master if is_local(master) or not master else DEFAULT
+
+
+def check(master: str, conf: Mapping[str, str]) -> None:
+    """Raises Invalid (`master.unknown`) for what no Spark understands, Unsupported (`master.deploy_mode`) for drivers on a cluster."""
+    if master and not is_local(master) and not any(pattern.fullmatch(master) for pattern in _CLUSTERS.values()):
+        raise Invalid("master.unknown", f"{master!r} is no Spark master that Tidemark knows", f"Name {KINDS}.")
+    mode = conf.get(DEPLOY_MODE, "client")
+    if mode != "client":
+        why = " (which Spark cannot do with Python on a standalone cluster)" if master.startswith("spark://") else ""
+        message = f"{DEPLOY_MODE}={mode} would start the driver on the cluster{why}; here it runs beside Tidemark"
+        raise Unsupported("master.deploy_mode", message, f"Leave {DEPLOY_MODE} out: executors run on the cluster all the same.")
+
+
+def remarks(master: str) -> tuple[str, ...]:
+    """What somebody should know who lets a job run on `master`."""
+    return () if is_local(master) or not master else (SHARED.format(master=master),)

@@ -1,0 +1,64 @@
+"""The cluster that the driver's Spark runs on: its application, and how many executors are alive."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from pipelines.domain.masters import Cluster, is_local
+from pipelines.driver.records import Records
+
+POLL_S = 2.0
+"""Nobody tells a driver in Python that an executor came or went."""
+NONE_ALIVE = "No executor is alive: batches wait until the cluster gives one. Its own page says what is free, and why executors ended."
+
+
+class Executors:
+    """Notes where the run's Spark is, and each change of the number of its executors."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._noted: Cluster | None = None
+
+    def watch(self, spark: Any) -> None:
+        """Notes the cluster of the first session that is given, from now on until `close` where executors come and go."""
+        if self._noted is not None:
+            return
+        scala = spark.sparkContext._jsc.sc()
+        self._note(scala)
+        if not is_local(scala.master()):
+            self._thread = threading.Thread(target=self._follow, args=(scala,), name="tidemark-executors", daemon=True)
+            self._thread.start()
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether changes are noted still."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def close(self) -> None:
+        """Returns when the JVM is no longer asked."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _follow(self, scala: Any) -> None:
+        """Until the run is over, its context is stopped, or its JVM is gone, which its queries say."""
+        from py4j.protocol import Py4JNetworkError
+
+        try:
+            while not self._over.wait(POLL_S) and not scala.isStopped():
+                self._note(scala)
+        except Py4JNetworkError:
+            return
+
+    def _note(self, scala: Any) -> None:
+        master = scala.master()
+        alive = 0 if is_local(master) else scala.getExecutorIds().size()
+        before, self._noted = self._noted, Cluster(master, scala.deployMode(), scala.applicationId(), alive)
+        if self._noted == before:
+            return
+        self._records.cluster(self._noted)
+        if before is not None and before.executors and not alive:
+            self._records.event("executors.none", NONE_ALIVE)

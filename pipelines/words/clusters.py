@@ -1,0 +1,17 @@
+"""Where a run's Spark is, in words."""
+
+from __future__ import annotations
+
+from pipelines.domain.masters import Cluster, is_local
+from pipelines.words import formats
+
+HERE = "here, in the driver's own process"
+
+
+def where(cluster: Cluster | None) -> str:
+    """`2 executors alive on spark://host:7077, the driver here (client mode)`; for a local master `here, …`."""
+    if cluster is None:
+        return formats.MISSING
+    if is_local(cluster.master):
+        return HERE
+    return f"{formats.plural(cluster.executors, 'executor')} alive on {cluster.master}, the driver here ({cluster.deploy_mode} mode)"

@@ -1,0 +1,114 @@
+"""On a Spark standalone cluster: whatever is killed, and wherever state goes on, jobs write what one never interrupted writes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.domain.ids import JobName
+from pipelines.domain.masters import Cluster as Where
+from pipelines.domain.runs import RunState
+from pipelines.domain.trust import Trust
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
+from tests import cluster as clusters
+from tests.cluster import Cluster
+from tests.driver.process import batches
+from tests.waiting import until
+from tests.workspace.following import noted, write_files
+from tests.workspace.serving import Server, serving
+from tests.workspace.standalone import QUERIES, SCRIPT, Gate
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+CONF = clusters.CONF | {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+ALL = 8
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("SPARK_LOCAL_IP", clusters.HERE)
+    with serving(tmp_path / "workspace") as server:
+        yield server
+
+
+def committed(server: Server, job: str) -> int:
+    """The newest batch that all queries have committed."""
+    newest = server.newest(job)
+    assert not newest.state.has_failed or newest.state.goes_on, newest.exit
+    folders = [Path(newest.checkpoints, query, "commits") for query in QUERIES]
+    return min((batches(folder.parent, "commits") or [-1])[-1] if folder.is_dir() else -1 for folder in folders)
+
+
+def output(server: Server, job: str) -> Path:
+    return server.face.layout.output(JobName(job))
+
+
+def written(spark: Any, server: Server, job: str) -> list[str]:
+    """The rows of the job's file sink, as Spark reads them."""
+    return sorted(map(str, spark.read.parquet(str(output(server, job) / "windows")).collect()))
+
+
+def where(server: Server, job: str) -> Where | None:
+    return server.face.ask(ShowJob(job)).cluster
+
+
+def test_jobs_go_on_exactly_on_a_cluster_and_between_masters(cluster: Cluster, server: Server, tmp_path: Path, spark: Any) -> None:
+    face, folder, gate = server.face, tmp_path / "in", Gate(tmp_path / "gate")
+    args = (str(folder), str(gate.path), "{output}", "on")
+    write_files(folder, range(2))
+    do(face, RunScript(name="a", script="a.py", code=SCRIPT, args=args, conf=CONF, master=cluster.url))
+    until(lambda: committed(server, "a") == 1, 300)
+    on_cluster = where(server, "a")
+    assert on_cluster is not None and on_cluster.application.startswith("app-")
+    assert (on_cluster.master, on_cluster.deploy_mode) == (cluster.url, "client")
+    until(lambda: (seen := where(server, "a")) is not None and seen.executors == 1, 60)
+
+    with gate.closed():  # a worker is killed in the middle of a batch
+        write_files(folder, range(2, 3))
+        cluster.kill_worker_of(gate.waiting())
+    cluster.add_workers()
+    until(lambda: committed(server, "a") == 2, 300)
+    saved = do(face, Take("a"))
+    assert {image.query: image.batch for image in saved.queries} == dict.fromkeys(QUERIES, 2)
+
+    with gate.closed():  # the driver is
+        write_files(folder, range(3, 4))
+        gate.waiting()
+        os.kill(server.newest("a").pid or 0, signal.SIGKILL)
+        until(lambda: len(face.ask(ShowJob("a")).runs) == 2, 300)
+    until(lambda: committed(server, "a") == 3, 300)
+
+    planned = face.plan(Fork(savepoint=saved.id, name="b", master="local[2]"))
+    assert (planned.master, planned.master_before) == ("local[2]", cluster.url)
+    do(face, Fork(savepoint=saved.id, name="b", args=args, master="local[2]"))
+    write_files(folder, range(4, 5))
+    until(lambda: committed(server, "a") == committed(server, "b") == 4, 300)
+    here = where(server, "b")
+    assert here is not None and (here.master, here.executors) == ("local[2]", 0)
+    local = server.stop("b", savepoint=True)
+    do(face, Fork(savepoint=local, name="c", args=args, master=cluster.url))
+    server.stop("a", savepoint=True)
+    write_files(folder, range(5, ALL))
+    do(face, Resume("a"))
+    until(lambda: committed(server, "a") == committed(server, "c") == ALL - 1, 300)
+    assert do(face, Verify(local, Trust.PROVED)).reached is not None
+    for job in ("a", "c"):
+        server.stop(job, savepoint=False)
+
+    do(face, RunScript(name="whole", script="a.py", code=SCRIPT, args=(*args[:3], "once"), conf=CONF, master="local[2]"))
+    until(lambda: server.newest("whole").state is RunState.FINISHED, 300)
+    whole, keys = written(spark, server, "whole"), noted(output(server, "whole"), "keys")
+    assert whole and len(keys) == ALL
+    for job, since in (("a", 0), ("c", 5)):
+        assert written(spark, server, job) == whole, job
+        assert noted(output(server, job), "keys") == {batch: rows for batch, rows in keys.items() if batch >= since}, job
