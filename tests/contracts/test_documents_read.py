@@ -18,6 +18,7 @@ from pipelines.domain.alerts import AlertSettings, AlertStates
 from pipelines.domain.annotations import Annotation
 from pipelines.domain.audit import AuditLine
 from pipelines.domain.experiments import Experiment
+from pipelines.domain.holdings import Holdings
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
 from pipelines.domain.operations import Operation
@@ -56,6 +57,7 @@ DECODED = [
     Exit,
     Experiment,
     Found,
+    Holdings,
     Idle,
     ImportRecord,
     Installed,
