@@ -34,10 +34,17 @@ def values(conf: Mapping[str, str]) -> tuple[bytes, ...]:
 
 
 def starred(data: bytes, secret: Sequence[bytes]) -> bytes:
-    """`data` with as many asterisks in place of each secret value: every other byte keeps its place."""
+    """`data` with as many asterisks in place of each secret value: every other byte keeps its place. Those that overlap are all found, so
+    that any two cuts of one text agree."""
+    if not secret:
+        return data
+    covered = bytearray(data)
     for value in secret:
-        data = data.replace(value, b"*" * len(value))
-    return data
+        at = data.find(value)
+        while at >= 0:
+            covered[at : at + len(value)] = b"*" * len(value)
+            at = data.find(value, at + 1)
+    return bytes(covered)
 
 
 def unmasked(conf: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:

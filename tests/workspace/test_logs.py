@@ -91,6 +91,6 @@ def test_an_endless_entry_is_cut() -> None:
 def test_a_search_goes_on_from_a_byte(house_with_log: House) -> None:
     errors = house_with_log.face.ask(SearchLog("a", level=LogLevel.ERROR)).entries
     later = house_with_log.face.ask(SearchLog("a", level=LogLevel.ERROR, offset=errors[1].offset))
-    assert later.entries == errors[1:] and later.begin == errors[1].offset
+    assert [entry.text for entry in later.entries] == [entry.text for entry in errors[1:]] and later.begin == errors[1].offset
     assert house_with_log.face.ask(SearchLog("a", offset=later.size)).entries == ()
     assert house_with_log.face.ask(SearchLog("a", offset=later.size + 9)).entries == ()
