@@ -10,7 +10,7 @@ URGENCY_TONES: dict[Urgency, Tone] = {Urgency.FAILED: "red", Urgency.WARNING: "o
 
 SAYS_MORE = (Problem.POISON, Problem.CATCHING_UP)
 """Problems that say more than the state, though they are no warnings."""
-OF_SAVEPOINTS = (Problem.UNPROVED,)
+OF_SAVEPOINTS = (Problem.UNPROVED, Problem.UNUSABLE)
 """Warnings that say nothing of how the job does."""
 
 

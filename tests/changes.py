@@ -13,6 +13,7 @@ from pipelines.domain.decisions import Does, DropPlan, Step, UndropPlan
 from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.domain.errors import NotFound, refusal
 from pipelines.domain.experiments import Experiment
+from pipelines.domain.holdings import HoldingsPlan
 from pipelines.domain.ids import ExperimentId, JobName, QueryName, RunId, VersionId
 from pipelines.domain.job_limits import JobLimits, changed
 from pipelines.domain.jobs import Job
@@ -38,6 +39,7 @@ from pipelines.verbs.experiment import ExperimentPlan, StartExperiment
 from pipelines.verbs.export import Export
 from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.import_ import Import, ImportPlan
 from pipelines.verbs.operations import CancelOperation
 from pipelines.verbs.promote import Promote
@@ -151,6 +153,7 @@ PLANS: Told = {
     Resume: lambda face, it: _resumption(face, it),
     Take: lambda face, it: TakePlan(JobName(it.job), {QUERY: it.batch or 9}, 12, 2_000_000, 4_096, "link", it.to),
     Annotate: _annotation,
+    AskHoldings: lambda face, it: HoldingsPlan(_of(face, it.savepoint).id, len(_of(face, it.savepoint).queries)),
     Verify: lambda face, it: VerifyPlan(_of(face, it.savepoint).id, _of(face, it.savepoint).job, it.level, 12, 2_000_000),
     Check: lambda face, it: CheckPlan(_of(face, it.savepoint).id, _of(face, it.savepoint).job, VERSION, True),
     Diagnose: lambda face, it: DiagnosePlan(JobName(it.subject if it.subject in face.runs else ""), it.subject),
@@ -225,6 +228,7 @@ ANSWERS: Told = {
     Resume: lambda face, it: begun(it.job, it.from_savepoint),
     Take: taken,
     Annotate: lambda face, it: _of(face, it.savepoint),
+    AskHoldings: lambda face, it: _of(face, it.savepoint),
     Verify: _verifies,
     Check: lambda face, it: verdicts.of(_of(face, it.savepoint).id, VERSION, (COUNTED,)),
     Diagnose: lambda face, it: (samples.diagnosis(it.subject, f"/fake/{it.subject}"),),

@@ -42,6 +42,10 @@ def draw(job: str, now: float) -> None:
             parts.append(f"next proof at {formats.exact(state.next_proof_ms, session.zone())}")
         if state.last_proof is not None:
             parts.append(f"last proof {when(state.last_proof.due_ms, now)}: {escape(words.proof(state.last_proof))}")
+        if state.next_run_ms is not None:
+            parts.append(f"next run at {formats.exact(state.next_run_ms, session.zone())}")
+        if state.last_run is not None:
+            parts.append(f"last run {when(state.last_run.due_ms, now)}: {escape(words.run(state.last_run))}")
         st.html(f'<div class="tm-line">{"".join(f"<span>{part}</span>" for part in parts)}</div>', width="stretch")
         if permitted.button("Schedule…", Role.OPERATOR, icon=":material/schedule:", type="tertiary", key="schedule"):
             ask_schedule(job)
@@ -57,7 +61,7 @@ def ask_schedule(job: str) -> None:
         with errors_shown():
             state = session.workspace().ask(ShowSchedule(job))
             state = state if job else replace(state, usual=Schedule())
-            times, kept = _times(state), {**_kept(state), "prove_at": _proofs(state)}
+            times, kept = _times(state), {**_kept(state), "prove_at": _proofs(state), "run_at": _runs(state)}
             st.caption(SAYS if job else SAYS_OF_ALL)
             change = _change(job, state.own, times, kept)
             ending(change, "Set schedule", "schedule")
@@ -138,6 +142,14 @@ def _proofs(state: ScheduleState) -> str:
     return st.text_input("Prove the newest at", text, key="schedule_prove_at", placeholder=f"{usual or 'never'}, as usual", help=hint) or ""
 
 
+def _runs(state: ScheduleState) -> str:
+    """What is typed of the times at which the job begins again; nothing for never. Only a job has them."""
+    if not state.job:
+        return ""
+    hint = "Cron expression: 0 * * * * is every hour. For a job that ends by itself, such as with the trigger availableNow"
+    return st.text_input("Begin the job again at", state.own.run_at or "", key="schedule_run_at", placeholder="never", help=hint) or ""
+
+
 def _choice(own: Schedule) -> str:
     if own.times is None:
         return AS_USUAL
@@ -189,4 +201,7 @@ def _kept_given(own: Schedule, typed: dict[str, Any]) -> dict[str, Any]:
     proves = " ".join(typed["prove_at"].split())
     if proves != (OFF if own.prove_at == "" else own.prove_at or ""):
         given["prove_at"] = proves or USUAL
+    runs = " ".join(typed["run_at"].split())
+    if runs != (own.run_at or ""):
+        given["run_at"] = runs or OFF
     return given

@@ -11,6 +11,7 @@ from pipelines.catalog import jobs, runs
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import dicts, read
 from pipelines.domain.findings import Problem, Urgency
+from pipelines.domain.holdings import Holdings
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.operators import Waiting
@@ -60,14 +61,16 @@ WITH run AS (
     SELECT job, arg_min(checkpoint_bytes, at_ms) AS checkpoint_bytes FROM sizes
     WHERE at_ms BETWEEN $day_ago AND $day_ago + $hour AND $job IN ('', job) GROUP BY job
 ), taken AS (
-    SELECT job, count(*) AS savepoints, max(created_ms) AS last_savepoint_ms FROM savepoints GROUP BY job
+    SELECT job, count(*) AS savepoints, max(created_ms) AS last_savepoint_ms,
+           arg_max(document, (created_ms, id))->'holdings' AS holdings
+    FROM savepoints GROUP BY job
 )
 SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs, coalesce(seen.queries, 0) AS queries,
        seen.trigger, last.batch, last.input_rate, last.processed_rate, last.last_input_rate, last.last_processed_rate,
        last.lag_ms, last.lag_now_ms, last.ended_ms, last.gap_ms, last.last_run, run.document->>'state' AS run_state,
        last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
        last.state_rows, last.state_bytes, last.last_progress_ms, latest_size.checkpoint_bytes,
-       coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms,
+       coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms, taken.holdings,
        coalesce(run.recent_runs, 0) AS recent_runs, before.checkpoint_bytes AS checkpoint_bytes_before,
        idle.idle_ms, idle.beat_ms, coalesce(idle.idle_queries, 0) AS idle_queries
 FROM jobs
@@ -210,6 +213,7 @@ def _summary(
         last_progress_ms=newest["last_progress_ms"],
         savepoints=newest["savepoints"],
         last_savepoint_ms=newest["last_savepoint_ms"],
+        holdings=read(Holdings, [(newest["holdings"],)], "savepoint")[0] if newest["holdings"] not in (None, "null") else None,
         restarts=max(0, newest["runs"] - 1),
         recent_restarts=min(newest["recent_runs"], max(0, newest["runs"] - 1)),
         checkpoint_bytes_before=newest["checkpoint_bytes_before"],

@@ -34,6 +34,10 @@ class Problem(enum.StrEnum):
     """The newest scheduled savepoint could not be taken."""
     UNPROVED = "unproved"
     """The proof of the newest scheduled savepoint failed."""
+    UNUSABLE = "unusable"
+    """The newest savepoint can no longer be used: its sources have let go of what was read after it."""
+    UNBEGUN = "unbegun"
+    """A schedule could not begin the job."""
     ALERT = "alert"
     """An alert on a figure fires; one on a finding is that finding."""
 

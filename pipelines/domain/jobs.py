@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pipelines.domain.alert_rules import Rule
 from pipelines.domain.bounds import Moment
 from pipelines.domain.findings import Finding
+from pipelines.domain.holdings import Holdings
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.lockstep import Lead
@@ -47,6 +48,8 @@ class Job:
     """What came of the newest time of its schedule."""
     proved: Attempt | None = None
     """What came of the newest time at which a schedule had a savepoint of it proved."""
+    began: Attempt | None = None
+    """What came of the newest time at which a schedule had it begin again."""
     lead: Lead | None = None
     """Whom it follows in lock-step, for all its life; None for a job that plans its batches itself."""
     alerts: tuple[Rule, ...] = ()
@@ -133,6 +136,8 @@ class JobSummary:
     """Since when all data is worked off, and the driver says so; None while there is work, or nobody says so."""
     findings: tuple[Finding, ...] = ()
     """What needs attention, most urgent first."""
+    holdings: Holdings | None = None
+    """What the sources of its newest savepoint still hold; None where they were not asked yet, or there is none."""
     backlog: tuple[Waiting, ...] = ()
     """What its sources have not read yet, an entry for each unit; empty where no source tells, or no batch of the last ten minutes does."""
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Batch, Count, Format, Long, Moment, Took
+from pipelines.domain.holdings import Holdings
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.installed import Installed
 from pipelines.domain.trust import Trust
@@ -134,6 +135,8 @@ class Savepoint:
     imported_ms: int | None = None
     imported_from: str = ""
     """Where an import brought it from."""
+    holdings: Holdings | None = None
+    """What its sources still held when they were last asked; None before that."""
 
     @property
     def batch(self) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pipelines.domain.blackouts import window
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.errors import Invalid
-from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.ids import JobName, RunId, SavepointId
 
 LEAST_EVERY_MS = 10_000
 LONGEST_MS = 366 * 86_400_000
@@ -18,9 +18,6 @@ MOST_BLACKOUTS = 20
 UTC = "UTC"
 USUAL, NONE, OFF = "usual", "none", "off"
 """What brings the workspace's own back, what takes all blackout windows away, and what proves nothing."""
-DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-DAY_MINUTES = 1_440
-_WINDOW = re.compile(r"(?:(?P<days>[a-z,-]+) )?(?P<begin>\d\d:\d\d)-(?P<end>\d\d:\d\d)")
 
 
 @dataclass(frozen=True)
@@ -53,6 +50,8 @@ class Schedule:
     """When it was set: no time before it was missed."""
     prove_at: str | None = None
     """Cron expression of the times at which the newest scheduled savepoint is proved; empty for never."""
+    run_at: str | None = None
+    """Cron expression of the times at which a job that has ended begins again; only a job has it."""
 
 
 class Outcome(enum.StrEnum):
@@ -67,6 +66,9 @@ class Outcome(enum.StrEnum):
     PROVED = "proved"
     OPEN = "open"
     """Nothing speaks against the savepoint, but not all of it could be shown."""
+    BEGUN = "begun"
+    BUSY = "busy"
+    """The run before had not ended: no second one was begun beside it."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Attempt:
     code: str = ""
     message: str = ""
     """Why it failed, or is not proved."""
+    run: RunId | Literal[""] = ""
+    """That was begun, or that had not ended."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,8 @@ class ScheduleState:
     last: Attempt | None = None
     next_proof_ms: Moment | None = None
     last_proof: Attempt | None = None
+    next_run_ms: Moment | None = None
+    last_run: Attempt | None = None
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,7 @@ class SchedulePlan:
     """What will hold: its own over the workspace's."""
     next_ms: tuple[int, ...] = ()
     next_proof_ms: Moment | None = None
+    next_run_ms: Moment | None = None
 
 
 @dataclass(frozen=True)
@@ -127,24 +134,7 @@ class Given:
     keep_ms: int | None = None
     keep_bytes: int | None = None
     prove_at: str = ""
-
-
-@dataclass(frozen=True)
-class Window:
-    """A blackout window: days on which it begins (0 is Monday), minutes of the day; one that ends before it begins goes on to the next
-    day."""
-
-    days: frozenset[int]
-    begin: int
-    end: int
-
-    def minutes_left(self, weekday: int, minute: int) -> int:
-        """How long it still lasts at that minute of the day; 0 outside of it."""
-        if self.begin < self.end:
-            return self.end - minute if weekday in self.days and self.begin <= minute < self.end else 0
-        if weekday in self.days and minute >= self.begin:
-            return DAY_MINUTES - minute + self.end
-        return self.end - minute if (weekday - 1) % 7 in self.days and minute < self.end else 0
+    run_at: str = ""
 
 
 def over(own: Schedule, usual: Schedule) -> Schedule:
@@ -156,6 +146,11 @@ def over(own: Schedule, usual: Schedule) -> Schedule:
 def of_proofs(schedule: Schedule) -> Schedule:
     """The schedule whose times are those of its proofs; zone and blackout windows are the same."""
     return replace(schedule, times=Times(cron=schedule.prove_at or ""))
+
+
+def of_runs(schedule: Schedule) -> Schedule:
+    """The schedule whose times are those of its runs; zone and blackout windows are the same."""
+    return replace(schedule, times=Times(cron=schedule.run_at or ""))
 
 
 def changed(before: Schedule, given: Given, now_ms: int) -> Schedule:
@@ -176,7 +171,9 @@ def changed(before: Schedule, given: Given, now_ms: int) -> Schedule:
     if given.blackouts:
         after = replace(after, blackouts=_windows(given.blackouts))
     if given.prove_at:
-        after = replace(after, prove_at=_proofs(given.prove_at))
+        after = replace(after, prove_at=_cron(given.prove_at))
+    if given.run_at:
+        after = replace(after, run_at=_cron(given.run_at) or None)
     after = _kept(after, given)
     return before if after == replace(before, since_ms=after.since_ms) else replace(after, since_ms=now_ms)
 
@@ -190,7 +187,7 @@ def _every(every_ms: int) -> Times | None:
     return Times(every_ms=every_ms)
 
 
-def _proofs(given: str) -> str | None:
+def _cron(given: str) -> str | None:
     text = " ".join(given.split())
     return None if text == USUAL else "" if text == OFF else text
 
@@ -212,34 +209,3 @@ def _kept(after: Schedule, given: Given) -> Schedule:
             "schedule.keep", "What is kept is from 1 on, a time at most ten years", "Give a smaller one; 0 brings the usual back."
         )
     return replace(after, **{name: value or None for name, value in values.items()})
-
-
-def window(text: str) -> Window:
-    """`22:00-06:00`, `Mon-Fri 08:00-10:00`, `Sat,Sun 00:00-24:00`; Invalid (`schedule.blackout`) for anything else."""
-    match = _WINDOW.fullmatch(" ".join(text.lower().split()))
-    begin, end = (_minute(match[name]) for name in ("begin", "end")) if match else (None, None)
-    days = _days(match["days"]) if match else frozenset[int]()
-    if begin is None or end is None or begin in (end, DAY_MINUTES) or not days:
-        hint = "Write 22:00-06:00, or with days Mon-Fri 08:00-10:00 or Sat,Sun 00:00-24:00."
-        raise Invalid("schedule.blackout", f"{text!r} is no blackout window", hint)
-    return Window(days, begin, end)
-
-
-def _minute(text: str) -> int | None:
-    hour, minute = map(int, text.split(":"))
-    of_day = hour * 60 + minute
-    return of_day if minute < 60 and of_day <= DAY_MINUTES else None
-
-
-def _days(text: str | None) -> frozenset[int]:
-    """Numbers of the days named; none where a name is no day."""
-    if text is None:
-        return frozenset(range(7))
-    days: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        if first not in DAYS or (last or first) not in DAYS:
-            return frozenset()
-        begin, end = DAYS.index(first), DAYS.index(last or first)
-        days |= {day % 7 for day in range(begin, (end if end >= begin else end + 7) + 1)}
-    return frozenset(days)

@@ -22,6 +22,7 @@ from pipelines.domain.errors import Unavailable
 from pipelines.sandbox import environment, processes
 from pipelines.sandbox.members import Kind, Member
 from pipelines.sandbox.requests import Request
+from pipelines.workers.idle_timer import IdleTimer
 
 MOST_VARIABLE = "TIDEMARK_WARM_PROCESSES"
 """How many processes there may be; 0 for none."""
@@ -54,11 +55,11 @@ class Pool:
 
     def __init__(self, idle_s: float = IDLE_S, niceness: int = 0) -> None:
         self._niceness = niceness
-        self._home, self._idle_s = Path(), idle_s
+        self._home = Path()
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._members: list[Member] = []
-        self._timer: threading.Timer | None = None
+        self._timer = IdleTimer(idle_s, self._end_idle)
         self.most = 0
         """How many processes there may be; 0 while the pool is closed."""
 
@@ -71,7 +72,7 @@ class Pool:
         """Ends all processes, also in the middle of a task."""
         with self._lock:
             self.most = 0
-            self._stop_timer()
+            self._timer.stop()
             members, self._members = self._members, []
         for member in members:
             member.end()
@@ -147,16 +148,9 @@ class Pool:
         member.end()
 
     def _begin_timer(self) -> None:
-        self._stop_timer()
+        self._timer.stop()
         if self._members:
-            self._timer = threading.Timer(self._idle_s, self._end_idle)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+            self._timer.begin()
 
     def _end_idle(self) -> None:
         """Nobody has asked for `idle_s`: the timer begins anew with each use."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
-from pipelines.checkpoint import commits, compact_log, logs, offsets, source_log
+from pipelines.checkpoint import commits, logs, offsets, source_log
 from pipelines.checkpoint.listing import listed
-from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unsupported
+from pipelines.checkpoint.source_log import SourceFile
+from pipelines.domain.errors import Conflict, NotFound, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.lockstep import GONE, MOVED, SOURCE, UNREPEATABLE
 from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.savepoint import held_files
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
@@ -71,12 +72,13 @@ def files(image: QueryImage, checkpoints: str, last: int) -> int:
     storage = open_storage(str(Path(checkpoints) / folder_of(image.query)))
     began = {offset.source: source_log.offset_of(offset.offset) for offset in image.offsets}
     paths = [
-        path
+        entry.path
         for source, offset in offsets.read(storage, last).offsets.items()
         if (end := source_log.offset_of(offset)) is not None
-        for path in _paths(storage, source, began.get(source), end)
+        for entry in held_files.entries(storage, source, end)
+        if _is_after(entry, began.get(source))
     ]
-    gone = [path for path in paths if (local := _local(path)) is not None and not local.exists()]
+    gone = [path for path in paths if (local := held_files.local_path(path)) is not None and not local.exists()]
     if gone:
         message = f"{len(gone):,} of the {len(paths):,} files that query {image.query} read since are gone, such as {gone[0]}."
         raise Conflict("lockstep.files", message, "Put them back. Without them the same batches cannot be read again.")
@@ -85,21 +87,9 @@ def files(image: QueryImage, checkpoints: str, last: int) -> int:
 
 def files_between(storage: Storage, source: str, start: str | None, end: str | None) -> tuple[str, ...]:
     """The files that a file source read between two of its offsets (Spark's JSON), oldest first; none for another source."""
-    last = source_log.offset_of(end)
-    return () if last is None else tuple(_paths(storage, source, source_log.offset_of(start), last))
+    last, began = source_log.offset_of(end), source_log.offset_of(start)
+    return () if last is None else tuple(entry.path for entry in held_files.entries(storage, source, last) if _is_after(entry, began))
 
 
-def _paths(storage: Storage, source: str, began: int | None, end: int) -> list[str]:
-    """The files of a source's entries after `began`, up to `end`; none where its log is not found under the name of its offset."""
-    folder = f"sources/{source}"
-    try:
-        names = compact_log.names(name.rpartition("/")[2] for name in listed(storage, folder).files(folder))
-        log = source_log.read(storage, folder, names, end)
-    except (NotFound, Corrupt):
-        return []
-    return [entry.path for entry in log.entries if entry.batch > (-1 if began is None else began)]
-
-
-def _local(path: str) -> Path | None:
-    parts = urlsplit(path)
-    return Path(unquote(parts.path)) if parts.scheme in ("", "file") else None
+def _is_after(entry: SourceFile, began: int | None) -> bool:
+    return began is None or entry.batch > began

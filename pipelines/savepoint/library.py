@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain.annotations import annotated
 from pipelines.domain.errors import Corrupt, NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest, Savepoint
-from pipelines.savepoint import annotation, import_records, layout, leases, manifests, process_marks
+from pipelines.savepoint import annotation, holdings, import_records, layout, leases, manifests, process_marks
 from pipelines.savepoint.discard import discard
 from pipelines.storage import folders
 from pipelines.storage.protocol import Storage
@@ -68,6 +68,7 @@ def shelf(library: Storage) -> Shelf:
 def load(library: Storage, savepoint: SavepointId) -> Savepoint:
     """One savepoint, with what was written beside its manifest; raises NotFound, Corrupt, or Unsupported for a newer format."""
     summary = manifests.summary(library, manifest(library, savepoint), manifests.last_verification(library, savepoint))
+    summary = replace(summary, holdings=holdings.read(library, savepoint))
     return annotated(import_records.as_imported(summary, import_records.read(library, savepoint)), annotation.read(library, savepoint))
 
 

@@ -11,6 +11,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.supervisor.alerts import Alerter
 from pipelines.supervisor.commands import SPARK, Driver
+from pipelines.supervisor.holdings import Asker
 from pipelines.supervisor.reconciler import Reconciler
 from pipelines.supervisor.schedules import WORKS, Scheduler
 from pipelines.supervisor.sizes import Sampler
@@ -97,7 +98,9 @@ class SupervisorLoop:
 
     def _work(self) -> None:
         schedulers, alerter = [Scheduler(self._context, work) for work in WORKS], Alerter(self._context)
+        asker = Asker(self._context)
         alerter.start()
+        asker.start()
         while not self._ended.is_set():
             self._changed.clear()
             try:
@@ -108,5 +111,6 @@ class SupervisorLoop:
                 log.exception("a pass failed")
             self._changed.wait(self._interval)
         alerter.close()
+        asker.close()
         for scheduler in schedulers:
             scheduler.close()

@@ -10,6 +10,7 @@ from pipelines.catalog import summaries as summary_rows
 from pipelines.domain.alert_rules import Rule
 from pipelines.domain.alerts import Alert, advance
 from pipelines.domain.errors import TidemarkError
+from pipelines.domain.holdings import ends_ms
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
 from pipelines.words import alerts as words
@@ -39,8 +40,8 @@ class Readings:
         now_ms = self._context.now_ms()
         with self._context.catalog.reading() as reader:
             jobs = summary_rows.listed(reader, now_ms)
-            dated = [one for one in savepoint_rows.listed(reader) if one.best_before_ms is not None]
-        self._best_before_ms = {one.job: one.best_before_ms or 0 for one in reversed(dated)}
+            ends = [(one.job, ends_ms(one.holdings, one.best_before_ms)) for one in savepoint_rows.listed(reader)]
+        self._best_before_ms = {job: at_ms for job, at_ms in reversed(ends) if at_ms is not None}
         for job in jobs:
             late = self._late.setdefault(job.job.name, deque())
             late.append((now_ms, job.late_rows))

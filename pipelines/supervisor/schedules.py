@@ -1,4 +1,5 @@
-"""Takes and proves savepoints at the times of schedules, in threads of its own: the supervisor's other jobs never wait for that.
+"""Takes and proves savepoints, and begins jobs, at the times of schedules, in threads of its own: the supervisor's other
+jobs never wait for that.
 
 Times that passed while nobody could attend to them are said as one event, and made up for once.
 """
@@ -20,14 +21,16 @@ from pipelines.workspace import events, schedule_times
 from pipelines.workspace.context import Context
 from pipelines.workspace.schedule_times import Passed
 from pipelines.workspace.scheduled_proofs import Proofs
+from pipelines.workspace.scheduled_runs import Runs
 from pipelines.workspace.scheduled_takes import Takes
 from pipelines.workspace.scheduled_work import ScheduledWork
 
 log = logging.getLogger("tidemark.schedules")
 LATE_MS = 60_000
 """A time that passed longer ago was missed; one that another was still taken at, or that a pass came a little late to, was not."""
+EARLY_APART_MS = 60_000
 RUNS = (RunState.RUNNING, RunState.WATCHED)
-WORKS: tuple[type[ScheduledWork], ...] = (Takes, Proofs)
+WORKS: tuple[type[ScheduledWork], ...] = (Takes, Proofs, Runs)
 
 
 class Scheduler:
@@ -85,7 +88,16 @@ class Scheduler:
                 self._say_missed(job.name, run, missed)
             self._begun_ms[job.name] = passed.last_ms
             self._working[job.name] = self._pool.submit(self._work.attend, job.name, passed.last_ms)
-        return passed is not None
+        return passed is not None or self._begin_early(job, schedule, attended_ms, now_ms)
+
+    def _begin_early(self, job: Job, schedule: Schedule, attended_ms: int, now_ms: int) -> bool:
+        """Whether the work could not wait for its time; a blackout window holds for it, too."""
+        due_ms = self._work.early_ms(job.name) if now_ms - attended_ms >= EARLY_APART_MS else None
+        if due_ms is None or due_ms > now_ms or schedule_times.is_blackout(schedule, now_ms):
+            return False
+        self._begun_ms[job.name] = now_ms
+        self._working[job.name] = self._pool.submit(self._work.attend, job.name, now_ms)
+        return True
 
     def _jobs(self) -> list[tuple[Job, Run | None]]:
         """All jobs; where the work needs it, those whose newest run runs, or that run elsewhere."""

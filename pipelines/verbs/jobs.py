@@ -71,6 +71,7 @@ class SearchLog(Question[LogSearch]):
     level: LogLevel = option("Not less bad than this.", LogLevel.OTHER)
     from_ms: int | None = option("Not before this time.", None, flag="--since", metavar="TIME", reads=Reads.MOMENT)
     to_ms: int | None = option("Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
+    offset: int = option("Only entries from this byte of the log on: to follow it, the answer's `size`.", 0, least=0)
     limit: int = option("At most this many, the newest.", 200, least=1, most=5_000)
 
     call, topic = "search_log", "jobs"

@@ -1,4 +1,4 @@
-"""`schedule`: when savepoints are taken and proved by themselves, and how many of those are kept."""
+"""`schedule`: when savepoints are taken and proved by themselves, how many of those are kept, and when jobs begin by themselves."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ class ShowSchedule(Question[ScheduleState]):
 
 @dataclass(frozen=True)
 class SetSchedule(Change[ScheduleState, SchedulePlan]):
-    """Set when savepoints are taken by themselves. What is not given stays; what a job does not set is the workspace's. Forks of a job
-    begin with its schedule. Only those taken by themselves are ever pruned, and proved by themselves."""
+    """Set when savepoints are taken by themselves, and when a job that ends by itself begins again. What is not given stays; what a job
+    does not set is the workspace's. Forks of a job begin with its schedule of savepoints. Only those taken by themselves are ever pruned,
+    and proved by themselves."""
 
     job: str = argument(OF_JOB, "")
     cron: str = option("A cron expression of five fields: '0 * * * *' is every hour.", "")
@@ -57,6 +58,10 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
         "Prove the newest of them at these times, if it is not proved yet: a cron expression; 'off', 'usual'.", "", metavar="CRON"
     )
 
+    run_at: str = option(
+        "Begin the job again at these times, if it has ended: a cron expression, of a job alone; 'off'.", "", flag="--run", metavar="CRON"
+    )
+
     call, topic = "set_schedule", "jobs"
     role = Role.OPERATOR
     http = Http("PATCH", "/schedule")
@@ -71,4 +76,4 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     def given(self) -> Given:
         """What is given, as the schedule is changed by it."""
         times = (self.cron, self.every_ms, self.off, self.usual)
-        return Given(*times, self.zone, self.blackouts, self.keep, self.keep_ms, self.keep_bytes, self.prove_at)
+        return Given(*times, self.zone, self.blackouts, self.keep, self.keep_ms, self.keep_bytes, self.prove_at, self.run_at)

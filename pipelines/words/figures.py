@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 
@@ -28,13 +29,18 @@ class Seen:
     job: JobSummary
     now_ms: float
     best_before_ms: int | None = None
-    """Of its newest savepoint."""
+    """Of its newest savepoint that has an end: its date, or when its sources let go of what it needs."""
     late_before: int = 0
     """Late rows as they were ten minutes ago."""
 
 
 def _up(job: JobSummary) -> float | None:
     return None if job.state is RunState.WATCHED else float(job.state in (RunState.RUNNING, RunState.STOPPING))
+
+
+def _usable(job: JobSummary) -> float | None:
+    verdict = job.holdings.usable if job.holdings else Usable.UNKNOWN
+    return None if verdict is Usable.UNKNOWN else float(verdict is Usable.YES)
 
 
 def _seconds(ms: float | None) -> float | None:
@@ -62,6 +68,7 @@ OF_JOBS: tuple[Figure[JobSummary], ...] = (
         "When the newest savepoint was taken, Unix time",
         lambda job: _seconds(job.last_savepoint_ms),
     ),
+    Figure("job_savepoint_usable", "1 while the sources hold what the newest savepoint needs, 0 if not", _usable),
     Figure("job_savepoints", "Savepoints that are kept", lambda job: job.savepoints),
     Figure("job_restarts", "Restarts after a failure", lambda job: job.restarts),
 )
@@ -80,7 +87,7 @@ OF_ALERTS: tuple[Figure[Seen], ...] = (
     Figure("savepoint_age_seconds", "How long ago the newest savepoint was taken", lambda seen: _age(seen, seen.job.last_savepoint_ms)),
     Figure(
         "best_before_seconds",
-        "How long the newest savepoint that has a best-before date keeps",
+        "How long the newest savepoint keeps that has a best-before date, or whose sources are known to let go of what it needs",
         lambda seen: None if seen.best_before_ms is None else -(_age(seen, seen.best_before_ms) or 0.0),
     ),
     Figure("batch_age_seconds", "How long ago the last batch ended", lambda seen: _age(seen, seen.job.last_progress_ms)),

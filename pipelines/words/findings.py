@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.domain.findings import Finding, Problem, Urgency
+from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.domain.schedules import Outcome
-from pipelines.words import backlog, formats, limits, restarts
+from pipelines.words import backlog, formats, holdings, limits, restarts
 
 _BEHIND = 1.15
 
@@ -20,6 +21,8 @@ def of_job(job: JobSummary, now_ms: float) -> list[Finding]:
 
 def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
     yield from _unproved(job)
+    yield from _unusable(job)
+    yield from _unbegun(job)
     if job.run is None:
         return
     if job.state is RunState.FAILED:
@@ -141,6 +144,22 @@ def _unproved(job: JobSummary) -> Iterator[Finding]:
     if last is not None and last.outcome is Outcome.FAILED:
         words = _short(f"{last.savepoint or 'the newest scheduled savepoint'}: {last.message}")
         yield Finding(job.job.name, Problem.UNPROVED, Urgency.WARNING, "proof failed", words, last.code, last.at_ms)
+
+
+def _unbegun(job: JobSummary) -> Iterator[Finding]:
+    """A schedule could not begin it."""
+    last = job.job.began
+    if last is not None and last.outcome is Outcome.FAILED:
+        words = _short(f"tried again at the next time; {last.message}")
+        yield Finding(job.job.name, Problem.UNBEGUN, Urgency.WARNING, "scheduled run failed", words, last.code, last.at_ms)
+
+
+def _unusable(job: JobSummary) -> Iterator[Finding]:
+    """Also of a job that does not run."""
+    held = job.holdings
+    if held is not None and held.usable is Usable.NO:
+        words = _short(f"the newest savepoint can no longer be used; {holdings.why(held)}")
+        yield _warning(job, Problem.UNUSABLE, "savepoint of no use", words, held.since_ms)
 
 
 def _warning(job: JobSummary, problem: Problem, title: str, words: str, since_ms: int | None = None) -> Finding:

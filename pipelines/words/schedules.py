@@ -28,6 +28,13 @@ PROOFS: Mapping[Outcome, str] = {
 }
 
 
+RUNS: Mapping[Outcome, str] = {
+    Outcome.BEGUN: "began run {run}",
+    Outcome.BUSY: "none begun: run {run} had not ended",
+    Outcome.FAILED: "failed: {message}",
+}
+
+
 def times(when: Times | None) -> str:
     """`every hour`, `every 30m`, `by cron 5 3 * * mon`; `never`."""
     if not when:
@@ -50,11 +57,15 @@ def spelt(schedule: Schedule) -> str:
     zone = schedule.zone or UTC
     placed = f" in {zone}" if zone != UTC and (schedule.blackouts or (schedule.times and schedule.times.cron)) else ""
     windows = f", not {', '.join(schedule.blackouts)}" if schedule.blackouts else ""
-    return f"{times(schedule.times)}{placed}{windows}; {kept(schedule)}{_proofs(schedule)}"
+    return f"{times(schedule.times)}{placed}{windows}; {kept(schedule)}{_proofs(schedule)}{_runs(schedule)}"
 
 
 def _proofs(schedule: Schedule) -> str:
     return f"; proves the newest {times(Times(schedule.prove_at))}" if schedule.prove_at else ""
+
+
+def _runs(schedule: Schedule) -> str:
+    return f"; begins the job {times(Times(schedule.run_at))}" if schedule.run_at else ""
 
 
 def spelt_own(own: Schedule) -> str:
@@ -64,13 +75,14 @@ def spelt_own(own: Schedule) -> str:
     parts += [] if own.blackouts is None else [f"not {', '.join(own.blackouts)}" if own.blackouts else "no blackout window"]
     parts += [kept(own)] if own.keep or own.keep_ms or own.keep_bytes else []
     parts += [] if own.prove_at is None else [f"proves the newest {times(Times(own.prove_at))}"]
+    parts += [f"begins the job {times(Times(own.run_at))}"] if own.run_at else []
     return ", ".join(parts)
 
 
 def line(state: ScheduleState, zone: tzinfo | None) -> str:
     """`every hour, next at 2027-01-15 14:00:00 UTC; keeps 24`."""
     if not state.schedule.times:
-        return f"none{_proofs(state.schedule)}"
+        return f"none{_proofs(state.schedule)}{_runs(state.schedule)}"
     first, _, rest = spelt(state.schedule).partition("; ")
     at = f", next at {formats.exact(state.next_ms[0], zone)}" if state.next_ms else ""
     return f"{first}{at}; {rest}"
@@ -84,6 +96,11 @@ def attempt(last: Attempt | None) -> str:
 def proof(last: Attempt | None) -> str:
     """`proved sp-1`, `sp-1 was proved before`; a dash where there was none."""
     return PROOFS[last.outcome].format(savepoint=last.savepoint, message=last.message) if last else formats.MISSING
+
+
+def run(last: Attempt | None) -> str:
+    """`began run r-1`, `none begun: run r-1 had not ended`; a dash where there was none."""
+    return RUNS[last.outcome].format(run=last.run, message=last.message) if last else formats.MISSING
 
 
 def why(judged: Judged) -> str:

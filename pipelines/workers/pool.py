@@ -9,6 +9,7 @@ from typing import Any
 
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.watch import UNWATCHED, Watch
+from pipelines.workers.idle_timer import IdleTimer
 from pipelines.workers.task import Task
 from pipelines.workers.worker import Worker
 
@@ -27,12 +28,11 @@ class Pool:
 
     def __init__(self, task: Task, idle_s: float = IDLE_S) -> None:
         self.task = task
-        self._idle_s = idle_s
         self._turns = threading.Semaphore(task.most)
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
         self._working: set[Worker] = set()
-        self._timer: threading.Timer | None = None
+        self._timer = IdleTimer(idle_s, self._end_idle)
         self._is_closed = False
 
     def do(self, request: Any, watch: Watch = UNWATCHED, asked: Callable[[Any], None] = _nothing_against) -> Any:
@@ -44,7 +44,7 @@ class Pool:
         """Ends all workers, also in the middle of a request."""
         with self._lock:
             self._is_closed = True
-            self._stop_timer()
+            self._timer.stop()
             for worker in self._working:
                 worker.kill()
         self._end_idle()
@@ -70,7 +70,7 @@ class Pool:
         with self._lock:
             if self._is_closed:
                 raise Unavailable(f"{self.task.code}.closed", "The workspace is closed", "Start the server again.")
-            self._stop_timer()
+            self._timer.stop()
             worker = next((idle for idle in reversed(self._idle) if idle.alive), None) or Worker(self.task)
             if worker in self._idle:
                 self._idle.remove(worker)
@@ -82,20 +82,9 @@ class Pool:
             self._working.discard(worker)
             if worker.alive and not self._is_closed:
                 self._idle.append(worker)
-                self._begin_timer()
+                self._timer.begin()
                 return
         worker.end()
-
-    def _begin_timer(self) -> None:
-        self._stop_timer()
-        self._timer = threading.Timer(self._idle_s, self._end_idle)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     def _end_idle(self) -> None:
         with self._lock:

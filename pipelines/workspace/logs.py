@@ -1,11 +1,12 @@
-"""Driver logs: a piece at a time, and searched."""
+"""Driver logs: a piece at a time, and searched. The values of confs that are secrets are not shown, whoever printed them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from pipelines.domain import logs
+from pipelines.domain import logs, secrets
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import LogChunk
@@ -27,40 +28,49 @@ def chunk(context: Context, question: ReadLog) -> LogChunk:
 
     A piece that begins within a line from the end's side starts at the next line; a character cut in two is left for the next piece.
     """
-    run, path = _log(context, question.job, question.run)
+    run, path, secret = _log(context, question.job, question.run)
     offset = question.offset
     if not path.is_file():
         return LogChunk(run, "", 0, 0, 0)
     size = path.stat().st_size
     start = max(0, size + offset) if offset < 0 else min(offset, size)
-    with path.open("rb") as log:
-        log.seek(start)
-        data = log.read(question.limit)
+    data = _read(path, start, min(size, start + question.limit), secret)
     return _cut(run, data, start, size, from_end=offset < 0 and start > 0)
 
 
 @answers(SearchLog)
 def search(context: Context, question: SearchLog) -> LogSearch:
     """Entries of the log that fit; their times are those of this machine, where its driver runs."""
-    run, path = _log(context, question.job, question.run)
+    run, path, secret = _log(context, question.job, question.run)
     wanted = Wanted(question.text, question.level, question.from_ms, question.to_ms)
     if not path.is_file():
         return logs.search((), wanted, question.limit, run)
     size = path.stat().st_size
     with path.open("rb") as log:
-        log.seek(max(0, size - MOST_SEARCHED_BYTES))
-        begin = log.tell() + (len(log.readline(MOST_LINE_BYTES)) if log.tell() else 0)
-        lines = iter(partial(log.readline, MOST_LINE_BYTES), b"")
+        log.seek(min(size, max(question.offset, size - MOST_SEARCHED_BYTES)))
+        begin = log.tell() + (len(log.readline(MOST_LINE_BYTES)) if log.tell() > question.offset else 0)
+        lines = (secrets.starred(line, secret) for line in iter(partial(log.readline, MOST_LINE_BYTES), b""))
         return logs.search(lines, wanted, question.limit, run, begin=begin, size=size)
 
 
-def _log(context: Context, job: str, run: str) -> tuple[RunId, Path]:
-    """The run of the job (the newest unless named) and where its log is."""
+def _read(path: Path, start: int, end: int, secret: Sequence[bytes]) -> bytes:
+    """The bytes from `start` to `end` without secrets, also where one of those begins before or ends behind them."""
+    around = max(map(len, secret), default=0)
+    first = max(0, start - around)
+    with path.open("rb") as log:
+        log.seek(first)
+        data = secrets.starred(log.read(end + around - first), secret)
+    return data[start - first : end - first]
+
+
+def _log(context: Context, job: str, run: str) -> tuple[RunId, Path, Sequence[bytes]]:
+    """The run of the job (the newest unless named), where its log is, and what must not be shown of it."""
     name = runs.known(context, job)
     chosen = runs.named_run(context, name, run) if run else runs.newest(context, name)
     if chosen is None:
         raise NotFound("run.not_found", f"Job {name} never ran", "Resume it to start a run.")
-    return chosen.id, context.layout.run(name, chosen.id) / LOG_FILE
+    version = context.files.version(chosen.version)
+    return chosen.id, context.layout.run(name, chosen.id) / LOG_FILE, secrets.values(version.conf) if version else ()
 
 
 def _cut(run: RunId, data: bytes, start: int, size: int, *, from_end: bool) -> LogChunk:

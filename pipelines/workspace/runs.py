@@ -57,11 +57,11 @@ def prepare(
     lead: Lead | None = None,
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error. It begins with the limits,
-    the restart strategy, the schedule and the alert rules of `like`, and follows `lead`."""
+    the restart strategy, the schedule (but not that of its runs) and the alert rules of `like`, and follows `lead`."""
     claim(context, name)
     job = Job(name, context.now_ms(), origin, lead=lead)
     if like is not None:
-        job = replace(job, limits=like.limits, restarts=like.restarts, schedule=like.schedule, alerts=like.alerts)
+        job = replace(job, limits=like.limits, restarts=like.restarts, schedule=replace(like.schedule, run_at=None), alerts=like.alerts)
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
         spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)

@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
+from pipelines.domain.blackouts import window
 from pipelines.domain.errors import Invalid
-from pipelines.domain.schedules import UTC, Schedule, of_proofs, window
+from pipelines.domain.schedules import UTC, Schedule, of_proofs, of_runs
 
 MOST_PASSED_OVER = 1_000
 """A schedule whose next so many times all lie in blackout windows has none."""
@@ -32,8 +33,8 @@ class Passed:
 
 def check(schedule: Schedule, now_ms: int) -> None:
     """Raises Invalid for a cron expression that is none (`schedule.cron`), an unknown zone (`schedule.zone`), and for times, also those of
-    proofs, that never come (`schedule.never`)."""
-    for timed in (schedule, of_proofs(schedule)):
+    proofs and runs, that never come (`schedule.never`)."""
+    for timed in (schedule, of_proofs(schedule), of_runs(schedule)):
         _check(timed, now_ms)
 
 
@@ -76,6 +77,11 @@ def passed(schedule: Schedule, after_ms: int, now_ms: int) -> Passed | None:
     while count < MOST_COUNTED and (at_ms := following.__wrapped__(schedule, last)) is not None and at_ms <= now_ms:
         last, count = at_ms, count + 1
     return Passed(first, last if count < MOST_COUNTED else now_ms, count)
+
+
+def is_blackout(schedule: Schedule, at_ms: int) -> bool:
+    """Whether the moment lies in a blackout window."""
+    return _blackout_end(schedule, at_ms) is not None
 
 
 def _next(schedule: Schedule, after_ms: int) -> int | None:

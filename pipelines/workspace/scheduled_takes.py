@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipelines.domain.errors import TidemarkError
+from pipelines.domain.holdings import next_due_ms
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
 from pipelines.domain.savepoints import QueryImage, Reason, Savepoint
@@ -44,6 +45,11 @@ class Takes(ScheduledWork):
 
     def say_failed(self, job: JobName, attempt: Attempt) -> None:
         events.say(self.context, "savepoint.failed", job, job, f"no scheduled savepoint of {job}: {attempt.message}")
+
+    def early_ms(self, job: JobName) -> int | None:
+        """Before the newest savepoint's sources let go of what it needs."""
+        newest = next(iter(savepoints.newest_first(self.context, job)), None)
+        return next_due_ms(newest.holdings, newest.created_ms) if newest else None
 
     def done(self, job: JobName, attempt: Attempt, ticket: Ticket) -> None:
         if attempt.outcome is Outcome.TAKEN:

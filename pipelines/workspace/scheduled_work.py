@@ -64,9 +64,13 @@ class ScheduledWork(ABC):
         """What the operation answers with."""
         return attempt.savepoint
 
-    def settled(self, job: JobName, failed: Attempt) -> Attempt:
-        """The failure as it stands now: somebody may have done by hand what failed."""
+    def settled(self, job: JobName, failed: Attempt) -> Attempt | None:
+        """The failure as it stands now, None where it is none any more: somebody may have done by hand what failed."""
         return failed
+
+    def early_ms(self, job: JobName) -> int | None:
+        """When the work has to be done ahead of its times; None where it can wait for them."""
+        return None
 
     @abstractmethod
     def done(self, job: JobName, attempt: Attempt, ticket: Ticket) -> None:

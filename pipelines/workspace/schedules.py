@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
-from pipelines.domain.schedules import Given, Schedule, SchedulePlan, ScheduleState, changed, of_proofs, over
+from pipelines.domain.schedules import OFF, Given, Schedule, SchedulePlan, ScheduleState, changed, of_proofs, of_runs, over
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.words import schedules as words
-from pipelines.workspace import events, repairs, runs, schedule_times
+from pipelines.workspace import attachments, events, repairs, runs, schedule_times
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 
@@ -30,11 +31,11 @@ def show(context: Context, question: ShowSchedule) -> ScheduleState:
 def plan(context: Context, change: SetSchedule) -> Planned[ScheduleState, SchedulePlan]:
     """Raises NotFound, what `domain.schedules.changed` raises, and what `schedule_times.check` raises of what will hold."""
     name = runs.known(context, change.job) if change.job else WORKSPACE
+    _refuse_runs(context, name, change.run_at)
     before, usual = _own(context, name), context.files.usual_schedule()
     after = _changed(context, before, usual if name else Schedule(), change.given())
     schedule = over(after, usual) if name else after
-    coming, proof_ms = _coming(context, schedule)
-    plan = SchedulePlan(name, before, after, schedule, coming, proof_ms)
+    plan = SchedulePlan(name, before, after, schedule, *_coming(context, schedule))
     return Planned(plan, lambda _: _set(context, name, change.given()))
 
 
@@ -69,7 +70,7 @@ def _set_of_job(context: Context, name: JobName, given: Given) -> ScheduleState:
             job = replace(job, schedule=after, scheduled=None)
             repairs.save(context, job)
             said = words.spelt(over(after, usual))
-            events.say(context, "job.schedule", name, name, f"savepoints of {name} by themselves: {said}")
+            events.say(context, "job.schedule", name, name, f"what {name} does by itself: {said}")
     context.changed.set()
     return _state(context, job, usual)
 
@@ -87,13 +88,22 @@ def _set_usual(context: Context, given: Given) -> ScheduleState:
 
 def _state(context: Context, job: Job | None, usual: Schedule) -> ScheduleState:
     schedule = over(job.schedule, usual) if job else usual
-    coming, proof_ms = _coming(context, schedule)
+    coming, proof_ms, run_ms = _coming(context, schedule)
     if job is None:
         return ScheduleState(WORKSPACE, usual, usual, schedule, coming, next_proof_ms=proof_ms)
-    return ScheduleState(job.name, job.schedule, usual, schedule, coming, job.scheduled, proof_ms, job.proved)
+    return ScheduleState(job.name, job.schedule, usual, schedule, coming, job.scheduled, proof_ms, job.proved, run_ms, job.began)
 
 
-def _coming(context: Context, schedule: Schedule) -> tuple[tuple[int, ...], int | None]:
-    """The next three times, and the next proof."""
+def _coming(context: Context, schedule: Schedule) -> tuple[tuple[int, ...], int | None, int | None]:
+    """The next three times, the next proof and the next run."""
     now_ms = context.now_ms()
-    return schedule_times.coming(schedule, now_ms), schedule_times.following(of_proofs(schedule), now_ms)
+    proof_ms, run_ms = (schedule_times.following(of(schedule), now_ms) for of in (of_proofs, of_runs))
+    return schedule_times.coming(schedule, now_ms), proof_ms, run_ms
+
+
+def _refuse_runs(context: Context, name: JobName, run_at: str) -> None:
+    """Raises Invalid (`schedule.run`) for the times of runs of every job, and Conflict for those of a job that runs elsewhere."""
+    if run_at and not name:
+        raise Invalid("schedule.run", "No job was named that begins at these times", "Name the job: every job has its own times.")
+    if run_at and run_at != OFF:
+        attachments.refuse(context, name, "begun by a schedule")

@@ -47,6 +47,7 @@ CHANGES = {
     "rescale": [JOB, "--partitions", "8"],
     "forget": ["post_events"],
     "savepoint": [JOB, "--batch", "8"],
+    "holdings": [FIRST],
     "annotate": [FIRST, "--label", "kept"],
     "dispose": [FIRST],
     "export": [FIRST, "s3://lake/one"],

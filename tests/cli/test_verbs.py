@@ -12,6 +12,7 @@ from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, NotF
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.ids import JobName, OperationId, RunId
 from pipelines.domain.jobs import LogChunk
+from pipelines.domain.logs import LogEntry, LogLevel, LogSearch
 from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.runs import Exit, RunState
@@ -22,7 +23,7 @@ from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare, ShowTree
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs, ListPlans, ReadLog, ShowJob
+from pipelines.verbs.jobs import ListJobs, ListPlans, ReadLog, SearchLog, ShowJob
 from pipelines.verbs.operations import ListOperations, ShowOperation
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
@@ -184,6 +185,30 @@ def test_logs_follow_until_the_run_ends(tidemark: Door, monkeypatch: pytest.Monk
     monkeypatch.setattr(tidemark, "sleep", sleep)
     assert tidemark("logs", JOB, "-f").stdout == LOG + "the end\n"
     assert [json.loads(line)["run"] for line in tidemark("logs", JOB, "-f", "--json").stdout.splitlines()]
+
+
+def test_logs_of_a_level_are_followed_by_entries(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [LogEntry(0, LogLevel.ERROR, None, "ERROR one"), LogEntry(20, LogLevel.WARNING, None, "WARN two")]
+    run, looks = tidemark.face.runs[JOB][-1].id, list[int]()
+
+    def found(question: SearchLog) -> LogSearch:
+        assert (question.level, question.text) == (LogLevel.WARNING, "o")
+        looks.append(question.offset)
+        fit = tuple(entry for entry in entries if entry.offset >= question.offset)
+        return LogSearch(run, fit, None, len(fit), 1, 1, question.offset, 100)
+
+    def sleep(seconds: float) -> None:
+        if len(looks) == 1:
+            entries[-1] = replace(entries[-1], text="WARN two\n\tat a.b.C")
+        elif len(looks) == 3:
+            tidemark.face.ended(JOB)
+
+    tidemark.face.answers(SearchLog, found)
+    monkeypatch.setattr(tidemark, "sleep", sleep)
+    assert tidemark("logs", JOB, "-f", "--level", "WARN", "--grep", "o").stdout == "ERROR one\nWARN two\n\tat a.b.C\n"
+    assert looks == [0, 20, 100, 100], "the last entry is looked at once more, whole; then only what is new"
+    refused = tidemark("logs", JOB, "--level", "loud")
+    assert refused.exit_code != 0 and "Write ERROR, WARN or ALL" in refused.stderr
 
 
 @pytest.fixture

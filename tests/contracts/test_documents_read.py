@@ -19,6 +19,7 @@ from pipelines.domain.annotations import Annotation
 from pipelines.domain.audit import AuditLine
 from pipelines.domain.bisections import Bisection
 from pipelines.domain.experiments import Experiment
+from pipelines.domain.holdings import Holdings
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
 from pipelines.domain.masters import Cluster
@@ -61,6 +62,7 @@ DECODED = [
     Exit,
     Experiment,
     Found,
+    Holdings,
     Idle,
     ImportRecord,
     Installed,

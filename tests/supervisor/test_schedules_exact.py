@@ -19,7 +19,7 @@ from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ReadLog
+from pipelines.verbs.jobs import ReadLog, ShowJob
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
@@ -40,6 +40,7 @@ events = spark.readStream.schema("n INT").option("maxFilesPerTrigger", 1).json(s
 query = events.dropDuplicates(["n"]).writeStream.queryName("rows").format("parquet").trigger(processingTime="200 milliseconds")
 query.start(sys.argv[2]).awaitTermination()
 """
+ENDS = CODE.replace('processingTime="200 milliseconds"', "availableNow=True")
 FILES = 5
 HOUR_MS = 3_600_000
 
@@ -131,3 +132,19 @@ def test_it_gets_two_and_a_fork_of_the_first_is_exact(server: Ahead, tmp_path: P
     assert not [path for path in server.face.layout.sandbox.glob("*") if not path.name.startswith(WARM)]
     assert has(server, "a", FILES), "the job's own output is as it was"
     assert not server.face.ask(ListEvents("a", kind="failures")), "nothing was missed, and nothing failed"
+
+
+def test_a_job_that_ends_by_itself_begins_at_its_times_and_is_exact(server: Ahead, tmp_path: Path) -> None:
+    events = tmp_path / "events"
+    events.mkdir()
+    feed(events, 0)
+    do(server.face, RunScript(name="a", script="job.py", code=ENDS, args=(str(events), "{output}"), conf=CONF))
+    until(lambda: has(server, "a", 1) and server.newest("a").state is RunState.FINISHED)
+    do(server.face, SetSchedule("a", run_at="0 * * * *"))
+    for file in (1, 2):
+        feed(events, file)
+        due_ms = server.face.ask(ShowSchedule("a")).next_run_ms
+        assert due_ms is not None
+        server.pass_by(due_ms)
+        until(lambda file=file: has(server, "a", file + 1) and server.newest("a").state is RunState.FINISHED)  # type: ignore[misc]
+    assert len(server.face.ask(ShowJob("a")).runs) == 3

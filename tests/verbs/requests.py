@@ -29,6 +29,7 @@ from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExpe
 from pipelines.verbs.export import Export
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork, Variant
+from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.import_ import Import
 from pipelines.verbs.jobs import (
     ListBatches,
@@ -138,6 +139,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "export as": (Export(FIRST, "/x", archive=True), f"export {FIRST} /x --archive"),
     "export not as": (Export(FIRST, "/x.tar.zst", archive=False), f"export {FIRST} /x.tar.zst --directory"),
     "import": (Import(ARCHIVE), f"import {ARCHIVE}"),
+    "ask sources": (AskHoldings(FIRST), f"holdings {FIRST}"),
     "annotate": (Annotate(FIRST, label="it's"), f"annotate {FIRST} --label {QUOTED}"),
     "no date": (Annotate(FIRST, best_before_ms=0), f"annotate {FIRST} --best-before none"),
     "date": (
@@ -180,6 +182,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     ),
     "schedule every": (SetSchedule(JOB, every_ms=1_800_000, keep_bytes=9), f"schedule {JOB} --every 30m --keep-bytes 9"),
     "schedule of the workspace": (SetSchedule(off=True), "schedule --off"),
+    "runs by themselves": (SetSchedule(JOB, run_at="0 3 * * *"), f"schedule {JOB} --run '0 3 * * *'"),
     "proofs by themselves": (SetSchedule(JOB, prove_at="0 3 * * *"), f"schedule {JOB} --prove-at '0 3 * * *'"),
     "schedule as usual": (SetSchedule(JOB, usual=True), f"schedule {JOB} --usual"),
     "what is scheduled": (ShowSchedule(JOB), f"schedule {JOB}"),

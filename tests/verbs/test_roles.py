@@ -22,7 +22,7 @@ MAY = {
     Role.OPERATOR: {
         *("annotate", "cancel", "diagnose", "dispose_many", "drop", "export", "import_savepoint", "prune", "read_state", "rename_query"),
         *("rescale", "resume", "set_limits", "set_restart_strategy", "set_schedule", "start_verify", "stop", "take", "undrop"),
-        *("acknowledge", "set_alert", "silence", "try_channel"),
+        *("acknowledge", "ask_holdings", "set_alert", "silence", "try_channel"),
     },
     Role.AUTHOR: {"attach", "bisect", "check", "fork", "forget", "promote", "replay", "run", "start_example", "start_experiment"},
     Role.ADMIN: {"audit", "create_token", "rebuild_catalog", "revoke_token", "set_channel", "tokens", "verify_audit"},

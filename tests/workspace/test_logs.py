@@ -86,3 +86,11 @@ def test_an_endless_entry_is_cut() -> None:
     lines = [b"26/11/22 08:27:30 ERROR a\n", *[b"\tat b\n"] * 10_000]
     found = logs.search(lines, logs.Wanted(), 5, logs.RunId("r"))
     assert found.entries[0].text.count("\n") == logs.MOST_LINES - 1
+
+
+def test_a_search_goes_on_from_a_byte(house_with_log: House) -> None:
+    errors = house_with_log.face.ask(SearchLog("a", level=LogLevel.ERROR)).entries
+    later = house_with_log.face.ask(SearchLog("a", level=LogLevel.ERROR, offset=errors[1].offset))
+    assert [entry.text for entry in later.entries] == [entry.text for entry in errors[1:]] and later.begin == errors[1].offset
+    assert house_with_log.face.ask(SearchLog("a", offset=later.size)).entries == ()
+    assert house_with_log.face.ask(SearchLog("a", offset=later.size + 9)).entries == ()

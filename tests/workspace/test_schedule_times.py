@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipelines.domain.blackouts import window
 from pipelines.domain.errors import Invalid
-from pipelines.domain.schedules import Given, Schedule, Times, changed, window
+from pipelines.domain.schedules import Given, Schedule, Times, changed
 from pipelines.workspace import schedule_times
 
 NOW_MS = 1_800_000_000_000

@@ -11,7 +11,8 @@ import pytest
 from pipelines.domain import doubts, secrets
 from pipelines.domain.errors import Invalid
 from pipelines.domain.jobs import Run
-from pipelines.domain.runs import SPEC_FILE
+from pipelines.domain.logs import LogLevel
+from pipelines.domain.runs import LOG_FILE, SPEC_FILE
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.secrets import MASK
 from pipelines.domain.versions import version
@@ -20,6 +21,7 @@ from pipelines.verbs.attach import Attach
 from pipelines.verbs.experiments import Diff, ShowVersion
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ReadLog, SearchLog
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
@@ -100,3 +102,17 @@ def test_a_doubt_names_the_conf_not_its_value() -> None:
     old, new = (version("j.py", CODE, conf={"spark.executorEnv.API_TOKEN": value}) for value in ("one", "two"))
     (said,) = doubts.of(old, new)
     assert "API_TOKEN" in said and "one" not in said.split("API_TOKEN")[1] and "two" not in said
+
+
+def test_no_log_shows_it_wherever_it_is_cut(house: House) -> None:
+    run = do(house.face, RunScript(name="a", script="job.py", code=CODE, conf={**CONF, "spark.short.password": "true"}))
+    text = f"26/11/22 08:27:29 INFO it is true: {VALUE}\n26/11/22 08:27:30 ERROR {VALUE}{VALUE} was refused\n"
+    (house.folder(run) / LOG_FILE).write_text(text)
+    starred = text.replace(VALUE, "*" * len(VALUE))
+    assert house.face.ask(ReadLog("a", offset=0)).text == starred
+    for offset in range(len(text)):
+        for limit in (1, 5, len(VALUE) + 3):
+            chunk = house.face.ask(ReadLog("a", offset=offset, limit=limit))
+            assert (chunk.text, chunk.next_offset) == (starred[offset : offset + limit], min(len(text), offset + limit))
+    assert [entry.text for entry in house.face.ask(SearchLog("a", level=LogLevel.ERROR)).entries] == [starred.splitlines()[1]]
+    assert house.face.ask(SearchLog("a", text=VALUE)).fits == 0, "nor does it tell whether a guess is right"

@@ -24,6 +24,8 @@ LEADS = {
     Problem.UNSAVED: ("Savepoints", "See its savepoints"),
     Problem.SCHEDULE: ("Savepoints", "See its savepoints"),
     Problem.UNPROVED: ("Savepoints", "See its savepoints"),
+    Problem.UNUSABLE: ("Savepoints", "See its savepoints"),
+    Problem.UNBEGUN: ("Events", "See its events"),
     Problem.ALERT: ("Alerts", "See its alerts"),
 }
 """Problem -> the tab that shows more, and what its link is called. A failure has a box of its own."""

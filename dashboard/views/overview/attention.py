@@ -39,6 +39,8 @@ NEXT_STEPS: Mapping[Problem, Action] = {
     Problem.UNSAVED: "take",
     Problem.SCHEDULE: "take",
     Problem.UNPROVED: "inspect",
+    Problem.UNUSABLE: "take",
+    Problem.UNBEGUN: "resume",
     Problem.ALERT: "inspect",
 }
 

@@ -110,7 +110,15 @@ def _catalog() -> None:
 def _changed(every: Sequence[Savepoint]) -> bool:
     """Whether a savepoint was added, removed, verified or annotated since the rest of the page was drawn."""
     now = [
-        (savepoint.id, savepoint.trust, savepoint.damaged_files, savepoint.label, savepoint.note, savepoint.best_before_ms)
+        (
+            savepoint.id,
+            savepoint.trust,
+            savepoint.damaged_files,
+            savepoint.label,
+            savepoint.note,
+            savepoint.best_before_ms,
+            savepoint.holdings and savepoint.holdings.usable,
+        )
         for savepoint in every
     ]
     before, st.session_state["savepoints_seen"] = st.session_state.get("savepoints_seen", now), now

@@ -12,13 +12,14 @@ from dashboard import navigation, session
 from dashboard.components import frames
 from dashboard.components.code_editor import code_editor
 from dashboard.views import code_files
-from dashboard.views.savepoints import annotation, trust
+from dashboard.views.savepoints import annotation, holdings, trust
 from dashboard.views.savepoints.contents import by_kind
 from dashboard.views.savepoints.head import head
 from dashboard.widgets import errors_shown, facts, when
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.words import formats, offsets, plans
+from pipelines.words import holdings as held
 from pipelines.words.savepoints import FREES, ORIGIN_HINTS, ORIGINS
 
 
@@ -53,6 +54,7 @@ def _facts(savepoint: Savepoint, now_ms: float) -> list[tuple[str, str]]:
         (FREES, frees),
         ("Shared with others", formats.size(own.shared_bytes) if own else formats.MISSING),
         ("Added when taken", formats.size(savepoint.new_bytes)),
+        (held.TITLE, holdings.fact(savepoint, now_ms)),
         ("Origin", _origin(savepoint, now_ms)),
         ("Spark", escape(savepoint.spark_version)),
         ("Run", f'<span class="tm-mono">{savepoint.run or formats.MISSING}</span>'),

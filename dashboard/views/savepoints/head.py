@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import navigation, permitted, session
 from dashboard.trust import badges
 from dashboard.views.commands import Shown, commands
-from dashboard.views.savepoints import actions, disposal, exports
+from dashboard.views.savepoints import actions, disposal, exports, holdings
 from dashboard.widgets import chip, entry, menu
 from pipelines.domain.access import Role
 from pipelines.domain.savepoints import Savepoint
@@ -18,6 +18,7 @@ from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.verify import Verify
 from pipelines.words.savepoints import ORIGIN_HINTS, ORIGINS
@@ -72,6 +73,8 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
             navigation.go("versions", savepoint=savepoint.id, **{"with": savepoint.job})
         if entry("Compare with…", icon=":material/difference:", key=f"compare_with_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
+        if entry("Ask its sources", icon=":material/inventory:", key=f"holdings_{key}", of=of, role=Role.OPERATOR):
+            holdings.ask(savepoint)
         if entry("Dispose…", icon=":material/delete:", key=f"dispose_{key}", of=of, role=Role.OPERATOR):
             disposal.ask([savepoint])
 
@@ -82,6 +85,7 @@ def _commands(savepoint: Savepoint) -> Sequence[Shown]:
         ("Resume from here", Resume(savepoint.job, from_savepoint=savepoint.id)),
         Verify(savepoint.id),
         ("Prove the savepoint", Verify(savepoint.id, Trust.PROVED)),
+        ("Ask its sources what they hold", AskHoldings(savepoint.id)),
         ("Label the savepoint", Annotate(savepoint.id, label=savepoint.label or "LABEL")),
         Dispose((savepoint.id,)),
     )

@@ -9,12 +9,15 @@ from dashboard.components.table import Cell, Column, Row, clock, moment, number,
 from dashboard.components.table import table as draw_table
 from dashboard.paging import Key, arranged, chosen
 from dashboard.trust import TONES
+from dashboard.views.savepoints import holdings
 from dashboard.views.savepoints.filters import past
 from dashboard.widgets import Tone
+from pipelines.domain.holdings import ends_ms
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import SavepointSpace
 from pipelines.words import formats
+from pipelines.words import holdings as held
 from pipelines.words.savepoints import FREES, FULL, ORIGIN_HINTS, ORIGINS, SIZE_HINTS
 from pipelines.words.trust import LEVELS, best
 
@@ -32,6 +35,7 @@ COLUMNS = (
     Column("Origin"),
     Column("Watermark"),
     Column("Version"),
+    Column(held.TITLE, hint=held.HINT),
     Column("Best before", hint="After this date it may be disposed of; Tidemark does not do that by itself"),
 )
 NOTED = " ≡"
@@ -90,6 +94,7 @@ def sort_keys(spaces: Spaces) -> dict[str, Key[Savepoint]]:
         "Origin": lambda savepoint: ORIGINS[savepoint.reason],
         "Watermark": lambda savepoint: savepoint.queries[0].watermark_ms or None,
         "Version": lambda savepoint: savepoint.version,
+        held.TITLE: lambda savepoint: ends_ms(savepoint.holdings, None),
         "Best before": lambda savepoint: savepoint.best_before_ms,
     }
 
@@ -110,6 +115,7 @@ def row(savepoint: Savepoint, own: SavepointSpace | None, now_ms: float, *, of_a
         Cell(ORIGINS[savepoint.reason], muted=True, hint=ORIGIN_HINTS[savepoint.reason]),
         clock(savepoint.queries[0].watermark_ms or None, session.zone()),
         shortened(savepoint.version, muted=True),
+        holdings.cell(savepoint, now_ms),
         _best_before(savepoint, now_ms),
     )
     return Row(savepoint.id, cells, navigation.href("savepoints", savepoint=savepoint.id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -10,10 +11,22 @@ from pipelines.cli import output
 from pipelines.cli.additions import command, shows
 from pipelines.cli.session import POLL_SECONDS, Here
 from pipelines.cli.words import JobNamed
+from pipelines.domain.errors import Invalid
 from pipelines.domain.jobs import LogChunk
-from pipelines.domain.logs import LogSearch
+from pipelines.domain.logs import LogEntry, LogLevel, LogSearch
 from pipelines.verbs.jobs import ReadLog, SearchLog, ShowJob
 from pipelines.words import formats
+
+LEVELS = {"error": LogLevel.ERROR, "warn": LogLevel.WARNING, "warning": LogLevel.WARNING, "all": LogLevel.OTHER}
+MOST = 5_000
+
+
+def _level(text: str) -> LogLevel:
+    """`WARN`, `warning`, `ERROR`, of any case."""
+    level = LEVELS.get(text.casefold())
+    if level is None:
+        raise Invalid("logs.level", f"{text!r} is no level", "Write ERROR, WARN or ALL.")
+    return level
 
 
 @command("logs", "jobs")
@@ -23,8 +36,14 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing until the run ends; with --json a chunk a line.")] = False,
     run: Annotated[str, typer.Option("--run", metavar="RUN", help="Id of a run; the newest one if not given.", show_default=False)] = "",
     whole: Annotated[bool, typer.Option("--all", help="Print it from the beginning, not only the last 20 kB.")] = False,
+    level: Annotated[str, typer.Option("--level", metavar="LEVEL", help="Only entries not less bad than ERROR or WARN.")] = "ALL",
+    text: Annotated[str, typer.Option("--grep", metavar="TEXT", help="Only entries with these words, of any case.")] = "",
 ) -> None:
     """Print a job's driver log."""
+    wanted = _level(level)
+    if text or wanted is not LogLevel.OTHER:
+        _entries(here, SearchLog(job, run, text, wanted, limit=MOST), follow=follow)
+        return
     offset = 0 if whole else -20_000
     while True:
         live = follow and _is_live(here, job, run)
@@ -36,6 +55,32 @@ def logs(
         if live and not chunk.text:
             here.session.sleep(POLL_SECONDS)
             here.session.tick()
+
+
+def _entries(here: Here, question: SearchLog, *, follow: bool) -> None:
+    """Prints the entries that fit, and goes on while the run lives. The last one waits for the next look: its stack trace may not be
+    written yet."""
+    held = None
+    while True:
+        live = follow and _is_live(here, question.job, question.run)
+        search = here.face.ask(question)
+        last = search.entries[-1].offset if search.entries else None
+        waits = live and last is not None and last != held
+        for entry in search.entries[:-1] if waits else search.entries:
+            _print_entry(entry, here.as_json)
+        if not live:
+            return
+        held = last if waits else None
+        question = replace(question, run=search.run, offset=search.size if held is None else held)
+        here.session.sleep(POLL_SECONDS)
+        here.session.tick()
+
+
+def _print_entry(entry: LogEntry, as_json: bool) -> None:
+    if as_json:
+        output.print_json(entry, indent=None)
+    else:
+        output.print_text(f"{entry.text}\n")
 
 
 @shows(SearchLog)

@@ -9,7 +9,7 @@ import typer
 
 from pipelines.cli import output, progress
 from pipelines.cli.additions import command, excludes, shows
-from pipelines.cli.nouns import trust
+from pipelines.cli.nouns import holdings, trust
 from pipelines.cli.nouns.annotations import annotation
 from pipelines.cli.session import Here
 from pipelines.domain import replay
@@ -21,6 +21,7 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import formats
+from pipelines.words import holdings as held
 from pipelines.words import savepoints as words
 from pipelines.words.trust import best
 
@@ -72,6 +73,7 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ),
         *annotation(savepoint, now_ms),
         *trust.pairs(savepoint, now_ms),
+        *holdings.pairs(savepoint, now_ms),
         ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
         ("added when taken", formats.size(savepoint.new_bytes)),
         ("Spark", savepoint.spark_version),
@@ -94,7 +96,7 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
 
 
 def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
-    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "ORIGIN", "BEST BEFORE", "LABEL")
+    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "ORIGIN", "USABLE", "BEST BEFORE", "LABEL")
     rows = [
         (
             savepoint.id,
@@ -105,6 +107,7 @@ def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
             formats.size(savepoint.new_bytes),
             best(savepoint),
             words.ORIGINS[savepoint.reason],
+            held.usable(savepoint.holdings, now_ms),
             formats.last_day(savepoint.best_before_ms, now_ms, None),
             savepoint.label,
         )

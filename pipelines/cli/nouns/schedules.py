@@ -27,6 +27,8 @@ def state_text(state: ScheduleState, now_ms: int) -> str:
         *([("last time", f"{formats.when(state.last.due_ms, now_ms, None)}: {schedules.attempt(state.last)}")] if state.last else []),
         *_proof(state.next_proof_ms),
         *_last_proof(state.last_proof, now_ms),
+        *_run(state.next_run_ms),
+        *_last_run(state.last_run, now_ms),
     ]
     return output.details(pairs)
 
@@ -36,7 +38,13 @@ def plan_text(plan: SchedulePlan, now_ms: int) -> str:
     """The schedule before and after a change."""
     pairs = [("of", plan.job or "the workspace"), ("set before", _own(plan.before)), ("set afterwards", _own(plan.after))]
     return output.details(
-        [*pairs, ("what holds then", schedules.spelt(plan.schedule)), *_coming(plan.next_ms, now_ms), *_proof(plan.next_proof_ms)]
+        [
+            *pairs,
+            ("what holds then", schedules.spelt(plan.schedule)),
+            *_coming(plan.next_ms, now_ms),
+            *_proof(plan.next_proof_ms),
+            *_run(plan.next_run_ms),
+        ]
     )
 
 
@@ -74,6 +82,14 @@ def _coming(times: tuple[int, ...], now_ms: int) -> list[tuple[str, str]]:
 
 def _proof(at_ms: int | None) -> list[tuple[str, str]]:
     return [("next proof", formats.exact(at_ms, None))] if at_ms is not None else []
+
+
+def _run(at_ms: int | None) -> list[tuple[str, str]]:
+    return [("next run", formats.exact(at_ms, None))] if at_ms is not None else []
+
+
+def _last_run(last: Attempt | None, now_ms: int) -> list[tuple[str, str]]:
+    return [("last run", f"{formats.when(last.due_ms, now_ms, None)}: {schedules.run(last)}")] if last else []
 
 
 def _last_proof(last: Attempt | None, now_ms: int) -> list[tuple[str, str]]:

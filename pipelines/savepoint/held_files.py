@@ -1,0 +1,92 @@
+"""What a file source still holds: whether each file that was read after a savepoint is still where it was read.
+
+Files go by `cleanSource`, which deletes or archives those of finished batches, or by whoever else tidies the folder. Spark keeps the path
+and time of every file that it has seen in `sources/<source>` of the checkpoint (`FileStreamSourceLog`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pipelines.checkpoint import compact_log, source_log
+from pipelines.checkpoint.listing import listed
+from pipelines.checkpoint.source_log import SourceFile
+from pipelines.domain.errors import Corrupt, NotFound, Unavailable
+from pipelines.domain.holdings import MOST_GAPS, Holding, Usable
+from pipelines.domain.ids import QueryName
+from pipelines.domain.savepoints import SourceOffset
+from pipelines.storage.protocol import Storage
+
+ELSEWHERE = "its files are on another machine, where nobody looked"
+
+
+@dataclass
+class Seen:
+    """Which files are there, each looked for once."""
+
+    _there: dict[str, bool] = field(default_factory=dict)
+
+    def is_there(self, path: str) -> bool:
+        """Whether the file is there, False for one of another machine; Unavailable (`holdings.unreadable`) where nobody may look."""
+        if path not in self._there:
+            local = local_path(path)
+            try:
+                self._there[path] = local is not None and local.exists()
+            except PermissionError as error:
+                hint = "Let the user of the server look into the source's folder."
+                raise Unavailable("holdings.unreadable", f"Nobody here may see whether {path} is there", hint) from error
+        return self._there[path]
+
+
+def local_path(path: str) -> Path | None:
+    """Where a file of Spark's log is on this machine; None for one elsewhere."""
+    parts = urlsplit(path)
+    return Path(unquote(parts.path)) if parts.scheme in ("", "file") else None
+
+
+def entries(storage: Storage, source: str, end: int | None = None) -> Sequence[SourceFile]:
+    """The entries of a source's log in a checkpoint, up to batch `end` or all; none where the log is not there whole."""
+    folder = f"sources/{source}"
+    try:
+        names = compact_log.names(name.rpartition("/")[2] for name in listed(storage, folder).files(folder))
+        newest = names.newest if end is None else end
+        return () if newest is None else source_log.read(storage, folder, names, newest).entries
+    except (NotFound, Corrupt):
+        return ()
+
+
+def holding(query: QueryName, offset: SourceOffset, own: Storage, others: Iterable[Storage], seen: Seen, now_ms: int) -> Holding:
+    """What the source holds of what was read after `offset`. `own` is the checkpoint in the savepoint,
+    `others` are those of its job."""
+    end = source_log.offset_of(offset.offset)
+    read = entries(own, offset.source, end) if end is not None and end >= 0 else ()
+    if end is not None and end >= 0 and not read:
+        return Holding(query, offset.source, Usable.UNKNOWN, "the savepoint does not say which files it has read")
+    needed = _needed({entry.path for entry in read}, others, offset.source)
+    if any(local_path(entry.path) is None for entry in (*needed, *read[-1:])):
+        return Holding(query, offset.source, Usable.UNKNOWN, ELSEWHERE)
+    gone = [entry.path for entry in needed if not seen.is_there(entry.path)]
+    if gone:
+        why = f"{len(gone):,} of the {len(needed):,} files that were read after it are gone"
+        return Holding(query, offset.source, Usable.NO, why, gone=len(gone), gaps=tuple(gone[:MOST_GAPS]))
+    why = f"all {len(needed):,} files that were read after it are there" if needed else "no file was read after it yet"
+    first_ms = min((entry.timestamp_ms for entry in needed), default=now_ms)
+    keeps_ms = _keeps_ms(read, first_ms, seen, now_ms)
+    until_ms = None if keeps_ms is None else first_ms + keeps_ms
+    return Holding(query, offset.source, Usable.YES, why, until_ms, keeps_ms)
+
+
+def _needed(read: set[str], others: Iterable[Storage], source: str) -> list[SourceFile]:
+    """Every file that the job has read, and the savepoint has not; oldest first."""
+    after = {entry.path: entry for storage in others for entry in entries(storage, source) if entry.path not in read}
+    return sorted(after.values(), key=lambda entry: (entry.timestamp_ms, entry.path))
+
+
+def _keeps_ms(read: Sequence[SourceFile], first_ms: int, seen: Seen, now_ms: int) -> int | None:
+    """How old the newest file that is gone would be now: so long files stay, where the oldest go first. None where none is gone, or one
+    is that is newer than a file that is there: then they do not go by their age."""
+    newest_ms = max((entry.timestamp_ms for entry in read if not seen.is_there(entry.path)), default=None)
+    return None if newest_ms is None or newest_ms > first_ms else now_ms - newest_ms

@@ -1,0 +1,51 @@
+"""What the sources of a savepoint still hold, in words."""
+
+from __future__ import annotations
+
+from pipelines.domain.holdings import Holding, Holdings, Usable
+from pipelines.words import formats
+
+UNASKED, USABLE, UNKNOWN, ENDING = "not asked yet", "usable", "cannot tell", "about to run out"
+TITLE = "Usable"
+HINT = "Whether its sources still hold all that was read after it, and until when they most likely do"
+
+
+def usable(holdings: Holdings | None, now_ms: float) -> str:
+    """`usable`, `usable for 2d 4h`, `no longer: 3 files gone`, `cannot tell`."""
+    if holdings is None:
+        return UNASKED
+    if holdings.usable is Usable.NO:
+        return f"no longer: {gone(holdings)}"
+    if holdings.usable is Usable.UNKNOWN:
+        return UNKNOWN
+    if holdings.until_ms is None:
+        return USABLE
+    return f"{USABLE} for {formats.duration(holdings.until_ms - now_ms)}" if holdings.until_ms > now_ms else ENDING
+
+
+def is_over(holdings: Holdings | None, now_ms: float) -> bool:
+    """Whether it cannot be used any more, or not for sure."""
+    return holdings is not None and (holdings.usable is Usable.NO or (holdings.until_ms is not None and holdings.until_ms <= now_ms))
+
+
+def gone(holdings: Holdings) -> str:
+    """`3 files gone`; of several sources each in its own unit."""
+    lacking = [holding for holding in holdings.sources if holding.usable is Usable.NO]
+    counts = {unit: sum(holding.gone for holding in lacking if holding.unit == unit) for unit in dict.fromkeys(one.unit for one in lacking)}
+    return ", ".join(f"{formats.plural(count, unit.removesuffix('s'))} gone" for unit, count in counts.items())
+
+
+def why(holdings: Holdings) -> str:
+    """The reason of each source that is not simply usable; of all where none is."""
+    telling = [holding for holding in holdings.sources if holding.usable is not Usable.YES] or holdings.sources
+    return "; ".join(dict.fromkeys(_said(holding) for holding in telling))
+
+
+def _said(holding: Holding) -> str:
+    named = f", such as {holding.gaps[0]}" if holding.gaps else ""
+    return f"{holding.query}, source {holding.source}: {holding.why}{named}"
+
+
+def hint(holdings: Holdings | None, now_ms: float) -> str:
+    """Why, and when the sources were asked."""
+    return HINT if holdings is None else f"{why(holdings)}. Asked {formats.ago(holdings.at_ms, now_ms)}"

@@ -1,0 +1,125 @@
+"""What the sources of a savepoint still hold: asked, kept, said, and in lists without being asked again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.holdings import Usable
+from pipelines.domain.jobs import Run
+from pipelines.domain.savepoints import SourceOffset
+from pipelines.savepoint import layout
+from pipelines.verbs.dispose import Dispose
+from pipelines.verbs.export import Export
+from pipelines.verbs.face import do
+from pipelines.verbs.holdings import AskHoldings
+from pipelines.verbs.import_ import Import
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
+from pipelines.verbs.system import ListEvents, RebuildCatalog
+from pipelines.verbs.take import Take
+from pipelines.workspace import holdings
+from pipelines.workspace.holdings import Asking
+from tests.sourced import FIRST_MS, lay_input
+from tests.workspace.conftest import House
+
+BEGAN = 9
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    here = House(tmp_path / "ws")
+    yield here
+    here.face.close()
+
+
+@pytest.fixture
+def run(house: House) -> Run:
+    return house.ran()
+
+
+@pytest.fixture
+def files(run: Run, tmp_path: Path) -> list[Path]:
+    return lay_input(Path(run.checkpoints) / "counts", tmp_path / "input")
+
+
+def test_it_is_usable_as_long_as_all_files_read_since_are_there(house: House, files: list[Path]) -> None:
+    taken = do(house.face, Take("a", BEGAN))
+    assert taken.holdings is None
+    assert house.face.plan(AskHoldings(taken.id)).sources == 1
+    answer = do(house.face, AskHoldings(taken.id)).holdings
+    assert answer is not None and (answer.usable, answer.until_ms) == (Usable.YES, None)
+    assert answer.sources[0].why.startswith("all 3 files that were read after it")
+    files[BEGAN + 1].unlink()
+    files[-1].rename(files[-1].with_suffix(".archived"))
+    (asked,) = house.face.ask(ListSavepoints())
+    assert asked.holdings == answer, "a list asks nobody"
+    lacking = do(house.face, AskHoldings(taken.id)).holdings
+    assert lacking is not None and (lacking.usable, lacking.sources[0].gone) == (Usable.NO, 2)
+    assert lacking.sources[0].gaps == (files[BEGAN + 1].as_uri(), files[-1].as_uri())
+    again = do(house.face, AskHoldings(taken.id)).holdings
+    assert again == lacking, "an answer that is the same is not written again at once"
+    said = [event.message for event in house.face.ask(ListEvents("a")) if event.kind == "savepoint.unusable"]
+    assert len(said) == 1 and "2 of the 3 files that were read after it are gone" in said[0]
+    do(house.face, RebuildCatalog())
+    assert house.face.ask(ShowSavepoint(taken.id)).holdings == lacking
+    do(house.face, Dispose((taken.id,)))
+    assert not house.face.layout.savepoint(taken.id).exists()
+
+
+def test_files_that_go_by_their_age_say_until_when(house: House, files: list[Path]) -> None:
+    older, newest = do(house.face, Take("a", BEGAN)).id, do(house.face, Take("a")).id
+    for gone in files[:8]:
+        gone.unlink()
+    asking = Asking(FIRST_MS + 100_000)
+    first = holdings.asked_again(house.face.context, older, asking).holdings
+    last = holdings.asked_again(house.face.context, newest, asking).holdings
+    assert first is not None and last is not None
+    keeps_ms = 100_000 - 7_000
+    assert [held.sources[0].keeps_ms for held in (first, last)] == [keeps_ms, keeps_ms]
+    assert first.until_ms == FIRST_MS + 10_000 + keeps_ms, "when the first file read after it is as old as those that are gone"
+    assert last.until_ms == asking.now_ms + keeps_ms, "nothing was read after it yet"
+
+
+def test_a_hole_among_the_files_is_no_age(house: House, files: list[Path]) -> None:
+    taken = do(house.face, Take("a", BEGAN)).id
+    out_of_order = holdings.asked_again(house.face.context, taken, Asking(FIRST_MS + 100_000)).holdings
+    files[5].unlink()
+    assert out_of_order is not None and out_of_order.until_ms is None
+
+
+def test_what_came_from_elsewhere_nobody_can_tell(house: House, files: list[Path], tmp_path: Path) -> None:
+    taken = do(house.face, Take("a", BEGAN))
+    do(house.face, AskHoldings(taken.id))
+    do(house.face, Export(taken.id, str(tmp_path / "away"), then_dispose=True))
+    assert layout.HOLDINGS not in [path.name for path in (tmp_path / "away").rglob("*")]
+    other = House(tmp_path / "other")
+    do(other.face, Import(str(tmp_path / "away")))
+    (imported,) = other.face.ask(ListSavepoints())
+    asked = do(other.face, AskHoldings(imported.id)).holdings
+    assert asked is not None and asked.usable is Usable.UNKNOWN and "never ran here" in asked.sources[0].why
+    other.face.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "offset", "usable", "says"),
+    [
+        ("rate", "7", Usable.YES, "anew"),
+        ("socket", "7", Usable.UNKNOWN, "a socket gives no row twice"),
+        ("mine", json.dumps({"place": 3}), Usable.UNKNOWN, "nobody can ask the source mine"),
+        ("json", "null", Usable.YES, "all 13 files"),
+    ],
+)
+def test_each_kind_of_source_answers_in_its_way(
+    house: House, run: Run, files: list[Path], source: str, offset: str, usable: Usable, says: str
+) -> None:
+    taken = do(house.face, Take("a", BEGAN))
+    (image,) = house.face.ask(ReadManifest(taken.id)).queries
+    image = replace(image, sources=(source,), offsets=(SourceOffset("0", offset),))
+    others = holdings._others(house.face.context, house.face.ask(ReadManifest(taken.id)), image.query)
+    own = holdings._own(house.face.context, taken.id, image.query)
+    held = holdings.of_source(image, image.offsets[0], own, others, Asking(FIRST_MS))
+    assert held.usable is usable and says in held.why
