@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipelines.domain import connectors
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage, WarmProcess
 from pipelines.domain.alert_rules import Rule
 from pipelines.domain.alerts import Alert, Alerts, AlertState, Channel, ChannelSeen, PlacedRule, Silence, Told
@@ -465,7 +466,8 @@ def failed(operation: Operation, error: TidemarkError) -> Operation:
 
 def about(savepoints: int, rows: dict[str, int]) -> About:
     """A server on a laptop, with one job on a Python of its own."""
-    own = Runtime("/srv/tidemark/.venv/bin/python", "3.11.7", "4.3.0", "/usr/lib/jvm/java-17", "17.0.9", False, 2)
+    kafka = (connectors.kafka("4.3.0", False),)
+    own = Runtime("/srv/tidemark/.venv/bin/python", "3.11.7", "4.3.0", "/usr/lib/jvm/java-17", "17.0.9", False, 2, kafka)
     other = Runtime("/opt/python3.12/bin/python", "", "", "", "", False, 1)
     disk = Disk("ext4", 500_000_000_000, 120_000_000_000, True, False)
     s3 = {"AWS_ACCESS_KEY_ID": True, "AWS_SECRET_ACCESS_KEY": True, "AWS_ENDPOINT_URL": False}

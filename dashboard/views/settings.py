@@ -18,7 +18,7 @@ from pipelines.domain.about import About, Runtime, Server, Storage, WarmProcess
 from pipelines.domain.access import Role
 from pipelines.domain.audit import Result
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
-from pipelines.words import formats
+from pipelines.words import connectors, formats
 
 RUNTIMES = (
     Column("Python"),
@@ -52,6 +52,8 @@ def _runtimes(about: About) -> None:
     section("Runtimes", "what jobs run on")
     rows = [_runtime(runtime) for runtime in about.runtimes]
     table(RUNTIMES, rows, key="runtimes", label="Runtimes", clickable=False)
+    for connector in (connector for runtime in about.runtimes for connector in runtime.connectors):
+        st.caption(f"{connector.system} {connectors.need(connector)}")
     st.caption(f"A new job runs on `{about.default_master}` unless it names another master. A local Spark listens on this machine alone.")
 
 

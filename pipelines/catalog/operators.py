@@ -134,4 +134,5 @@ def _seen(row: Mapping[str, Any], query: QuerySeen | None) -> QueryOperators:
         sink=query.sink if query else "",
         sink_path=query.sink_path if query else "",
         output_rows=row["output_rows"],
+        sink_table=query.sink_table if query else "",
     )

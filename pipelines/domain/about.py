@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.domain.connectors import Connector
+
 
 @dataclass(frozen=True)
 class Runtime:
@@ -21,6 +23,8 @@ class Runtime:
     """Whether that Java came with the Python packages, not with the system."""
     versions: int
     """Versions of jobs that run on it."""
+    connectors: tuple[Connector, ...] = ()
+    """What it needs for other systems; of another Python than the server's nothing is known."""
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,8 @@ class QuerySeen:
     checkpoint: str
     ui_url: str
     trigger: Trigger | None = None
+    sink_table: str = ""
+    """As `QueryStarted.sink_table`."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from pipelines.domain import kafka
 from pipelines.domain.json_text import read_json
 
 NOTHING = "nothing read yet"
@@ -22,6 +24,29 @@ def positions(offset: str) -> dict[str, str | int]:
     if isinstance(read, dict) and read:
         return {name: value for key, inner in read.items() for name, value in _member(key, inner).items()}
     return {"offset": _plain(read)}
+
+
+@dataclass(frozen=True)
+class PartitionOffset:
+    """A partition of a topic in one batch: up to where it was read, and how far it goes; None where that is not said."""
+
+    topic: str
+    partition: int
+    read: int | None
+    latest: int | None
+
+    @property
+    def lag(self) -> int | None:
+        """Rows that wait."""
+        return None if self.latest is None else max(0, self.latest - (self.read or 0))
+
+
+def partitions(end: str, latest: str) -> list[PartitionOffset]:
+    """The partitions in two offsets of Kafka's (`{"clicks":{"0":17}}`), by topic and number; none of any other source."""
+    read, newest = kafka.offsets_of(end) or {}, kafka.offsets_of(latest) or {}
+    places = {(topic, number) for offsets in (read, newest) for topic, parts in offsets.items() for number in parts}
+    at = [(topic, number, read.get(topic, {}), newest.get(topic, {})) for topic, number in sorted(places)]
+    return [PartitionOffset(topic, number, ends.get(number), latest.get(number)) for topic, number, ends, latest in at]
 
 
 def _member(key: str, value: Any) -> Mapping[str, str | int]:

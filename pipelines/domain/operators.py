@@ -116,6 +116,13 @@ class QueryOperators:
     sink_path: str
     output_rows: int | None
     """Rows written, where the sink counts them."""
+    sink_table: str = ""
+    """Name of the table, or of the Kafka topic, that it writes to."""
+
+    @property
+    def output(self) -> str:
+        """Where it writes, as far as that is known."""
+        return self.sink_path or self.sink_table
 
 
 def read_operators(raw: Mapping[str, Any]) -> tuple[OperatorProgress, ...]:

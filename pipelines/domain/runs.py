@@ -116,6 +116,8 @@ class RunSpec:
     """Which restart in a row it is; 0 for a run that somebody began."""
     lead: Lead | None = None
     """Whose offsets its batches have; None for a run that plans its batches itself."""
+    taken_topics: tuple[str, ...] = ()
+    """Kafka topics that the parent of a fork writes to: a query that would write to one writes to a topic of its own."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -147,6 +149,7 @@ class RunSpec:
             warehouse=raw.get("warehouse", ""),
             attempt=raw.get("attempt", 0),
             lead=Lead.from_json(raw.get("lead")),
+            taken_topics=tuple(raw.get("taken_topics", ())),
         )
 
 
@@ -176,13 +179,17 @@ class QueryStarted:
     spark_version: str
     at_ms: Moment
     sink_table: str = ""
-    """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
+    """Name of the table that the sink writes to (a Delta table's path where it has no name), or of the Kafka topic (`*` where each row
+    names its own); empty for sinks without one."""
     sources: tuple[str, ...] = ()
     """Spark's names of its sources."""
     location: str = ""
     """The checkpoint location that the script gave it, with `{output}` for the job's own directory; empty where it gave none."""
     trigger: Trigger | None = None
     """None where it is not known: of a query that runs elsewhere, and of runs before it was recorded."""
+    brokers: tuple[str, ...] = ()
+    """`host:port,…` of the Kafka that each of `sources` reads (`SASL_SSL://host:port` where it takes a sign-in), empty for any other
+    source and for one that may pass over rows that are gone (`failOnDataLoss` false); nothing where all are empty."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -83,11 +83,15 @@ class QueryImage:
     files: Count
     bytes: Count
     sink_table: str = ""
-    """Name of the table that the sink writes to (a Delta table's path where it has no name); empty for sinks without one."""
+    """Name of the table that the sink writes to (a Delta table's path where it has no name), or of the Kafka topic (`*` where each row
+    names its own); empty for sinks without one."""
     sources: tuple[str, ...] = ()
     """Spark's names of its sources (`kafka`, `rate`, `json`), in the order of its plan; none where no driver of ours started it."""
     location: str = ""
     """The checkpoint location that the script gave it, with `{output}` for the job's own directory; empty where it gave none."""
+    brokers: tuple[str, ...] = ()
+    """`host:port,…` of the Kafka that each of `sources` reads (`SASL_SSL://host:port` where it takes a sign-in), empty for any other
+    source and for one that may pass over rows that are gone (`failOnDataLoss` false); nothing where all are empty."""
 
     @property
     def begun(self) -> bool:

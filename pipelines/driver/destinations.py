@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.domain import kafka
 from pipelines.domain.errors import Unsupported
 from pipelines.driver.intercept import Asked
 from pipelines.driver.sinks import FILE_FORMATS, local_path
@@ -16,7 +17,8 @@ SESSION_CATALOG = "spark_catalog"
 
 @dataclass(frozen=True)
 class Destination:
-    """`sink` is Spark's format, `path` the directory of a file sink (also of a table of files), `table` a table's name or its path."""
+    """`sink` is Spark's format, `path` the directory of a file sink (also of a table of files), `table` a table's name or its
+    path, or a Kafka topic."""
 
     sink: str
     path: str = ""
@@ -39,6 +41,8 @@ def of(spark: Any, request: Asked, default_fs: str) -> Destination:
     if request.table:
         return _table(spark, request, default_fs)
     sink = request.format or _default_format(spark)
+    if sink.lower() == kafka.KAFKA:
+        return Destination(sink, table=request.options.get(kafka.TOPIC, kafka.BY_ROW))
     if sink.lower() in TABLE_FORMATS:
         return Destination(sink, table=request.path)
     return Destination(sink, _directory(sink, request.path, default_fs))

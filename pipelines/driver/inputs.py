@@ -11,6 +11,10 @@ FILE_RELATION = "StreamingRelation"
 """The leaf of a plan that stands for a file source (Spark's class); sources of the newer kind have no `cleanSource`."""
 RELATION = "StreamingRelationV2"
 """The leaf for a source of the newer kind."""
+KAFKA = "kafka"
+SERVERS, PROTOCOL, FAILS = "kafka.bootstrap.servers", "kafka.security.protocol", "failOnDataLoss"
+"""The options of a Kafka source that are read: others may hold passwords."""
+PLAIN = "PLAINTEXT"
 OPTION = "cleansource"
 CLEANS = {"archive", "delete"}
 
@@ -32,6 +36,25 @@ def names(frame: Any) -> tuple[str, ...]:
         for leaf in _leaves(frame)
         if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION)
     )
+
+
+def brokers(frame: Any) -> tuple[str, ...]:
+    """As `QueryStarted.brokers`, of each of `names`."""
+    read = tuple(
+        _broker(leaf) if leaf.getClass().getSimpleName() == RELATION and leaf.sourceName() == KAFKA else ""
+        for leaf in _leaves(frame)
+        if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION)
+    )
+    return read if any(read) else ()
+
+
+def _broker(leaf: Any) -> str:
+    """The servers, behind how they are spoken to where that is not plain; empty where the source may pass over what is gone."""
+    options = leaf.extraOptions()
+    servers, protocol = options.getOrDefault(SERVERS, ""), options.getOrDefault(PROTOCOL, PLAIN).upper()
+    if options.getOrDefault(FAILS, "true").lower() != "true":
+        return ""
+    return str(servers) if protocol == PLAIN else f"{protocol}://{servers}"
 
 
 def cleaned(frame: Any) -> Iterator[tuple[str, str]]:

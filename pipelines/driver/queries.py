@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.runs import QueryStarted, RunSpec
-from pipelines.driver import destinations, inputs, installed, sinks, sources
+from pipelines.driver import destinations, inputs, installed, sinks, sources, topics
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
 from pipelines.driver.following import Following
@@ -122,7 +122,7 @@ class Queries:
         else:
             self._plans.watch(name, query)
         destination = destinations.of(spark, request, default_fs(spark)) if request.table and self._rehearsal is None else writes_to
-        self._record(query, spark, name, checkpoint, destination, inputs.names(writer._df), location)
+        self._record(query, spark, name, checkpoint, destination, writer._df, location)
         return query
 
     def _refuse_when_closed(self) -> None:
@@ -162,6 +162,7 @@ class Queries:
         """The destination of the query, with its table there and its file sink prepared. A rehearsal writes to a scratch output."""
         if self._rehearsal is not None:
             return Destination("rehearsal")
+        request = topics.give_own(self._spec, self._records, name, writer, request)
         hadoop_fs = default_fs(spark)
         if request.table:
             destinations.make_table(spark, request, writer._df)
@@ -173,14 +174,12 @@ class Queries:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, hadoop_fs, spark)
         return destination
 
-    def _record(
-        self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, reads: tuple[str, ...], location: str
-    ) -> None:
+    def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, frame: Any, location: str) -> None:
         ui_url = spark.sparkContext.uiWebUrl or ""
         at_ms = self._records.now_ms()
         start = QueryStarted(
-            name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table, reads, location,
-            trigger_of(query),
+            name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table,
+            inputs.names(frame), location, trigger_of(query), inputs.brokers(frame),
         )  # fmt: skip
         self._records.query(start)
 

@@ -96,6 +96,7 @@ def _not_begun(storage: Storage, place: QueryLocation) -> QueryContents:
         sink_table=place.sink_table,
         sources=place.sources,
         location=place.location,
+        brokers=place.brokers,
     )
     return QueryContents(image, (part,))
 
@@ -168,4 +169,5 @@ def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> Que
         sink_table=place.sink_table,
         sources=place.sources,
         location=place.location,
+        brokers=place.brokers,
     )

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from pipelines.words.sinks import AT_LEAST_ONCE
+
+OWN_TOPIC = (
+    "Where it would write to its parent's topic {topic}, the fork writes to a topic of its own, with its name behind a dot, which the "
+    f"broker makes or has. {AT_LEAST_ONCE}"
+)
 EVERY_SINK_TO_FORK = {
     "memory": "Kept in the driver's memory: whole again after the fork's first batch in complete mode; in any other mode Spark refuses "
     "to start on a checkpoint that has run already.",
@@ -10,7 +16,8 @@ EVERY_SINK_TO_FORK = {
     "foreach": "Your code writes row by row: make sure that the fork's writes go to a place of their own.",
     "foreachBatch": "Your code decides where it writes. The fork has a new query id, so a writer that remembers (query id, batch id) "
     "writes anew; one that remembers the batch id alone would skip the fork's batches.",
-    "kafka": "Kafka keeps what both write: give the fork a topic of its own, or its readers see every row after the savepoint twice.",
+    "kafka": "Kafka keeps what both write: give the fork a topic of its own, or its readers see every row after the savepoint twice. "
+    f"{AT_LEAST_ONCE}",
 }
 EVERY_SINK_TO_RESUME = {
     "memory": "Kept in the driver's memory: whole again after the first batch in complete mode; in any other mode Spark refuses to start "
@@ -20,7 +27,8 @@ EVERY_SINK_TO_RESUME = {
     "foreach": "Batches after the savepoint are done again, and your code writes their rows a second time unless it recognizes them.",
     "foreachBatch": "Batches after the savepoint are done again with the same query id and batch ids: a writer that remembers them "
     "skips what it wrote already, any other writes those rows a second time.",
-    "kafka": "Batches after the savepoint are done again, and their rows go to the topic a second time: Kafka remembers no batches.",
+    "kafka": "Batches after the savepoint are done again, and their rows go to the topic a second time: Kafka remembers no batches. "
+    f"{AT_LEAST_ONCE}",
 }
 UNKNOWN_TO_FORK = "Tidemark does not know this sink: make sure that the fork writes to a place of its own."
 UNKNOWN_TO_RESUME = "Tidemark does not know this sink: batches after the savepoint are written again."

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from pipelines.domain import kafka
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
 from pipelines.domain.ids import QueryName
 from pipelines.domain.restores import SinkPlan
 from pipelines.domain.savepoints import QueryImage
-from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RESUME, UNKNOWN_TO_FORK, UNKNOWN_TO_RESUME
+from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RESUME, OWN_TOPIC, UNKNOWN_TO_FORK, UNKNOWN_TO_RESUME
 
 FILE_SINKS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
 TABLE_SINKS = frozenset({"delta", "iceberg", "hudi"})
@@ -46,6 +47,8 @@ class Arguments:
     parent: Sequence[str]
     fork: Sequence[str]
     output: str
+    as_before: bool = True
+    """Whether the fork runs its parent's code with its parent's arguments."""
 
 
 def choices(queries: Iterable[QueryName], words: Mapping[str, str]) -> dict[QueryName, Choice]:
@@ -65,6 +68,8 @@ def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CO
         return _forked_files(image, arguments, choice)
     if image.sink.lower() in TABLE_SINKS:
         return _forked_table(image, arguments)
+    if image.sink.lower() == kafka.KAFKA and image.sink_table:
+        return _forked_topic(image, arguments)
     return Decision(plan(image, "none", EVERY_SINK_TO_FORK.get(image.sink, UNKNOWN_TO_FORK) + _own_place(image, arguments.fork)))
 
 
@@ -150,6 +155,20 @@ def _forked_table(image: QueryImage, arguments: Arguments) -> Decision:
         "or its rows are added to the parent's. A table of its own begins without the history."
     )
     return Decision(plan(image, "none", message))
+
+
+def _forked_topic(image: QueryImage, arguments: Arguments) -> Decision:
+    if image.sink_table != kafka.BY_ROW:
+        return Decision(plan(image, "own", OWN_TOPIC.format(topic=image.sink_table)))
+    if arguments.as_before:
+        return refused(
+            image,
+            "restore.topics_shared",
+            "Each row names the Kafka topic that it goes to (column `topic`), so the fork would write to its parent's topics: their "
+            "readers would see every row after the savepoint twice.",
+            "Let its arguments or its code name other topics, or set the sink's option `topic`: all rows then go to a topic of its own.",
+        )
+    return Decision(plan(image, "none", EVERY_SINK_TO_FORK[kafka.KAFKA]))
 
 
 def _table_hint() -> str:

@@ -23,6 +23,8 @@ class QueryLocation:
     sources: tuple[str, ...] = ()
     location: str = ""
     """What the script itself said for the checkpoint (`QueryStarted.location`)."""
+    brokers: tuple[str, ...] = ()
+    """As `QueryStarted.brokers`."""
     operators: int = 0
     """Stateful operators that the query is known to have at least, whatever is left of its checkpoint."""
 
@@ -46,7 +48,16 @@ def job_source(job: JobName, run: RunId | None, version: Version, started: Itera
     """The source of a savepoint, from its run's `queries.jsonl`: the last start of each query counts."""
     newest = {record.query: record for record in started}
     places = tuple(
-        QueryLocation(record.query, record.checkpoint, record.sink, record.sink_path, record.sink_table, record.sources, record.location)
+        QueryLocation(
+            record.query,
+            record.checkpoint,
+            record.sink,
+            record.sink_path,
+            record.sink_table,
+            record.sources,
+            record.location,
+            record.brokers,
+        )
         for record in newest.values()
     )
     spark_version = next((record.spark_version for record in newest.values()), "")

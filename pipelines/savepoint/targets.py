@@ -66,7 +66,8 @@ def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[Rest
         return ()
     if isinstance(target, Resume):
         return restored_sinks.of_resume(manifest)
-    arguments = Arguments(manifest.version.args, target.version.args, target.parent_output)
+    as_before = (target.version.args, target.version.contents) == (manifest.version.args, manifest.version.contents)
+    arguments = Arguments(manifest.version.args, target.version.args, target.parent_output, as_before)
     return restored_sinks.of_fork(library, manifest, arguments, target.sinks)
 
 

@@ -27,6 +27,7 @@ WAYS: Mapping[str, str] = {
 SINKS: Mapping[str, str] = {
     "continue": "continued",
     "fresh": "begins empty",
+    "own": "a topic of its own",
     "cut": "cut back",
     "none": "yours",
     "refuse": "refused",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import sys
@@ -14,8 +15,9 @@ from typing import Any
 from pipelines import __version__
 from pipelines.catalog import migrations, versions
 from pipelines.catalog import rebuild as catalog_rebuild
-from pipelines.domain import masters
+from pipelines.domain import connectors, masters
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage
+from pipelines.domain.connectors import Connector
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import LOG_FILE
@@ -42,8 +44,17 @@ def _runtimes(context: Context) -> tuple[Runtime, ...]:
         used = Counter(version_of_run.python or sys.executable for version_of_run in versions.listed(reader))
     other_runtimes = [Runtime(python, "", "", "", "", False, count) for python, count in sorted(used.items()) if python != sys.executable]
     java, version, packaged = _java()
-    own = Runtime(sys.executable, platform.python_version(), _installed("pyspark"), java, version, packaged, used[sys.executable])
+    spark = _installed("pyspark")
+    own = Runtime(sys.executable, platform.python_version(), spark, java, version, packaged, used[sys.executable], _connectors(spark))
     return (own, *other_runtimes)
+
+
+def _connectors(spark_version: str) -> tuple[Connector, ...]:
+    spec = importlib.util.find_spec("pyspark") if spark_version else None
+    if spec is None or spec.origin is None:
+        return ()
+    jars = Path(os.environ.get("SPARK_HOME") or Path(spec.origin).parent) / "jars"
+    return (connectors.kafka(spark_version, any(jars.glob(f"{connectors.KAFKA_JAR}*.jar"))),)
 
 
 @cache

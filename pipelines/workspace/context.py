@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.catalog import state_worker
 from pipelines.catalog.connection import Catalog
+from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
 from pipelines.domain.operations import Operation
 from pipelines.sandbox.pool import Pool as SparkPool
@@ -19,7 +20,7 @@ from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import Layout
 from pipelines.storage.protocol import Storage
 from pipelines.workers.pool import Pool
-from pipelines.workspace import message_worker
+from pipelines.workspace import broker_worker, message_worker
 from pipelines.workspace.files import Files
 from pipelines.workspace.outcomes import Answer
 from pipelines.workspace.tickets import Ticket
@@ -68,6 +69,10 @@ class Context:
     """Runs what needs a Spark; a server opens it."""
     message_workers: Pool = field(default_factory=lambda: Pool(message_worker.TASK))
     """Send messages of alerts."""
+    broker_workers: Pool = field(default_factory=lambda: Pool(broker_worker.TASK))
+    """Ask Kafka brokers what they hold."""
+    brokers_away: dict[str, tuple[int, Unavailable]] = field(default_factory=dict)
+    """Brokers that did not answer: until when (epoch ms) they are not asked again, and why."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _locks_turn: threading.Lock = field(default_factory=threading.Lock)
     _passed_over: set[JobName] = field(default_factory=set)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipelines.catalog import jobs as job_rows
+from pipelines.domain import kafka
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Origin, Run
 from pipelines.domain.restores import RestorePlan
-from pipelines.domain.savepoints import Manifest
+from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.versions import Version
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.workspace import environments, lockstep, query_names, restores, runs, savepoints, verdicts, versions
@@ -76,4 +77,10 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     with context.catalog.reading() as reader:
         like = job_rows.find(reader, origin.job)
     lead = fork.plan.lock_step.lead if fork.plan.lock_step else None
-    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket), fork.names, like, lead)
+    taken = tuple(topic for image in fork.manifest.queries for topic in _topics(image, origin.job))
+    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket), fork.names, like, lead, taken)
+
+
+def _topics(image: QueryImage, job: JobName) -> tuple[str, ...]:
+    """The Kafka topics that a query of `job` keeps from its forks."""
+    return kafka.taken_topics(image.sink_table, job) if image.sink.lower() == kafka.KAFKA else ()

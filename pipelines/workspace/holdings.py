@@ -17,7 +17,7 @@ from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.words import holdings as words
-from pipelines.workspace import events, runs, savepoints, sources
+from pipelines.workspace import events, kafka_holdings, runs, savepoints, sources
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 
@@ -64,7 +64,9 @@ def _is_fresh(last: Holdings, now: Holdings) -> bool:
     return last.sources == now.sources and now.until_ms is None and now.at_ms - last.at_ms < KEPT_MS
 
 
-def of_source(image: QueryImage, offset: SourceOffset, own: Storage, others: Sequence[Storage], asking: Asking) -> Holding:
+def of_source(
+    context: Context, image: QueryImage, offset: SourceOffset, own: Storage, others: Sequence[Storage], asking: Asking
+) -> Holding:
     """What one source holds; `own` is the checkpoint in the savepoint, `others` those that its job has gone on with."""
     kind, query = kind_of(image, offset), image.query
     reads_files = offset.offset == NOTHING and any(held_files.entries(other, offset.source) for other in others)
@@ -72,6 +74,9 @@ def of_source(image: QueryImage, offset: SourceOffset, own: Storage, others: Seq
         if not others:
             return Holding(query, offset.source, Usable.UNKNOWN, ABROAD)
         return held_files.holding(query, offset, own, others, asking.seen, asking.now_ms)
+    of_kafka = kafka_holdings.of_source(context, image, offset)
+    if of_kafka is not None:
+        return of_kafka
     if kind in MADE:
         return Holding(query, offset.source, Usable.YES, f"the source {kind} makes its rows anew")
     if kind in UNREPLAYABLE:
@@ -87,7 +92,7 @@ def kind_of(image: QueryImage, offset: SourceOffset) -> str:
 
 def _of_savepoint(context: Context, manifest: Manifest, asking: Asking) -> Holdings:
     answers = [
-        of_source(image, offset, _own(context, manifest.id, image.query), _others(context, manifest, image.query), asking)
+        of_source(context, image, offset, _own(context, manifest.id, image.query), _others(context, manifest, image.query), asking)
         for image in manifest.begun
         for offset in image.offsets
     ]

@@ -117,7 +117,16 @@ def record(writer: Writer, lines: NewLines) -> None:
 
 
 def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted) -> None:
-    told = (started.query, started.query_id, started.sink, started.sink_path, started.checkpoint, started.ui_url, started.trigger)
+    told = (
+        started.query,
+        started.query_id,
+        started.sink,
+        started.sink_path,
+        started.checkpoint,
+        started.ui_url,
+        started.trigger,
+        started.sink_table,
+    )
     query = QuerySeen(*told)
     run_rows.save_queries(writer, [(job, run, query)])
     known_run = run_rows.find(writer, run)

@@ -16,7 +16,7 @@ from pipelines.domain.versions import Version
 from pipelines.savepoint import conversion, rescaling, restore
 from pipelines.savepoint.rescaling import Held
 from pipelines.verbs.fork import Variant
-from pipelines.workspace import conversions, rewrites
+from pipelines.workspace import conversions, rewrites, source_gaps
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -41,7 +41,8 @@ class Restoring:
         refusal = next((step.refusal for step in (convert, rewrite) if step and step.refusal), None)
         warnings = (*plan.warnings, *self._ignored(), *masters.remarks(self.version.master))
         plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master)
-        return replace(plan, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal, warnings=warnings)
+        plan = replace(plan, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal, warnings=warnings)
+        return source_gaps.told(self.context, plan, self.manifest.queries)
 
     def apply(self, ticket: Ticket) -> dict[str, str]:
         """Makes the checkpoints, converts their state, and rescales it; answers with the sink logs to carry (query -> directory)."""

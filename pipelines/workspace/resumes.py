@@ -28,6 +28,7 @@ from pipelines.workspace.environments import is_missing
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
+from pipelines.workspace.source_gaps import told, told_of_present
 from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.verdicts import known, refusal, stand_in
 
@@ -183,7 +184,8 @@ def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) 
         savepoint = savepoints.publish(context, take, ticket)
         return _restored(context, going, frozen, savepoints.manifest(context, savepoint.id), ticket)
 
-    return replace(rewind.plan(take.look, target), saves=(*safe.labels, take.label)), go
+    shown = told(context, rewind.plan(take.look, target), (query.image for query in take.look.gathered), "that batch")
+    return replace(shown, saves=(*safe.labels, take.label)), go
 
 
 def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
@@ -199,7 +201,8 @@ def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
         safety.keep(context, safe, ticket)
         return _begin(context, going, frozen, newest.checkpoints, _left_sink_logs(context, newest), "", names)
 
-    return shown, go
+    # A restart asks nobody: its query finds out by itself.
+    return shown if going.attempt else told_of_present(context, shown, going.job), go
 
 
 def _left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
@@ -233,7 +236,8 @@ def _begin(
     job, run = going.job, going.run
     spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names)
     listed = context.files.job(job)
-    spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None)
+    taken_topics = context.files.spec(job, going.newest.id).taken_topics
+    spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None, taken_topics=taken_topics)
     runs.write_spec(context, spec)
     context.files.write(context.layout.wanted_file(job), Wanted(run))
     begun = runs.follow(context, going.newest.id, runs.wanted_run(spec))

@@ -55,9 +55,11 @@ def prepare(
     names: QueryNames = ANY,
     like: Job | None = None,
     lead: Lead | None = None,
+    taken_topics: tuple[str, ...] = (),
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error. It begins with the limits,
-    the restart strategy, the schedule (but not that of its runs) and the alert rules of `like`, and follows `lead`."""
+    the restart strategy, the schedule (but not that of its runs) and the alert rules of `like`, follows `lead`, and writes to none of
+    `taken_topics`."""
     claim(context, name)
     job = Job(name, context.now_ms(), origin, lead=lead)
     if like is not None:
@@ -65,7 +67,7 @@ def prepare(
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
         spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)
-        spec = replace(spec, lead=lead)
+        spec = replace(spec, lead=lead, taken_topics=taken_topics)
         write_spec(context, spec)
         context.files.write(context.layout.job_file(name), job)
     except BaseException:

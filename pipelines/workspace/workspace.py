@@ -58,6 +58,7 @@ class Workspace:
         self.context.savepoint_workers.close()
         self.context.sparks.close()
         self.context.message_workers.close()
+        self.context.broker_workers.close()
         self.context.catalog.close()
 
     def acting(self, actor: str) -> Workspace:

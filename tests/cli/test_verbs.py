@@ -509,6 +509,8 @@ def test_operators_are_tables_of_each_query(tidemark: Door) -> None:
     assert "counts  batch 9, 3 s ago" in shown
     assert "KafkaV2[Subscribe[clicks]]" in shown and "1,250 rows" in shown
     assert [line.split()[1:4] for line in shown.splitlines() if line.startswith("stateStoreSave")] == [["116", "24", "3"]]
+    partitions = [line.split()[1:] for line in shown.splitlines() if line.startswith("clicks ")]
+    assert partitions == [["0", "50", "1,300", "1,250"], ["1", "7", "7", "0"]]
     assert [one["operators"][1]["rows"] for one in tidemark.json("operators", JOB)] == [480]
     assert "no batch yet" in tidemark("operators", "post_events").stderr
 

@@ -89,6 +89,19 @@ def test_other_sinks_carry_nothing_and_say_what_to_expect(sink: str) -> None:
     assert all(plan.message for plan in said)
 
 
+def test_a_fork_writes_to_a_kafka_topic_of_its_own() -> None:
+    decided = sinks.for_fork(replace(IMAGE, sink="kafka", sink_path="", sink_table="out"), Arguments((), (), PARENT))
+    assert (decided.plan.action, decided.plan.path, decided.refusal) == ("own", "out", None)
+    assert "at least once" in decided.plan.message
+
+
+@pytest.mark.parametrize(("as_before", "action"), [(True, "refuse"), (False, "none")])
+def test_a_fork_whose_rows_name_their_topics_needs_a_change(as_before: bool, action: str) -> None:
+    decided = sinks.for_fork(replace(IMAGE, sink="kafka", sink_path="", sink_table="*"), Arguments((), (), PARENT, as_before))
+    assert decided.plan.action == action
+    assert (decided.refusal.code if decided.refusal else "") == ("restore.topics_shared" if as_before else "")
+
+
 def test_a_resume_cuts_its_own_sink() -> None:
     assert sinks.for_resume(IMAGE).plan.action == "cut"
     assert sinks.for_resume(replace(IMAGE, sink="Parquet")).plan.action == "cut"

@@ -121,5 +121,5 @@ def test_each_kind_of_source_answers_in_its_way(
     image = replace(image, sources=(source,), offsets=(SourceOffset("0", offset),))
     others = holdings._others(house.face.context, house.face.ask(ReadManifest(taken.id)), image.query)
     own = holdings._own(house.face.context, taken.id, image.query)
-    held = holdings.of_source(image, image.offsets[0], own, others, Asking(FIRST_MS))
+    held = holdings.of_source(house.face.context, image, image.offsets[0], own, others, Asking(FIRST_MS))
     assert held.usable is usable and says in held.why

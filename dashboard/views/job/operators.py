@@ -9,11 +9,15 @@ from dashboard.components.plan import plan_graph
 from dashboard.components.table import Cell, Column, Row, number, table
 from dashboard.views.commands import commands
 from dashboard.widgets import empty_state, section, when
+from pipelines.domain import offsets as positions
 from pipelines.domain.jobs import JobDetail
+from pipelines.domain.kafka import KAFKA
+from pipelines.domain.offsets import PartitionOffset
 from pipelines.domain.operators import OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import QueryPlan
 from pipelines.verbs.jobs import ListOperators, ListPlans
 from pipelines.words import formats, offsets
+from pipelines.words.sinks import AT_LEAST_ONCE
 
 SOURCES = (
     Column("Source", wide=True),
@@ -22,6 +26,13 @@ SOURCES = (
     Column("Latest", hint="Newest offset in the source, where the source reports it"),
     Column("Rows", "right", "Read by this batch"),
     Column("Backlog", "right", "Left in the source at the batch's end, where the source reports it"),
+)
+PARTITIONS = (
+    Column("Topic", wide=True),
+    Column("Partition", "right"),
+    Column("Read up to", "right", "The offset that is read next"),
+    Column("Latest", "right", "The offset of the row that comes next into the partition"),
+    Column("Lag", "right", "Rows left in the partition at the batch's end"),
 )
 OPERATORS = (
     Column("Stateful operator", wide=True),
@@ -62,12 +73,17 @@ def _query(query: QueryOperators, plan: QueryPlan | None, detail: JobDetail, now
         label="Sources",
         clickable=False,
     )
+    rows = [_partition(at, part) for at, source in enumerate(query.sources) for part in positions.partitions(source.end, source.latest)]
+    if rows:
+        table(PARTITIONS, rows, key=f"partitions_{query.query}", label="Partitions", clickable=False)
     if query.operators:
         rows = [_operator(at, operator) for at, operator in enumerate(query.operators)]
         table(OPERATORS, rows, key=f"operators_{query.query}", label="Stateful operators", clickable=False)
     elif not detail.summary.job.attached:
         st.html('<p class="tm-hint">No stateful operator: each batch stands for itself.</p>')
     table(SINKS, [_sink(query)], key=f"sink_{query.query}", label="Sink", clickable=False)
+    if query.sink.lower() == KAFKA:
+        st.html(f'<p class="tm-hint">{AT_LEAST_ONCE}</p>')
     if plan is None:
         _no_plan(query.query, detail)
         return
@@ -101,6 +117,17 @@ def _source(at: int, source: SourceSeen) -> Row:
     return Row(str(at), cells)
 
 
+def _partition(at: int, part: PartitionOffset) -> Row:
+    cells = (
+        Cell(part.topic, strong=True),
+        number(part.partition, formats.count),
+        number(part.read, formats.count),
+        number(part.latest, formats.count),
+        number(part.lag, formats.count),
+    )
+    return Row(f"{at}-{part.topic}-{part.partition}", cells)
+
+
 def _offset(text: str) -> Cell:
     """In words, with Spark's own on hover."""
     return Cell(offsets.words(text), hint=text, raw=text or None)
@@ -124,5 +151,5 @@ def _operator(at: int, operator: OperatorProgress) -> Row:
 
 def _sink(query: QueryOperators) -> Row:
     name = Cell(query.sink, strong=True) if query.sink else Cell("not known", muted=True)
-    where = Cell(query.sink_path, mono=True, hint=query.sink_path) if query.sink_path else Cell()
+    where = Cell(query.output, mono=True, hint=query.output) if query.output else Cell()
     return Row("sink", (name, where, number(query.output_rows, formats.count)))

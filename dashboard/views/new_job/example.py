@@ -43,10 +43,10 @@ def _input(example: Example) -> None:
         return
     help = f"Starts the job {example.generator}, which makes {streams}: the same rows for the same seed."
     if permitted.button("Generate its input", Role.AUTHOR, icon=":material/water_drop:", key=GENERATE, help=help):
-        made: object = changes.ask(MAKING, StartExample(example.name, inputs_only=True), f"{example.generator} was begun")
+        is_made = changes.ask(MAKING, StartExample(example.name, inputs_only=True), f"{example.generator} was begun") is not None
     else:
-        made = changes.answered(MAKING)
-    if made is not None:
+        is_made = changes.answered(MAKING) is not None
+    if is_made:
         form.fill_again()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,8 +18,11 @@ from dashboard.widgets import section
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.system import ShowAbout
+from pipelines.words import connectors
 
 PASTED = Script("job.py", "")
+READS_KAFKA = re.compile(r"""format\(\s*["']kafka["']""")
 _NOW, _TOUCHED, _TURN = "new_job", "new_job_touched", "new_job_turn"
 CONFS = {
     "Conf": st.column_config.TextColumn(width="medium"),
@@ -148,6 +152,7 @@ def draw(draft: Draft) -> RunScript:
             hide_index=True,
             alt="Spark confs of the new job",
         )
+        _connectors(draft.code)
     args, conf = words(arguments or ""), pairs([(row.get("Conf"), row.get("Value")) for row in confs])
     title = (name or "").strip()
     script = draft.script if draft.origin != "pasted" else f"{title or 'job'}.py"
@@ -162,6 +167,14 @@ def draw(draft: Draft) -> RunScript:
         files=draft.files,
         requirements=(requirements or "").strip() or None,
     )
+
+
+def _connectors(code: str) -> None:
+    """What the code's systems need besides Spark, by what the server's own runtime has."""
+    if READS_KAFKA.search(code) is None:
+        return
+    for connector in session.workspace().ask(ShowAbout()).runtimes[0].connectors:
+        st.caption(f"{connector.system} {connectors.need(connector)}")
 
 
 def resolved(draft: Draft) -> list[str]:

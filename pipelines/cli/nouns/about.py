@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.cli import output
 from pipelines.cli.descriptions import describes
 from pipelines.domain.about import About, Runtime, Server, Storage
-from pipelines.words import formats
+from pipelines.words import connectors, formats
 
 
 @describes(About)
@@ -24,6 +24,7 @@ def _runtime(runtime: Runtime) -> list[tuple[str, str]]:
         ("Python", f"{runtime.python_version}, {runtime.python}, {used}"),
         ("Spark", runtime.spark_version or "not installed"),
         ("Java", java),
+        *((connector.system, connectors.need(connector)) for connector in runtime.connectors),
     ]
 
 

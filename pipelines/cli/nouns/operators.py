@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from pipelines.cli import output
 from pipelines.cli.additions import shows
 from pipelines.cli.session import Here
+from pipelines.domain import offsets as positions
+from pipelines.domain.offsets import PartitionOffset
 from pipelines.domain.operators import OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import Metric, PlanNode, QueryPlan, main_metrics
 from pipelines.verbs.jobs import ListOperators, ListPlans
@@ -32,16 +34,22 @@ def _plans(here: Here, question: ListPlans, plans: Sequence[QueryPlan]) -> str:
 def _query(query: QueryOperators, now_ms: int) -> str:
     head = f"{query.query}  batch {query.batch}, {formats.ago(query.at_ms, now_ms)}"
     sources = output.Table(("SOURCE", "FROM", "TO", "LATEST", "ROWS>", "BACKLOG>"), [_source(row) for row in query.sources])
+    parts = [part for source in query.sources for part in positions.partitions(source.end, source.latest)]
+    partitions = output.Table(("TOPIC", "PARTITION>", "READ UP TO>", "LATEST>", "LAG>"), [_partition(part) for part in parts])
     titles = ("OPERATOR", "STATE ROWS>", "UPDATED>", "REMOVED>", "MEMORY>", "LATE>", "COMMIT>", "PARTITIONS>")
     stateful = output.Table(titles, [_operator(row) for row in query.operators])
-    sink = output.Table(("SINK", "OUTPUT", "ROWS>"), [(query.sink or formats.MISSING, query.sink_path, formats.count(query.output_rows))])
-    return "\n\n".join([head, *(table.plain() for table in (sources, stateful, sink) if table.rows)])
+    sink = output.Table(("SINK", "OUTPUT", "ROWS>"), [(query.sink or formats.MISSING, query.output, formats.count(query.output_rows))])
+    return "\n\n".join([head, *(table.plain() for table in (sources, partitions, stateful, sink) if table.rows)])
 
 
 def _source(source: SourceSeen) -> tuple[str, ...]:
     backlog = ", ".join(formats.quantity(rest.amount, rest.unit) for rest in source.backlog) or formats.MISSING
     latest = _offset(source.latest) if source.latest else formats.MISSING
     return (source.description, _offset(source.start), _offset(source.end), latest, formats.count(source.rows), backlog)
+
+
+def _partition(part: PartitionOffset) -> tuple[str, ...]:
+    return (part.topic, str(part.partition), *map(formats.count, (part.read, part.latest, part.lag)))
 
 
 def _offset(text: str) -> str:

@@ -1,0 +1,47 @@
+"""Connectors that Spark's Python package lacks: which jars a runtime needs for a system, and whether it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+KAFKA = "Kafka"
+KAFKA_JAR = "spark-sql-kafka-0-10_"
+"""What the file name of Kafka's connector begins with."""
+BY_HAND: Mapping[str, tuple[str, ...]] = {
+    "4.3": (
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+        "org.apache.kafka:kafka-clients:3.9.1",
+        "org.apache.commons:commons-pool2:2.12.1",
+    ),
+}
+"""Spark without its patch number -> these jars and nothing behind them: Maven's repository has no connector of its own version. The suite
+runs jobs on them (`tests/maven/kafka_connector.xml`)."""
+
+
+@dataclass(frozen=True)
+class Connector:
+    """What a runtime needs for one system."""
+
+    system: str
+    artifacts: tuple[str, ...]
+    """Maven's `group:artifact:version`."""
+    is_there: bool = False
+    """Whether the runtime's Spark has it among its own jars."""
+    is_by_hand: bool = False
+    """Whether the jars are given one by one (`spark.jars`); else Spark fetches them with all that they need (`spark.jars.packages`)."""
+    is_tried: bool = False
+    """Whether Tidemark's tests run jobs with it on this Spark."""
+
+
+def kafka(spark_version: str, is_there: bool) -> Connector:
+    """Kafka's connector for a Spark."""
+    by_hand = BY_HAND.get(".".join(spark_version.split(".")[:2]), ())
+    return Connector(
+        system=KAFKA,
+        artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}2.13:{spark_version}",),
+        is_there=is_there,
+        is_by_hand=bool(by_hand),
+        is_tried=bool(by_hand),
+    )

@@ -1,0 +1,118 @@
+"""Asks a Kafka broker what it holds, in a process of its own: its client is a library in C, and a broker may never answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.kafka import Offsets, Partition, Topic
+from pipelines.workers.child import Caller, serve
+from pipelines.workers.pool import Pool
+from pipelines.workers.task import Task
+
+if TYPE_CHECKING:
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+ANSWER_S = 5.0
+"""So long a broker may take for one question."""
+FIRST_S = 3.0
+"""So long reading the next row of every partition may take."""
+TASK = Task(
+    module="pipelines.workspace.broker_worker",
+    code="kafka",
+    title="The broker",
+    hint="Look whether it is up, and reached from this machine under that address.",
+    seconds=6 * ANSWER_S,
+)
+AGE, SIZE, POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
+FOREVER = "-1"
+
+
+def ask(pool: Pool, servers: str, offsets: Offsets) -> dict[str, Topic]:
+    """The topics of `offsets` as the broker at `servers` (`host:port,…`) has them, those that it has.
+
+    Raises Unavailable: `kafka.away`, `kafka.client` (the Python package is missing), `kafka.timeout`.
+    """
+    answer = pool.do({"servers": servers, "offsets": offsets})
+    return {name: _topic(raw) for name, raw in answer.items()}
+
+
+def _topic(raw: dict[str, Any]) -> Topic:
+    partitions = {int(number): Partition(**part) for number, part in raw["partitions"].items()}
+    return Topic(partitions, raw["retention_ms"], tuple(raw["limits"]))
+
+
+def _answer(request: dict[str, Any], _: Caller) -> dict[str, Any]:
+    try:
+        from confluent_kafka import KafkaException
+    except ImportError as missing:
+        hint = "Install it where the server runs: python3 -m pip install confluent-kafka"
+        raise Unavailable("kafka.client", "The Python package confluent-kafka is not there, which asks Kafka brokers", hint) from missing
+    offsets = {name: {int(number): at for number, at in parts.items()} for name, parts in request["offsets"].items()}
+    try:
+        return {name: asdict(topic) for name, topic in _seen(request["servers"], offsets).items()}
+    except (KafkaException, TimeoutError) as error:
+        raise Unavailable("kafka.away", f"Kafka at {request['servers']} does not answer: {error}", TASK.hint) from error
+
+
+def _seen(servers: str, offsets: Offsets) -> dict[str, Topic]:
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient, OffsetSpec
+
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0, "socket.timeout.ms": int(ANSWER_S * 1000)})
+    there = admin.list_topics(timeout=ANSWER_S).topics
+    places = [TopicPartition(name, number) for name in offsets if name in there for number in there[name].partitions]
+    if not places:
+        return {}
+    firsts, ends = (_offsets(admin, places, spec) for spec in (OffsetSpec.earliest(), OffsetSpec.latest()))
+    confs = {name: _confs(admin, name) for name in offsets if name in there}
+    next_at = {place: max(firsts[place], offsets[place[0]].get(place[1], 0)) for place in firsts}
+    aging = {place: at for place, at in next_at.items() if at < ends[place] and confs[place[0]][AGE] != FOREVER}
+    times = _times_ms(servers, aging) if aging else {}
+    parts = {place: Partition(firsts[place], ends[place], times.get(place)) for place in firsts}
+    return {name: _made({n: part for (of, n), part in parts.items() if of == name}, conf) for name, conf in confs.items()}
+
+
+def _made(partitions: Mapping[int, Partition], conf: Mapping[str, str]) -> Topic:
+    limits = tuple(name for name, harmless in ((SIZE, FOREVER), (POLICY, "delete")) if conf[name] != harmless)
+    return Topic(partitions, None if conf[AGE] == FOREVER else int(conf[AGE]), limits)
+
+
+def _offsets(admin: AdminClient, places: list[TopicPartition], spec: Any) -> dict[tuple[str, int], int]:
+    answers = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=ANSWER_S)
+    return {(place.topic, place.partition): answer.result(ANSWER_S).offset for place, answer in answers.items()}
+
+
+def _confs(admin: AdminClient, topic: str) -> dict[str, str]:
+    from confluent_kafka.admin import ConfigResource
+
+    (answer,) = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic)], request_timeout=ANSWER_S).values()
+    entries = answer.result(ANSWER_S)
+    return {name: str(entries[name].value) for name in (AGE, SIZE, POLICY)}
+
+
+def _times_ms(servers: str, places: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+    """When the row at each place's offset was written, as far as the broker gives them in time."""
+    import time
+
+    from confluent_kafka import Consumer, TopicPartition
+
+    reader = Consumer({"bootstrap.servers": servers, "group.id": "tidemark", "enable.auto.commit": False, "log_level": 0})
+    times: dict[tuple[str, int], int] = {}
+    end = time.monotonic() + FIRST_S
+    try:
+        reader.assign([TopicPartition(topic, number, at) for (topic, number), at in places.items()])
+        while len(times) < len(places) and (left := end - time.monotonic()) > 0:
+            row = reader.poll(left)
+            if row is not None and row.error() is None:
+                times.setdefault((str(row.topic()), int(row.partition() or 0)), row.timestamp()[1])
+    finally:
+        reader.close()
+    return times
+
+
+if __name__ == "__main__":
+    serve(_answer)

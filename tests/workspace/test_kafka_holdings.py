@@ -1,0 +1,211 @@
+"""What a broker says, and what is made of it: gaps, until when, a refusal or a remark of the plan. Without a broker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.domain import connectors, kafka
+from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.kafka import Partition, Topic
+from pipelines.domain.offsets import PartitionOffset, partitions
+from pipelines.domain.runs import QUERIES_FILE
+from pipelines.domain.savepoints import Savepoint
+from pipelines.driver import inputs
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.take import Take
+from pipelines.workspace import broker_worker
+from tests import maven
+from tests.workspace.conftest import House, query_line
+
+NEXT = {"clicks": {0: 10, 1: 5}}
+WHOLE = {0: Partition(0, 12, 1_000), 1: Partition(5, 5)}
+DAY_MS = 86_400_000
+SERVERS = "127.0.0.1:9092"
+
+GAPS: Mapping[str, tuple[dict[str, Topic], list[tuple[str, int]]]] = {
+    "all is there": ({"clicks": Topic(WHOLE)}, []),
+    "a partition more": ({"clicks": Topic({**WHOLE, 2: Partition(0, 3)})}, []),
+    "no topic": ({}, [("topic clicks is gone", 0)]),
+    "no partition": ({"clicks": Topic({0: WHOLE[0]})}, [("topic clicks, partition 1 is gone", 0)]),
+    "retention": (
+        {"clicks": Topic({**WHOLE, 0: Partition(11, 12)})},
+        [("topic clicks, partition 0: offsets 10 to 10 are gone, it begins at 11", 1)],
+    ),
+    "retention of a partition that came later": (
+        {"clicks": Topic({**WHOLE, 2: Partition(4, 9)})},
+        [("topic clicks, partition 2: offsets 0 to 3 are gone, it begins at 4", 4)],
+    ),
+    "made anew": (
+        {"clicks": Topic({**WHOLE, 0: Partition(0, 3)})},
+        [("topic clicks, partition 0 ends at offset 3, before 10: the topic was made anew", 0)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("seen", "gaps"), GAPS.values(), ids=GAPS.keys())
+def test_gaps(seen: dict[str, Topic], gaps: list[tuple[str, int]]) -> None:
+    assert [(gap.words, gap.rows) for gap in kafka.gaps(NEXT, seen)] == gaps
+
+
+def test_until_when_the_next_rows_stay() -> None:
+    topic = Topic({0: Partition(0, 12, 5_000), 1: Partition(0, 12, 3_000), 2: Partition(0, 0)}, DAY_MS)
+    assert kafka.until_ms({"clicks": topic, "kept": Topic({0: Partition(0, 1, 1)})}) == 3_000 + DAY_MS
+    assert kafka.until_ms({"clicks": Topic({0: Partition(7, 7)}, DAY_MS)}) is None
+
+
+OFFSETS = [
+    ('{"clicks":{"0":10,"1":5}}', NEXT),
+    ('{"logOffset":3}', None),
+    ('{"clicks":{"0":true}}', None),
+    ('{"clicks":{"a":1}}', None),
+    ("{}", None),
+    ("17", None),
+    ("null", None),
+    ("no json", None),
+]
+
+
+@pytest.mark.parametrize(("text", "offsets"), OFFSETS)
+def test_offsets_of_kafka(text: str, offsets: kafka.Offsets | None) -> None:
+    assert kafka.offsets_of(text) == offsets
+
+
+def test_partitions_with_their_lag() -> None:
+    assert partitions('{"b":{"0":4},"a":{"1":2}}', '{"a":{"0":3,"1":7}}') == [
+        PartitionOffset("a", 0, None, 3),
+        PartitionOffset("a", 1, 2, 7),
+        PartitionOffset("b", 0, 4, None),
+    ]
+    assert [part.lag for part in partitions('{"b":{"0":4},"a":{"1":2}}', '{"a":{"0":3,"1":7}}')] == [3, 5, None]
+    assert partitions('{"logOffset":3}', "") == []
+
+
+def test_a_forks_topic() -> None:
+    assert kafka.own_topic("out", "b") == "out.b"
+    assert len(kafka.own_topic("t" * 249, "b")) == 249
+    assert kafka.taken_topics("out", "a") == ("out",)
+    assert kafka.taken_topics("out.b", "b") == ("out.b", "out")
+    assert kafka.taken_topics("*", "a") == kafka.taken_topics("", "a") == ()
+
+
+class Options:
+    """Spark's `CaseInsensitiveStringMap`."""
+
+    def __init__(self, **options: str) -> None:
+        self.options = {name.replace("_", ".").lower(): value for name, value in options.items()}
+
+    def getOrDefault(self, name: str, otherwise: str) -> str:
+        return self.options.get(name.lower(), otherwise)
+
+    def extraOptions(self) -> Options:
+        return self
+
+
+BROKERS = [
+    ({}, SERVERS),
+    ({"failOnDataLoss": "TRUE"}, SERVERS),
+    ({"failOnDataLoss": "false"}, ""),
+    ({"kafka_security_protocol": "sasl_ssl"}, f"SASL_SSL://{SERVERS}"),
+    ({"kafka_security_protocol": "PLAINTEXT"}, SERVERS),
+]
+
+
+@pytest.mark.parametrize(("options", "noted"), BROKERS)
+def test_what_is_noted_of_a_broker(options: dict[str, str], noted: str) -> None:
+    assert inputs._broker(Options(kafka_bootstrap_servers=SERVERS, **options)) == noted
+
+
+# plans
+
+
+def saved(house: House, servers: str = SERVERS) -> Savepoint:
+    """Of a job that, as far as its driver said, reads Kafka; the offset in its checkpoint is made one of Kafka's."""
+    run = house.ran("a")
+    checkpoint = Path(run.checkpoints) / "counts"
+    for path in (checkpoint / "offsets").iterdir():
+        if path.name.isdigit():
+            *head, _ = path.read_text().splitlines()
+            path.write_text("\n".join([*head, '{"clicks":{"0":10,"1":5}}']))
+            path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    line = json.loads(query_line(str(checkpoint), str(house.face.layout.output(run.job) / "counts")))
+    house.append(run, QUERIES_FILE, json.dumps({**line, "sources": ["kafka"], "brokers": [servers]}) + "\n")
+    return do(house.face, Take("a"))
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, seen: dict[str, Topic] | Unavailable) -> list[Any]:
+    """The broker says this; what it was asked is kept."""
+    asked: list[Any] = []
+
+    def ask(pool: Any, servers: str, offsets: kafka.Offsets) -> dict[str, Topic]:
+        asked.append((servers, offsets))
+        if isinstance(seen, Unavailable):
+            raise seen
+        return seen
+
+    monkeypatch.setattr(broker_worker, "ask", ask)
+    return asked
+
+
+def test_a_savepoint_that_retention_has_overtaken_is_refused(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house)
+    asked = answer(monkeypatch, {"clicks": Topic({0: Partition(11, 20), 1: Partition(0, 9)})})
+    for change in (Fork(savepoint.id, name="b"), Resume("a", from_savepoint=savepoint.id), Resume("a"), Resume("a", batch=7)):
+        plan = house.face.plan(change)
+        assert plan.refusal is not None and plan.refusal.code == "source.gone"
+        with pytest.raises(Conflict, match=r"topic clicks, partition 0: offsets 10 to 10 are gone"):
+            do(house.face, change)
+    assert set(map(str, asked)) == {str((SERVERS, NEXT))}
+    assert len(house.face.ask(ListSavepoints("a"))) == len(house.face.ask(ListJobs())) == 1
+
+
+def test_until_when_it_can_be_gone_on_from_is_said(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house)
+    answer(monkeypatch, {"clicks": Topic({0: Partition(0, 20, 1_800_000_000_000), 1: Partition(0, 5)}, DAY_MS)})
+    plan = house.face.plan(Fork(savepoint.id, name="b"))
+    says = "Query counts: Kafka clicks has all after the savepoint, at least until 2027-01-16 08:00:00 UTC."
+    assert plan.refusal is None and says in plan.warnings
+    answer(monkeypatch, {"clicks": Topic(WHOLE, DAY_MS, ("retention.bytes",))})
+    assert not any("at least until" in warning for warning in house.face.plan(Fork(savepoint.id, name="b")).warnings)
+
+
+def test_what_nobody_can_tell_is_said_and_stops_nobody(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house)
+    asked = answer(monkeypatch, Unavailable("kafka.away", "Kafka does not answer"))
+    house.face.plan(Fork(savepoint.id, name="b"))
+    plan = house.face.plan(Fork(savepoint.id, name="b"))
+    assert len(asked) == 1
+    says = "Query counts: whether its source still has all rows after the savepoint is not known: Kafka does not answer."
+    assert plan.refusal is None and says in plan.warnings
+
+
+def test_a_broker_that_takes_a_sign_in_is_not_asked(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house, f"SASL_SSL://{SERVERS}")
+    asked = answer(monkeypatch, {})
+    assert any("takes a sign-in" in warning for warning in house.face.plan(Fork(savepoint.id, name="b")).warnings)
+    assert asked == []
+
+
+def test_jobs_without_a_broker_ask_nobody(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.ran("a")
+    asked = answer(monkeypatch, {})
+    house.face.plan(Resume("a"))
+    house.face.plan(Fork(do(house.face, Take("a")).id, name="b"))
+    assert asked == []
+
+
+def test_the_jars_that_the_suite_runs_on_are_those_that_are_told() -> None:
+    text = (maven.HERE / "kafka_connector.xml").read_text()
+    for artifact in connectors.kafka("4.3.0", False).artifacts:
+        group, name, version = artifact.split(":")
+        parts = (f"<{tag}>{value}</{tag}>" for tag, value in (("groupId", group), ("artifactId", name), ("version", version)))
+        assert "\n      ".join(parts) in text
+    assert connectors.kafka("4.2.0", False).artifacts == ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",)
