@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pipelines.catalog import states
 from pipelines.domain.states import StateColumn, StateRows
 from pipelines.verbs.state import QueryState
+from pipelines.verbs.state_difference import QueryStateDifference
 from pipelines.workers.child import Caller, serve
 from pipelines.workers.pool import Pool
 from pipelines.workers.task import Task
@@ -23,16 +23,19 @@ TASK = Task(
 """Its process mostly ends a long question by itself; what it cannot interrupt is ended with it."""
 
 
-def query(pool: Pool, files: Sequence[str], asked: QueryState) -> StateRows:
-    """The answer to `asked` over the Parquet files of a reading. Raises what `states.query` raises, and Unavailable (`state.timeout`,
+KINDS = {kind.__name__: kind for kind in (QueryState, QueryStateDifference)}
+
+
+def query(pool: Pool, views: states.Views, asked: states.Asks) -> StateRows:
+    """The answer to `asked` over Parquet files by view. Raises what `states.query` raises, and Unavailable (`state.timeout`,
     `state.memory`, `state.too_large`) for a question that takes more than it may."""
-    answer = pool.do({"files": list(files), "asked": asdict(asked)})
+    answer = pool.do({"views": {view: list(files) for view, files in views.items()}, "kind": type(asked).__name__, "asked": asdict(asked)})
     columns = tuple(StateColumn(**column) for column in answer.pop("columns"))
     return StateRows(columns=columns, rows=tuple(map(tuple, answer.pop("rows"))), **answer)
 
 
 def _query(request: dict[str, Any], _: Caller) -> dict[str, Any]:
-    found = states.query(request["files"], QueryState(**request["asked"]))
+    found = states.query(request["views"], KINDS[request["kind"]](**request["asked"]))
     columns = [asdict(column) for column in found.columns]
     return {"columns": columns, "rows": found.rows, "matches": found.matches, "more": found.more, "took_ms": found.took_ms}
 

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,34 +17,41 @@ from pipelines.catalog.tables import row
 from pipelines.domain.errors import Invalid, NotFound, Unavailable
 from pipelines.domain.states import StateRows
 from pipelines.verbs.state import QueryState
+from pipelines.verbs.state_difference import QueryStateDifference
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+STATE = "state"
+"""The view over a reading."""
 MOST_ROWS = 10_000
 """Of one answer."""
 SECONDS = 20.0
 """A question that takes longer is ended."""
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/|;", re.DOTALL)
+Views = Mapping[str, Sequence[str]]
+"""Parquet files by the name of the view over them."""
+Asks = QueryState | QueryStateDifference
 TEACHES = "The view `state` has the columns key and value (structs: key.post, value.*) and partition_id."
 
 
-def query(files: Sequence[str], asked: QueryState, *, seconds: float = SECONDS) -> StateRows:
-    """The answer to `asked` over the Parquet files of a reading. Invalid (`state.sql`, `state.only_select`, `state.sort`, `state.limit`),
-    Unavailable (`state.timeout`), NotFound (`state.not_read`) where the files are gone."""
+def query(views: Views, asked: Asks, *, seconds: float = SECONDS) -> StateRows:
+    """The answer to `asked` over Parquet files by view; a page is of the first one. Invalid (`state.sql`, `state.only_select`,
+    `state.sort`, `state.limit`), Unavailable (`state.timeout`), NotFound (`state.not_read`) where the files are gone."""
     if not 0 < asked.limit <= MOST_ROWS or asked.offset < 0:
         raise Invalid("state.limit", f"{asked.limit} rows from {asked.offset} on cannot be shown", f"Ask for 1 to {MOST_ROWS:,} rows.")
     began = time.perf_counter()
-    with sealed(files) as db, _limited(db, seconds), _viewed(db, files), _refused():
-        found = _free(db, asked) if asked.sql else _page(db, asked)
+    files = [file for those in views.values() for file in those]
+    with sealed(files) as db, _limited(db, seconds), _viewed(db, views), _refused(views):
+        found = _free(db, asked) if asked.sql else _page(db, next(iter(views)), asked)
     return replace(found, took_ms=(time.perf_counter() - began) * 1000)
 
 
-def _page(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
-    fields = _fields(db, "state")
-    kept, values = "state", []
+def _page(db: DuckDBPyConnection, view: str, asked: Asks) -> StateRows:
+    fields = _fields(db, view)
+    kept, values = view, []
     if asked.filter:
-        kept = f"(SELECT * FROM state WHERE {' OR '.join(f'contains(lower({one.sql}::VARCHAR), ?)' for one in fields)})"
+        kept = f"(SELECT * FROM {view} WHERE {' OR '.join(f'contains(lower({one.sql}::VARCHAR), ?)' for one in fields)})"
         values = [asked.filter.lower()] * len(fields)
     order = f"ORDER BY {_sort(fields, asked.sort)} {'DESC' if asked.descending else 'ASC'} NULLS LAST" if asked.sort else ""
     counted = row(db, f"SELECT count(*) FROM {kept}", values)
@@ -52,7 +59,7 @@ def _page(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
     return StateRows(tuple(one.column for one in fields), rows, counted[0] if counted else 0, more, 0.0)
 
 
-def _free(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
+def _free(db: DuckDBPyConnection, asked: Asks) -> StateRows:
     text = only_select(db, asked.sql)
     fields = _fields(db, f"(\n{text}\n)")
     rows, more = _rows(db, fields, text, asked, [])
@@ -86,7 +93,7 @@ def _sort(fields: Sequence[Field], name: str) -> str:
 
 
 def _rows(
-    db: DuckDBPyConnection, fields: Sequence[Field], relation: str, asked: QueryState, values: Sequence[str]
+    db: DuckDBPyConnection, fields: Sequence[Field], relation: str, asked: Asks, values: Sequence[str]
 ) -> tuple[tuple[tuple[Any, ...], ...], bool]:
     """A page of rows as JSON's types, and whether there are more: one more than asked for is read."""
     shown = ", ".join(one.as_json for one in fields)
@@ -97,12 +104,13 @@ def _rows(
 
 
 @contextmanager
-def _viewed(db: DuckDBPyConnection, files: Sequence[str]) -> Iterator[None]:
-    """The view `state` over `files`; NotFound (`state.not_read`) where these are gone, also while they are read."""
+def _viewed(db: DuckDBPyConnection, views: Views) -> Iterator[None]:
+    """The views over their files; NotFound (`state.not_read`) where these are gone, also while they are read."""
     import duckdb
 
     try:
-        db.execute(f"CREATE VIEW state AS SELECT * FROM read_parquet([{', '.join(map(_text, files))}])")
+        for view, files in views.items():
+            db.execute(f"CREATE VIEW {view} AS SELECT * FROM read_parquet([{', '.join(map(text, files))}])")
         yield
     except (duckdb.IOException, duckdb.PermissionException) as error:
         raise NotFound("state.not_read", "The rows that were read are gone", "Read the state again.") from error
@@ -126,7 +134,7 @@ def _limited(db: DuckDBPyConnection, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _refused() -> Iterator[None]:
+def _refused(views: Views) -> Iterator[None]:
     """What DuckDB says of somebody's SQL is theirs to mend, what it says of the files is ours."""
     import duckdb
 
@@ -135,14 +143,20 @@ def _refused() -> Iterator[None]:
     except (duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.IOException):
         raise
     except duckdb.PermissionException as error:
-        raise Invalid("state.outside", f"Only the view 'state' can be queried: {_first_line(error)}", TEACHES) from error
+        only = f"Only the {'views' if len(views) > 1 else 'view'} {', '.join(map(repr, views))} can be queried"
+        raise Invalid("state.outside", f"{only}: {_first_line(error)}", _teaches(views)) from error
     except duckdb.Error as error:
-        raise Invalid("state.sql", _first_line(error), TEACHES) from error
+        raise Invalid("state.sql", _first_line(error), _teaches(views)) from error
+
+
+def _teaches(views: Views) -> str:
+    return TEACHES if STATE in views else f"There are the views {', '.join(views)}: `SELECT * FROM {next(iter(views))}` shows the columns."
 
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n\n")[0].replace("\n", " ")
 
 
-def _text(path: str) -> str:
+def text(path: str) -> str:
+    """A path as SQL writes a text."""
     return "'" + path.replace("'", "''") + "'"
