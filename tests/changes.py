@@ -14,7 +14,7 @@ from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.domain.errors import NotFound, refusal
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.holdings import HoldingsPlan
-from pipelines.domain.ids import ExperimentId, JobName, QueryName, RunId, VersionId
+from pipelines.domain.ids import ExperimentId, JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.job_limits import JobLimits, changed
 from pipelines.domain.jobs import Job
 from pipelines.domain.operations import Operation
@@ -53,13 +53,16 @@ from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.schedule import SetSchedule
 from pipelines.verbs.set_limits import LimitsPlan, SetLimits
 from pipelines.verbs.state import ListStates, ReadState, ReadStatePlan
+from pipelines.verbs.state_difference import CompareState, StateDifferencePlan
+from pipelines.verbs.state_key import LookUpKey, LookUpKeyPlan
 from pipelines.verbs.stop import Stop, StopPlan
 from pipelines.verbs.system import ExamplePlan, RebuildCatalog, RebuildPlan, StartExample
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken, NewToken, RevokeToken, ShownToken, TokenPlan
+from pipelines.verbs.try_code import TrialPlan, TryCode
 from pipelines.verbs.verb import Change
 from pipelines.verbs.verify import Verify, VerifyPlan
-from tests import alerting, replayed, samples
+from tests import alerting, differing, replayed, samples
 from tests.samples import QUERY
 
 if TYPE_CHECKING:
@@ -128,6 +131,16 @@ def _read_plan(face: FakeFace, change: ReadState) -> ReadStatePlan:
     return ReadStatePlan(s.id, s.job, chosen(face.ask(ListStates(s.id)), change), change.limit)
 
 
+def _point_job(face: FakeFace, named: str) -> JobName:
+    job = named.partition("@")[0]
+    return JobName(job) if job in face.runs else _of(face, named).job
+
+
+def _comparing_plan(face: FakeFace, change: CompareState) -> StateDifferencePlan:
+    saved = [SavepointId(named) if named in face.savepoints_by_id else None for named in (change.a, change.b)]
+    return StateDifferencePlan(change.a, change.b, _point_job(face, change.b), *saved)
+
+
 def _promotion(face: FakeFace, change: Promote) -> Any:
     parent = "post_engagement"
     versions = (face.runs[change.job][-1].version, face.runs[parent][-1].version) if parent in face.runs else (VERSION, VERSION)
@@ -158,6 +171,9 @@ PLANS: Told = {
     Check: lambda face, it: CheckPlan(_of(face, it.savepoint).id, _of(face, it.savepoint).job, VERSION, True),
     Diagnose: lambda face, it: DiagnosePlan(JobName(it.subject if it.subject in face.runs else ""), it.subject),
     ReadState: _read_plan,
+    CompareState: _comparing_plan,
+    TryCode: lambda face, it: TrialPlan(_of(face, it.savepoint).id, _of(face, it.savepoint).job, VERSION),
+    LookUpKey: lambda face, it: LookUpKeyPlan(JobName(it.job), f"{QUERY} / 0 / default", 9),
     Export: lambda face, it: samples.export_plan(_of(face, it.savepoint), it),
     Import: lambda face, it: ImportPlan(it.url, it.url.endswith(".tar.zst")),
     Dispose: _disposal,
@@ -233,6 +249,9 @@ ANSWERS: Told = {
     Check: lambda face, it: verdicts.of(_of(face, it.savepoint).id, VERSION, (COUNTED,)),
     Diagnose: lambda face, it: (samples.diagnosis(it.subject, f"/fake/{it.subject}"),),
     ReadState: _reads,
+    LookUpKey: lambda face, it: samples.key_rows(it.job, it.key),
+    TryCode: lambda face, it: samples.trial(_of(face, it.savepoint).id, VERSION),
+    CompareState: lambda face, it: works(face, "compare-state", _point_job(face, it.b), f"{it.a} {it.b}", differing.DIFFERENCE),
     Export: _exports,
     Import: lambda face, it: works(face, "import", "", it.url, SAVEPOINT),
     Dispose: _disposal,

@@ -86,7 +86,7 @@ class Memory:
 
     def query(self, table: StateTable, query: QueryState) -> StateRows:
         assert table.reading is not None
-        return replace(questions.query([self._file(table.reading.rows)], query), took_ms=12.5)
+        return replace(questions.query({questions.STATE: [self._file(table.reading.rows)]}, query), took_ms=12.5)
 
     def _file(self, rows: int) -> str:
         path = scratch() / f"{rows}.parquet"

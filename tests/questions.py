@@ -44,10 +44,11 @@ from pipelines.verbs.operations import ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
 from pipelines.verbs.schedule import ShowSchedule
 from pipelines.verbs.state import ListStates, QueryState, ShowStateSizes
+from pipelines.verbs.state_difference import QueryStateDifference, ShowStateDifference
 from pipelines.verbs.system import ListEvents, ShowAbout, ShowHealth, ShowSpace
 from pipelines.verbs.tokens import ListTokens, ShownToken
 from pipelines.verbs.verb import Question
-from tests import replayed, samples
+from tests import differing, replayed, samples
 
 if TYPE_CHECKING:
     from tests.faces import FakeFace
@@ -204,6 +205,8 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ShowSavepoint: lambda face, it: savepoint(face, it.savepoint),
     ReadManifest: lambda face, it: samples.manifest(savepoint(face, it.savepoint), face.versions[savepoint(face, it.savepoint).version]),
     ReadVerification: lambda face, it: face.verifications.get(savepoint(face, it.savepoint).id),
+    ShowStateDifference: lambda face, it: known({differing.DIFFERENCE: differing.difference()}, it.difference, "difference of state"),
+    QueryStateDifference: lambda face, it: differing.query(it),
     ListStates: lambda face, it: states(face, it.savepoint),
     ShowStateSizes: state_sizes,
     QueryState: lambda face, it: face.memory.query(chosen(states(face, it.savepoint), it), it),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.domain import connectors
@@ -38,6 +38,9 @@ from pipelines.domain.savepoints import (
 )
 from pipelines.domain.schedules import Attempt, Schedule, ScheduleState, over
 from pipelines.domain.space import SavepointSpace, Space
+from pipelines.domain.state_keys import KeyRows
+from pipelines.domain.states import StateColumn, StateRows
+from pipelines.domain.trials import Trial, TriedQuery
 from pipelines.domain.trust import Damage, Proof, ScratchBatch, StateCount, Trust, Verification
 from pipelines.domain.versions import Version
 from pipelines.verbs.experiments import Compare
@@ -61,7 +64,21 @@ STEPS = {
     "export": "copying",
     "import": "copying",
     "read": "reading rows",
+    "compare-state": "comparing keys",
 }
+
+
+def key_rows(job: str, key: Mapping[str, str]) -> KeyRows:
+    """One row, whatever the key is."""
+    row = {"key": dict(key), "value": {"views": 3, "clicks": 1}, "partition_id": 2}
+    return KeyRows(JobName(job), QueryName(QUERY), 0, "default", "", 9, NOW_MS, 2, (row,), 640.0)
+
+
+def trial(savepoint: SavepointId, version: VersionId) -> Trial:
+    """A batch with two rows."""
+    columns = (StateColumn("post", "VARCHAR", "text"), StateColumn("views", "BIGINT", "number"))
+    rows = StateRows(columns, (("p1", 3), ("p2", 5)), 2, False, 4.0)
+    return Trial(savepoint, version, (TriedQuery(QUERY, ScratchBatch(QUERY, 8, 7, 2, 420.0), rows),), "", False, 2_100.0)
 
 
 def query_image(job: str, batch: int) -> QueryImage:

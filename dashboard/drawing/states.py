@@ -27,7 +27,7 @@ def by_partition(partitions: Mapping[int, int]) -> Chart:
         return Chart("Rows by partition", empty="The table is empty", height=HEIGHT)
     average = sum(partitions.values()) / len(partitions)
     colors = [ORANGE if rows >= SKEWED * average else BLUE for rows in partitions.values()]
-    x, y = _column(list(partitions)), _column(list(partitions.values()))
+    x, y = column(list(partitions)), column(list(partitions.values()))
     trace = {
         "type": "bar", "name": "rows", "x": encoded(x), "y": encoded(y), "color": BLUE, "marker": {"color": colors}, "opacity": 0.85,
         "hovertemplate": "%{y:,.0f} rows",
@@ -40,27 +40,28 @@ def by_partition(partitions: Mapping[int, int]) -> Chart:
     return Chart("Rows by partition", (trace,), layout, legend, summary=summary, height=HEIGHT)
 
 
-def by_window(starts: Sequence[float], rows: Sequence[int], column: str, *, more: bool) -> Chart:
+def by_window(starts: Sequence[float], rows: Sequence[int], name: str, *, more: bool) -> Chart:
     """A bar a window, where it starts; `more`: there are older ones."""
-    title = f"Rows by {column}"
+    title = f"Rows by {name}"
     if not len(starts):
         return Chart(title, empty="No window is open", height=HEIGHT)
     trace = {
-        "type": "bar", "name": "rows", "x": encoded(_column(starts)), "y": encoded(_column(rows)), "color": VIOLET, "opacity": 0.85,
+        "type": "bar", "name": "rows", "x": encoded(column(starts)), "y": encoded(column(rows)), "color": VIOLET, "opacity": 0.85,
         "hovertemplate": "%{y:,.0f} rows",
     }  # fmt: skip
     legend = (LegendEntry(f"the newest {len(starts):,}" if more else formats.plural(len(starts), "window"), color=VIOLET),)
-    layout = {"yaxis": {"tickformat": "~s", "nticks": 4}, "bargap": 0.25, "span": _span(starts)}
+    layout = {"yaxis": {"tickformat": "~s", "nticks": 4}, "bargap": 0.25, "span": span(starts)}
     summary = f"{title}: {len(starts):,} windows, {sum(rows):,} rows."
     return Chart(title, (trace,), layout, legend, summary=summary, height=HEIGHT)
 
 
-def _span(starts: Sequence[float]) -> list[float]:
+def span(starts: Sequence[float]) -> list[float]:
     """The axis from half a window before the first to half a window after the last."""
     first, last = min(starts), max(starts)
     half = (last - first) / max(len(starts) - 1, 1) * 0.75 or 60_000.0
     return [first - half, last + half]
 
 
-def _column(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def column(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Numbers as a trace has them."""
     return np.asarray(values, dtype=np.float64)

@@ -34,8 +34,8 @@ class Rows:
 
 def require_select(sql: str, view: str) -> None:
     """Raises Invalid (`state.sql`, `state.only_select`) for what is not one SELECT that DuckDB can parse. Nothing is read."""
-    with sealed(()) as db, states.refused(view):
-        states.only_select(db, sql, view)
+    with sealed(()) as db, states.refused((view,)):
+        states.only_select(db, sql, (view,))
 
 
 def judge(rows: Rows, sql: str, limit: int, *, seconds: float = states.SECONDS) -> StateRows:
@@ -43,8 +43,8 @@ def judge(rows: Rows, sql: str, limit: int, *, seconds: float = states.SECONDS) 
     `compare.file_damaged`)."""
     began = time.perf_counter()
     files = [*rows.files, *rows.like]
-    with sealed(files) as db, states.limited(db, seconds), _viewed(db, rows), states.refused(rows.view):
-        found = states.free(db, sql, limit, view=rows.view)
+    with sealed(files) as db, states.limited(db, seconds), _viewed(db, rows), states.refused((rows.view,)):
+        found = states.free(db, sql, limit, views=(rows.view,))
     return replace(found, took_ms=(time.perf_counter() - began) * 1000)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +9,7 @@ from pipelines.catalog import judging, states
 from pipelines.catalog.judging import Rows
 from pipelines.domain.states import StateColumn, StateRows
 from pipelines.verbs.state import QueryState
+from pipelines.verbs.state_difference import QueryStateDifference
 from pipelines.workers.child import Caller, serve
 from pipelines.workers.pool import Pool
 from pipelines.workers.task import Task
@@ -24,10 +24,14 @@ TASK = Task(
 """Its process mostly ends a long question by itself; what it cannot interrupt is ended with it."""
 
 
-def query(pool: Pool, files: Sequence[str], asked: QueryState) -> StateRows:
-    """The answer to `asked` over the Parquet files of a reading. Raises what `states.query` raises, and Unavailable (`state.timeout`,
+KINDS = {kind.__name__: kind for kind in (QueryState, QueryStateDifference)}
+
+
+def query(pool: Pool, views: states.Views, asked: states.Asks) -> StateRows:
+    """The answer to `asked` over Parquet files by view. Raises what `states.query` raises, and Unavailable (`state.timeout`,
     `state.memory`, `state.too_large`) for a question that takes more than it may."""
-    return _told(pool.do({"files": list(files), "asked": asdict(asked)}))
+    asks = {"views": {view: list(files) for view, files in views.items()}, "kind": type(asked).__name__, "asked": asdict(asked)}
+    return _told(pool.do(asks))
 
 
 def judge(pool: Pool, rows: Rows, sql: str, limit: int) -> StateRows:
@@ -44,7 +48,7 @@ def _query(request: dict[str, Any], _: Caller) -> dict[str, Any]:
     if "judged" in request:
         found = judging.judge(Rows(**request["judged"]), request["sql"], request["limit"])
     else:
-        found = states.query(request["files"], QueryState(**request["asked"]))
+        found = states.query(request["views"], KINDS[request["kind"]](**request["asked"]))
     columns = [asdict(column) for column in found.columns]
     return {"columns": columns, "rows": found.rows, "matches": found.matches, "more": found.more, "took_ms": found.took_ms}
 

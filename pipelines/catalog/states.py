@@ -6,7 +6,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,36 +17,41 @@ from pipelines.catalog.tables import row
 from pipelines.domain.errors import Invalid, NotFound, Unavailable
 from pipelines.domain.states import StateRows
 from pipelines.verbs.state import QueryState
+from pipelines.verbs.state_difference import QueryStateDifference
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+STATE = "state"
+"""The view over a reading."""
 MOST_ROWS = 10_000
 """Of one answer."""
 SECONDS = 20.0
 """A question that takes longer is ended."""
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/|;", re.DOTALL)
-STATE = "state"
+Views = Mapping[str, Sequence[str]]
+"""Parquet files by the name of the view over them."""
+Asks = QueryState | QueryStateDifference
 TEACHES = "The view `state` has the columns key and value (structs: key.post, value.*) and partition_id."
-OTHERS = "The view `{view}` has the rows as of one batch, with their own columns."
 
 
-def query(files: Sequence[str], asked: QueryState, *, seconds: float = SECONDS) -> StateRows:
-    """The answer to `asked` over the Parquet files of a reading. Invalid (`state.sql`, `state.only_select`, `state.sort`, `state.limit`),
-    Unavailable (`state.timeout`), NotFound (`state.not_read`) where the files are gone."""
+def query(views: Views, asked: Asks, *, seconds: float = SECONDS) -> StateRows:
+    """The answer to `asked` over Parquet files by view; a page is of the first one. Invalid (`state.sql`, `state.only_select`,
+    `state.sort`, `state.limit`), Unavailable (`state.timeout`), NotFound (`state.not_read`) where the files are gone."""
     if not 0 < asked.limit <= MOST_ROWS or asked.offset < 0:
         raise Invalid("state.limit", f"{asked.limit} rows from {asked.offset} on cannot be shown", f"Ask for 1 to {MOST_ROWS:,} rows.")
     began = time.perf_counter()
-    with sealed(files) as db, limited(db, seconds), _viewed(db, files), refused():
-        found = _free(db, asked) if asked.sql else _page(db, asked)
+    files = [file for those in views.values() for file in those]
+    with sealed(files) as db, limited(db, seconds), _viewed(db, views), refused(views):
+        found = _free(db, views, asked) if asked.sql else _page(db, next(iter(views)), asked)
     return replace(found, took_ms=(time.perf_counter() - began) * 1000)
 
 
-def _page(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
-    fields = _fields(db, "state")
-    kept, values = "state", []
+def _page(db: DuckDBPyConnection, view: str, asked: Asks) -> StateRows:
+    fields = _fields(db, view)
+    kept, values = view, []
     if asked.filter:
-        kept = f"(SELECT * FROM state WHERE {' OR '.join(f'contains(lower({one.sql}::VARCHAR), ?)' for one in fields)})"
+        kept = f"(SELECT * FROM {view} WHERE {' OR '.join(f'contains(lower({one.sql}::VARCHAR), ?)' for one in fields)})"
         values = [asked.filter.lower()] * len(fields)
     order = f"ORDER BY {_sort(fields, asked.sort)} {'DESC' if asked.descending else 'ASC'} NULLS LAST" if asked.sort else ""
     counted = row(db, f"SELECT count(*) FROM {kept}", values)
@@ -54,28 +59,32 @@ def _page(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
     return StateRows(tuple(one.column for one in fields), rows, counted[0] if counted else 0, more, 0.0)
 
 
-def _free(db: DuckDBPyConnection, asked: QueryState) -> StateRows:
-    return free(db, asked.sql, asked.limit, asked.offset)
+def _free(db: DuckDBPyConnection, views: Collection[str], asked: Asks) -> StateRows:
+    return free(db, asked.sql, asked.limit, asked.offset, views)
 
 
-def free(db: DuckDBPyConnection, sql: str, limit: int, offset: int = 0, view: str = STATE) -> StateRows:
-    """The answer to one SELECT of somebody's own over what `db` has."""
-    text = only_select(db, sql, view)
+def free(db: DuckDBPyConnection, sql: str, limit: int, offset: int = 0, views: Collection[str] = (STATE,)) -> StateRows:
+    """The answer to one SELECT of somebody's own over the `views` that `db` has."""
+    text = only_select(db, sql, views)
     fields = _fields(db, f"(\n{text}\n)")
     rows, more = _rows(db, fields, text, limit, offset, [])
     return StateRows(tuple(one.column for one in fields), rows, None, more, 0.0)
 
 
-def teaches(view: str) -> str:
-    """What the view has, for whoever asked something else."""
-    return TEACHES if view == STATE else OTHERS.format(view=view)
+def teaches(views: Collection[str]) -> str:
+    """What the views have, for whoever asked something else."""
+    return TEACHES if STATE in views else f"There are the views {', '.join(views)}: `SELECT * FROM {next(iter(views))}` shows the columns."
 
 
-def only_select(db: DuckDBPyConnection, sql: str, view: str = STATE) -> str:
+def only_select(db: DuckDBPyConnection, sql: str, views: Collection[str]) -> str:
     """The one statement in `sql`, without what ends it; Invalid (`state.only_select`) for any other number or kind."""
     statements = db.extract_statements(sql)
     if len(statements) != 1 or statements[0].type.name != "SELECT":
-        raise Invalid("state.only_select", f"The {view} is only looked at: give one SELECT", teaches(view))
+        raise Invalid(
+            "state.only_select",
+            f"The {' and '.join(views)} {'is' if len(views) == 1 else 'are'} only looked at: give one SELECT",
+            teaches(views),
+        )
     return _open_ended(str(statements[0].query))
 
 
@@ -109,12 +118,13 @@ def _rows(
 
 
 @contextmanager
-def _viewed(db: DuckDBPyConnection, files: Sequence[str]) -> Iterator[None]:
-    """The view `state` over `files`; NotFound (`state.not_read`) where these are gone, also while they are read."""
+def _viewed(db: DuckDBPyConnection, views: Views) -> Iterator[None]:
+    """The views over their files; NotFound (`state.not_read`) where these are gone, also while they are read."""
     import duckdb
 
     try:
-        db.execute(f"CREATE VIEW state AS SELECT * FROM read_parquet([{', '.join(map(_text, files))}])")
+        for view, files in views.items():
+            db.execute(f"CREATE VIEW {view} AS SELECT * FROM read_parquet([{', '.join(map(text, files))}])")
         yield
     except (duckdb.IOException, duckdb.PermissionException) as error:
         raise NotFound("state.not_read", "The rows that were read are gone", "Read the state again.") from error
@@ -138,7 +148,7 @@ def limited(db: DuckDBPyConnection, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def refused(view: str = STATE) -> Iterator[None]:
+def refused(views: Collection[str]) -> Iterator[None]:
     """What DuckDB says of somebody's SQL is theirs to mend, what it says of the files is ours."""
     import duckdb
 
@@ -147,14 +157,16 @@ def refused(view: str = STATE) -> Iterator[None]:
     except (duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.IOException):
         raise
     except duckdb.PermissionException as error:
-        raise Invalid("state.outside", f"Only the view {view!r} can be queried: {_first_line(error)}", teaches(view)) from error
+        only = f"Only the {'views' if len(views) > 1 else 'view'} {', '.join(map(repr, views))} can be queried"
+        raise Invalid("state.outside", f"{only}: {_first_line(error)}", teaches(views)) from error
     except duckdb.Error as error:
-        raise Invalid("state.sql", _first_line(error), teaches(view)) from error
+        raise Invalid("state.sql", _first_line(error), teaches(views)) from error
 
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n\n")[0].replace("\n", " ")
 
 
-def _text(path: str) -> str:
+def text(path: str) -> str:
+    """A path as SQL writes a text."""
     return "'" + path.replace("'", "''") + "'"

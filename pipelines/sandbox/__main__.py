@@ -11,9 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import conversion, counting, reading, rewriting
+from pipelines.sandbox import conversion, counting, lookup, reading, rewriting
 from pipelines.sandbox.conversions import CONVERSION_FILE, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, TASK_FILE, CountTask
+from pipelines.sandbox.lookups import LOOK_UP_FILE, LookUpTask
 from pipelines.sandbox.readings import READ_FILE, ReadTask
 from pipelines.sandbox.rewrites import REWRITE_FILE, RewriteTask
 
@@ -48,6 +49,11 @@ def _read(folder: Path) -> dict[str, Any]:
     return asdict(reading.read(counting.session(task), task, folder))
 
 
+def _look_up(folder: Path) -> dict[str, Any]:
+    task = LookUpTask.read(folder)
+    return asdict(lookup.look_up(counting.session(task), task))
+
+
 def _rewrite(folder: Path) -> dict[str, Any]:
     task = RewriteTask.read(folder)
     return asdict(rewriting.rescale(counting.session(task), task, folder))
@@ -61,6 +67,7 @@ def _convert(folder: Path) -> dict[str, Any]:
 TASKS: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     TASK_FILE: _count,
     READ_FILE: _read,
+    LOOK_UP_FILE: _look_up,
     REWRITE_FILE: _rewrite,
     CONVERSION_FILE: _convert,
 }

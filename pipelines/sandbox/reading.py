@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.sandbox.counting import FORMAT_CONF
+from pipelines.sandbox.counts import Store
 from pipelines.sandbox.readings import FAR_FILE, ROWS_FOLDER, Far, ReadRows, ReadTask
 
 PARTITION = "partition_id"
@@ -27,7 +28,7 @@ MICROS = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
 
 def read(spark: Any, task: ReadTask, folder: Path) -> ReadRows:
     """Writes the rows to `rows` in `folder`; raises what Spark raises."""
-    frame = storable(_frame(spark, task))
+    frame = storable(table(spark, task.store, task.variable))
     with followed(spark, folder, "counting rows"):
         counted = {int(partition): int(rows) for partition, rows in frame.groupBy(PARTITION).count().collect()}
     total = sum(counted.values())
@@ -37,16 +38,17 @@ def read(spark: Any, task: ReadTask, folder: Path) -> ReadRows:
     return ReadRows(spark.version, counted, min(total, task.limit))
 
 
-def _frame(spark: Any, task: ReadTask) -> Any:
-    """The table. Spark's reader takes pinned confs from the offset log, but the checkpoint format from the session."""
-    store, reading = task.store, spark.newSession()
+def table(spark: Any, store: Store, variable: str) -> Any:
+    """The table, as the statestore source has it. Spark's reader takes pinned confs from the offset log, but the checkpoint
+    format from the session."""
+    reading = spark.newSession()
     reading.conf.set(FORMAT_CONF, str(store.state_format))
     reading.conf.set(*MICROS)
     reader = reading.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
     if store.store in SIDES:
         reader = reader.option("joinSide", store.store)
-    elif task.variable:
-        reader = reader.option("stateVarName", task.variable)
+    elif variable:
+        reader = reader.option("stateVarName", variable)
     else:
         reader = reader.option("storeName", store.store)
     return reader.load(store.checkpoint)

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, Unsupported
+from pipelines.domain.errors import Corrupt, Invalid, TidemarkError, Unavailable, Unsupported
 from pipelines.sandbox import aliases, processes
 from pipelines.sandbox.conversions import CANNOT_CONVERT, MISSING, ConversionTask
-from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, StoreRows, read_rows
+from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, Store, StoreRows, read_rows
+from pipelines.sandbox.lookups import NO_KEY, FoundKey, LookUpTask
 from pipelines.sandbox.pool import Pool, Work
 from pipelines.sandbox.readings import Far, ReadRows, ReadTask
 from pipelines.sandbox.rewrites import CANNOT_RESCALE, RewriteTask, Rewritten
@@ -59,8 +60,27 @@ def read(pool: Pool, folder: Path, task: ReadTask, python: str, watch: Callable[
         replace(task, store=store).write(folder)
         pool.run(work, folder, LOG_FILE, look, timeout_s())
     if not (folder / RESULT_FILE).is_file():
-        raise _unread(folder, task)
+        raise _unread(folder, task.store)
     return ReadRows.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def look_up(pool: Pool, folder: Path, task: LookUpTask, python: str, watch: Callable[[], None]) -> FoundKey:
+    """Looks a key up, from the empty `folder`. Raises Invalid (`state.key`) for one that the table cannot have, and what `read` raises."""
+    work = Work(MODULE, python, task.master, task.conf, is_last=False)
+    with aliases.plain([task.store]) as (store,):
+        replace(task, store=store).write(folder)
+        pool.run(work, folder, LOG_FILE, watch, timeout_s())
+    if not (folder / RESULT_FILE).is_file():
+        raise _not_looked_up(folder, task)
+    return FoundKey.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def _not_looked_up(folder: Path, task: LookUpTask) -> TidemarkError:
+    path = folder / ERROR_FILE
+    failure = json.loads(path.read_text()) if path.is_file() else {}
+    if failure.get("error_class") == NO_KEY:
+        return Invalid("state.key", f"This state has no such key: {failure['message']}", "Give each column of the key: --key post=p1.")
+    return _unread(folder, task.store)
 
 
 def rewrite(pool: Pool, folder: Path, task: RewriteTask | ConversionTask, python: str, watch: Callable[[Far], None]) -> Rewritten:
@@ -105,13 +125,13 @@ def _unrewritten(folder: Path) -> TidemarkError:
     )
 
 
-def _unread(folder: Path, task: ReadTask) -> TidemarkError:
+def _unread(folder: Path, store: Store) -> TidemarkError:
     """The error of a failed read: of the state where Spark says that it is about state, else of the sandbox."""
     path = folder / ERROR_FILE
     failure = json.loads(path.read_text()) if path.is_file() else {}
     if "damaged" not in failure:
         return _failed(folder)
-    message = f"Store {task.store.store} of operator {task.store.operator} cannot be read: {failure['error_class']}: {failure['message']}"
+    message = f"Store {store.store} of operator {store.operator} cannot be read: {failure['error_class']}: {failure['message']}"
     if failure["damaged"]:
         return Corrupt("state.damaged", message, "Prove the savepoint: that says what of it is damaged. Another savepoint may be sound.")
     return Unsupported("state.unreadable", message, "This Spark cannot read this state: try the Spark that the job runs on.")

@@ -133,6 +133,14 @@ class Layout:
         return self.readings_of(savepoint) / reading
 
     @property
+    def state_differences(self) -> Path:
+        """Differences of state, a folder each: a cache, which anybody may delete."""
+        return self.root / "cache" / "state-differences"
+
+    def state_difference(self, difference: str) -> Path:
+        return self.state_differences / difference
+
+    @property
     def verdicts(self) -> Path:
         """Verdicts that were found: a cache, which anybody may delete."""
         return self.root / "cache" / "verdicts"

@@ -12,7 +12,19 @@ from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.savepoint import library, restore
 from pipelines.storage import paths
-from pipelines.workspace import environments, events, experiments, exports, life, operations, proofs, readings, repairs, trash
+from pipelines.workspace import (
+    environments,
+    events,
+    experiments,
+    exports,
+    kept_differences,
+    life,
+    operations,
+    proofs,
+    readings,
+    repairs,
+    trash,
+)
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
 
@@ -21,7 +33,7 @@ def clean(context: Context) -> None:
     """Run once at the opening, when nobody else is at work in the workspace.
 
     0. Documents whose writing was broken off; 1. savepoints that were not published, disposals that were begun, what exports left where
-    they wrote, proofs, state that was read of savepoints that are gone,
+    they wrote, proofs, state that was read of savepoints that are gone and its differences,
     environments that nobody used for long; 2. jobs that have lost a document get another;
     3. experiments are completed, so that their forks are no half jobs; 4. half jobs go to the trash, jobs that were being forgotten are
     deleted; 5. restores and runs that nobody wants; 6. operations whose stop was never written down, and the reverse.
@@ -30,6 +42,7 @@ def clean(context: Context) -> None:
     _savepoints(context)  # 1
     exports.clean(context)
     proofs.clean(context)
+    kept_differences.clean(context)
     readings.clean(context)
     trash.clean(context)
     environments.clean(context)

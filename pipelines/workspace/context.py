@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.catalog import state_worker
+from pipelines.catalog import state_difference_worker, state_worker
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
@@ -63,6 +63,8 @@ class Context:
     """Held by the one piece of work that runs in the sandbox; others wait for their turn."""
     state_workers: Pool = field(default_factory=lambda: Pool(state_worker.TASK))
     """Answer questions to rows of state."""
+    state_difference_workers: Pool = field(default_factory=lambda: Pool(state_difference_worker.TASK))
+    """Compare rows of state."""
     savepoint_workers: Pool = field(default_factory=lambda: Pool(savepoint_worker.TASK))
     """Import and verify savepoints."""
     sparks: SparkPool = field(default_factory=SparkPool)

@@ -50,7 +50,9 @@ class Rehearsed:
     """Whether the code failed, or ended before every query had run a batch."""
 
 
-def rehearse(context: Context, manifest: Manifest, python: str, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
+def rehearse(
+    context: Context, manifest: Manifest, python: str, folder: Path, checkpoints: Path, ticket: Ticket, new_queries: tuple[str, ...] = ()
+) -> Rehearsed:
     """Runs, with the interpreter `python`, one batch of each query from `checkpoints`; all below `folder`.
 
     Raises Unavailable, and what `ticket` raises."""
@@ -60,7 +62,7 @@ def rehearse(context: Context, manifest: Manifest, python: str, folder: Path, ch
     home.mkdir()
     (folder / WAREHOUSE).mkdir()
     spec = replace(
-        scratch_spec(context, manifest, manifest.version, folder, str(checkpoints)),
+        scratch_spec(context, manifest, manifest.version, folder, str(checkpoints), new_queries),
         rehearsal=str(folder / REHEARSAL),
         rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
     )

@@ -24,7 +24,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoi
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import savepoints as words
-from pipelines.workspace import events, readings, runs, sources, versions
+from pipelines.workspace import events, kept_differences, readings, runs, sources, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -147,6 +147,7 @@ def forget(context: Context, savepoint: SavepointId) -> None:
         job = _job(writer, savepoint)
         savepoint_rows.forget(writer, savepoint)
     readings.forget(context, savepoint)
+    kept_differences.forget(context, savepoint)
     events.say(context, "savepoint.disposed", job, savepoint, f"savepoint {savepoint} was disposed of")
 
 

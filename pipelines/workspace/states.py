@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.catalog import state_worker
+from pipelines.catalog.states import STATE
 from pipelines.domain import masters, proofs, states
 from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import Invalid, NotFound
-from pipelines.domain.ids import QueryName, folder_of
+from pipelines.domain.ids import QueryName, SavepointId, folder_of
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.states import Reading, StateRows, StateTable
 from pipelines.sandbox import states as sandbox
@@ -25,63 +26,74 @@ from pipelines.verbs.state import ListStates, QueryState, ReadState, ReadStatePl
 from pipelines.workspace import progress, readings, runs, savepoints, verifications
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
+from pipelines.workspace.state_points import Held
 from pipelines.workspace.tickets import Ticket
 
 
 @answers(ListStates)
 def listed(context: Context, question: ListStates) -> Sequence[StateTable]:
     """Every table of the savepoint's state, with how many rows are known of it and what was read of it."""
-    return _listed(context, savepoints.manifest(context, question.savepoint))
+    return _listed(context, _of_library(context, question.savepoint))
 
 
 @plans(ReadState)
 def plan(context: Context, change: ReadState) -> Planned[str, ReadStatePlan]:
     """Plans to read the state of a table; where enough rows were read before, the answer is there at once."""
-    manifest = savepoints.manifest(context, change.savepoint)
-    table = states.chosen(_listed(context, manifest), change)
+    held = _of_library(context, change.savepoint)
+    table = states.chosen(_listed(context, held), change)
     if change.limit < 1:
         raise Invalid("state.limit", f"{change.limit} rows cannot be read", "Ask for at least one row.")
-    plan = ReadStatePlan(manifest.id, manifest.job, table, change.limit)
-    return Planned(plan, lambda ticket: _reading_of(context, manifest, plan, ticket).id)
+    plan = ReadStatePlan(held.manifest.id, held.manifest.job, table, change.limit)
+
+    def work(ticket: Ticket) -> str:
+        return reading_of(context, held, table, change.limit, context.layout.sandbox_folder(ticket.operation), ticket).id
+
+    return Planned(plan, work)
 
 
 def whole(context: Context, manifest: Manifest, table: StateTable, ticket: Ticket) -> Reading:
     """Every row of a table, read before or now."""
-    return _reading_of(context, manifest, ReadStatePlan(manifest.id, manifest.job, table, MOST), ticket)
+    held = Held(context.library, manifest, manifest.id)
+    return reading_of(context, held, table, MOST, context.layout.sandbox_folder(ticket.operation), ticket)
 
 
-def _reading_of(context: Context, manifest: Manifest, plan: ReadStatePlan, ticket: Ticket) -> Reading:
-    if (reading := _kept(context, manifest, plan.table, plan.limit)) is not None:
+def _of_library(context: Context, savepoint: str) -> Held:
+    manifest = savepoints.manifest(context, savepoint)
+    return Held(context.library, manifest, manifest.id)
+
+
+def reading_of(context: Context, held: Held, table: StateTable, limit: int, folder: Path, ticket: Ticket) -> Reading:
+    """The rows of a table, at most `limit` of them; read by Spark, in the scratch `folder`, unless they were read before."""
+    if (reading := _kept(context, held, table, limit)) is not None:
         return reading
     with verifications.turn(context, ticket):
-        reading = _kept(context, manifest, plan.table, plan.limit)
-        return reading or _read(context, manifest, plan.table, plan.limit, ticket)
+        return _kept(context, held, table, limit) or _read(context, held, table, limit, folder, ticket)
 
 
-def _kept(context: Context, manifest: Manifest, table: StateTable, limit: int) -> Reading | None:
+def _kept(context: Context, held: Held, table: StateTable, limit: int) -> Reading | None:
     """The earlier reading, where it has enough rows: it may have been read while this call waited for its turn."""
-    reading = readings.find(context, manifest.id, states.reading_id(manifest.id, table))
+    reading = readings.find(context, held.key, states.reading_id(held.key, table))
     return reading if reading is not None and (reading.whole or reading.rows >= limit) else None
 
 
 @answers(QueryState)
 def query(context: Context, question: QueryState) -> StateRows:
     """Raises what `catalog.state_worker.query` raises, and NotFound (`state.not_read`) where nobody has read that table."""
-    manifest = savepoints.manifest(context, question.savepoint)
-    table = states.chosen(_listed(context, manifest), question)
+    held = _of_library(context, question.savepoint)
+    table = states.chosen(_listed(context, held), question)
     if table.reading is None:
-        raise NotFound("state.not_read", f"The state {table.title} of {manifest.id} was not read yet", "Read it first.")
-    return state_worker.query(context.state_workers, readings.files(context, table.reading), question)
+        raise NotFound("state.not_read", f"The state {table.title} of {held.key} was not read yet", "Read it first.")
+    return state_worker.query(context.state_workers, {STATE: readings.files(context, table.reading)}, question)
 
 
-def _listed(context: Context, manifest: Manifest) -> tuple[StateTable, ...]:
-    listed_tables = tables.tables(context.library, manifest)
-    rows = _operator_rows(context, manifest) if listed_tables else {}
+def _listed(context: Context, held: Held) -> tuple[StateTable, ...]:
+    listed_tables = tables.tables(held.shelf, held.manifest)
+    rows = _operator_rows(context, held.manifest) if listed_tables else {}
     return tuple(
         replace(
             table,
             operator_rows=rows.get((table.query, table.operator)),
-            reading=readings.find(context, manifest.id, states.reading_id(manifest.id, table)),
+            reading=readings.find(context, held.key, states.reading_id(held.key, table)),
         )
         for table in listed_tables
     )
@@ -106,19 +118,19 @@ def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, 
     return events if len(events) == len(manifest.begun) else {**progress.find(context, manifest), **events}
 
 
-def _read(context: Context, manifest: Manifest, table: StateTable, limit: int, ticket: Ticket) -> Reading:
-    """1. the savepoint is restored in a scratch folder; 2. Spark reads it there; 3. the rows are kept. Nothing else is left."""
-    began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
-    with leases.lease(context.library, manifest.id, str(folder), context.now_ms()):
+def _read(context: Context, held: Held, table: StateTable, limit: int, folder: Path, ticket: Ticket) -> Reading:
+    """1. the savepoint is restored in the scratch folder; 2. Spark reads it there; 3. the rows are kept. Nothing else is left."""
+    began, manifest = time.monotonic(), held.manifest
+    with leases.lease(held.shelf, manifest.id, str(folder), context.now_ms()):
         folder.mkdir(parents=True)
         try:
             ticket.step("restoring")
             target = restore.Scratch(manifest.job, str(folder / "checkpoints"), context.new_query_id)
-            restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)  # 1
+            restore.restore(held.shelf, manifest.id, target, context.now_ms(), watch=ticket)  # 1
             home = folder / "read"
             home.mkdir()
             read_rows = _in_sandbox(context, manifest, table, limit, home, folder / "checkpoints", ticket)  # 2
-            reading = _reading(context, manifest, table, read_rows, home, began)
+            reading = _reading(context, held.key, table, read_rows, home, began)
             _keep(context, reading, home, folder / "kept")  # 3
             return reading
         finally:
@@ -153,10 +165,10 @@ def follow(ticket: Ticket) -> Callable[[Far], None]:
     return watch
 
 
-def _reading(context: Context, manifest: Manifest, table: StateTable, read_rows: ReadRows, home: Path, began: float) -> Reading:
+def _reading(context: Context, key: SavepointId, table: StateTable, read_rows: ReadRows, home: Path, began: float) -> Reading:
     return Reading(
-        id=states.reading_id(manifest.id, table),
-        savepoint=manifest.id,
+        id=states.reading_id(key, table),
+        savepoint=key,
         query=table.query,
         operator=table.operator,
         store=table.store,

@@ -55,6 +55,7 @@ class Workspace:
         self._sealer.stop()
         operations.end_all(self.context)
         self.context.state_workers.close()
+        self.context.state_difference_workers.close()
         self.context.savepoint_workers.close()
         self.context.sparks.close()
         self.context.message_workers.close()

@@ -33,12 +33,14 @@ def pool() -> Iterator[Pool]:
 def test_the_answer_is_the_same_as_of_this_process(rows: str, pool: Pool) -> None:
     for asked in (QueryState("sp-1", sort="value.views", limit=7), QueryState("sp-1", sql="SELECT 'ä', [1.5], NULL, 2**90 FROM state")):
         took = {"took_ms": 0.0}
-        assert replace(state_worker.query(pool, [rows], asked), **took) == replace(states.query([rows], asked), **took)
+        assert replace(state_worker.query(pool, {states.STATE: [rows]}, asked), **took) == replace(
+            states.query({states.STATE: [rows]}, asked), **took
+        )
 
 
 def test_what_is_wrong_with_a_question_is_said_in_the_same_words(rows: str, pool: Pool) -> None:
     with pytest.raises(Invalid) as refused:
-        state_worker.query(pool, [rows], QueryState("sp-1", sql="COPY state TO '/tmp/x'"))
+        state_worker.query(pool, {states.STATE: [rows]}, QueryState("sp-1", sql="COPY state TO '/tmp/x'"))
     assert refused.value.code == "state.only_select" and refused.value.hint == states.TEACHES
 
 
@@ -55,8 +57,8 @@ GREEDY = {
 def test_a_greedy_question_ends_and_takes_nothing_of_this_process(greedy: str, rows: str, pool: Pool) -> None:
     before, began = psutil.Process().memory_info().rss, time.monotonic()
     with pytest.raises(Unavailable) as refused:
-        state_worker.query(pool, [rows], QueryState("sp-1", sql=GREEDY[greedy]))
+        state_worker.query(pool, {states.STATE: [rows]}, QueryState("sp-1", sql=GREEDY[greedy]))
     assert time.monotonic() - began < 90 and refused.value.hint
     assert refused.value.code in ("state.timeout", "state.memory", "state.too_large", "catalog.memory")
     assert psutil.Process().memory_info().rss - before < 200_000_000
-    assert state_worker.query(pool, [rows], QueryState("sp-1")).matches == 100
+    assert state_worker.query(pool, {states.STATE: [rows]}, QueryState("sp-1")).matches == 100

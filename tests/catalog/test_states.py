@@ -22,7 +22,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def ask(rows: str, **asked: Any) -> StateRows:
-    return states.query([rows], QueryState("sp-1", **asked))
+    return states.query({states.STATE: [rows]}, QueryState("sp-1", **asked))
 
 
 def test_structs_are_columns_and_times_are_epoch_ms(rows: str) -> None:
@@ -123,11 +123,11 @@ def test_what_cannot_be_shown(rows: str, asked: dict[str, Any], code: str) -> No
 def test_a_question_that_takes_too_long_is_ended(rows: str) -> None:
     endless = QueryState("sp-1", sql="SELECT (SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range % 7 = b.range % 3)")
     with pytest.raises(Unavailable) as late:
-        states.query([rows], endless, seconds=0.3)
+        states.query({states.STATE: [rows]}, endless, seconds=0.3)
     assert late.value.code == "state.timeout"
 
 
 def test_rows_that_are_gone_are_not_read(tmp_path: Path) -> None:
     with pytest.raises(TidemarkError) as gone:
-        states.query([str(tmp_path / "gone.parquet")], QueryState("sp-1"))
+        states.query({states.STATE: [str(tmp_path / "gone.parquet")]}, QueryState("sp-1"))
     assert isinstance(gone.value, NotFound) and gone.value.code == "state.not_read"

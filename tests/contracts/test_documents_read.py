@@ -32,6 +32,7 @@ from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import DriverEvent, Exit, Process, QueryStarted, RunSpec
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.schedules import Schedule
+from pipelines.domain.state_differences import StateDifference
 from pipelines.domain.states import Reading
 from pipelines.domain.trust import Verification
 from pipelines.domain.versions import Version
@@ -83,6 +84,7 @@ DECODED = [
     Schedule,
     Seal,
     Size,
+    StateDifference,
     Target,
     Terminated,
     Tokens,

@@ -25,8 +25,8 @@ ENGINE = {
     "pipelines/api/metrics.py": {"ListJobs", "ShowHealth"},
     "pipelines/api/server.py": {"Dispose"},
     "pipelines/catalog/events.py": {"ListEvents"},
-    "pipelines/catalog/state_worker.py": {"QueryState"},
-    "pipelines/catalog/states.py": {"QueryState"},
+    "pipelines/catalog/state_worker.py": {"QueryState", "QueryStateDifference"},
+    "pipelines/catalog/states.py": {"QueryState", "QueryStateDifference"},
     "dashboard/assembly.py": {"StartExample"},
     "dashboard/session.py": {"ListSavepoints", "ShowSpace"},
 }

@@ -50,7 +50,7 @@ class Read:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         files = [str(path) for path in sorted((self.folder / ROWS_FOLDER).glob("*.parquet"))]
-        return sorted(questions.query(files, QueryState("sp-1", sql=sql)).rows)
+        return sorted(questions.query({questions.STATE: files}, QueryState("sp-1", sql=sql)).rows)
 
 
 @pytest.mark.spark

@@ -58,11 +58,14 @@ from pipelines.verbs.set_alert import SetAlert
 from pipelines.verbs.set_limits import SetLimits
 from pipelines.verbs.silence import SilenceAlerts
 from pipelines.verbs.state import ListStates, QueryState, ReadState, ShowStateSizes
+from pipelines.verbs.state_difference import CompareState, QueryStateDifference, ShowStateDifference
+from pipelines.verbs.state_key import LookUpKey
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowAbout, ShowHealth, ShowSpace, StartExample
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken, ListTokens, RevokeToken
 from pipelines.verbs.try_channel import TryChannel
+from pipelines.verbs.try_code import TryCode
 from pipelines.verbs.verb import Asked
 from pipelines.verbs.verify import Verify
 from tests.samples import ROOT
@@ -157,6 +160,14 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         QueryState(PROVED, operator=0, store="default", sql="SELECT 'x'"),
         f"state {PROVED} --operator 0 --store default --sql 'SELECT '\"'\"'x'\"'\"'' --limit 100",
     ),
+    "compare state": (CompareState(FIRST, f"{JOB}@9", operator=0), f"state-difference {FIRST} {JOB}@9 --operator 0"),
+    "difference of state": (ShowStateDifference("sd-000000000001"), "state-difference sd-000000000001"),
+    "ask a difference of state": (
+        QueryStateDifference("sd-000000000001", sort="key.post", descending=True, limit=7),
+        "state-difference sd-000000000001 --sort=-key.post --limit 7",
+    ),
+    "try": (TryCode(FIRST, code="x = 1\n", script="a.py"), f"try {FIRST} --code a.py"),
+    "look up a key": (LookUpKey(JOB, {"post": "p1"}, store="left"), f"state-key {JOB} --key post=p1 --store left"),
     "operations": (ListOperations(running=True), "operations --running"),
     "cancel operation": (CancelOperation("op-exporting"), "cancel-operation op-exporting"),
     "rescale": (Rescale(JOB, 8), f"rescale {JOB} --partitions 8"),

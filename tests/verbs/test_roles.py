@@ -22,9 +22,11 @@ MAY = {
     Role.OPERATOR: {
         *("annotate", "cancel", "diagnose", "dispose_many", "drop", "export", "import_savepoint", "prune", "read_state", "rename_query"),
         *("rescale", "resume", "set_limits", "set_restart_strategy", "set_schedule", "start_verify", "stop", "take", "undrop"),
-        *("acknowledge", "ask_holdings", "set_alert", "silence", "try_channel"),
+        *("acknowledge", "ask_holdings", "compare_state", "look_up_key", "set_alert", "silence", "try_channel"),
     },
-    Role.AUTHOR: {"attach", "bisect", "check", "fork", "forget", "promote", "replay", "run", "start_example", "start_experiment"},
+    Role.AUTHOR: {
+        *("attach", "bisect", "check", "fork", "forget", "promote", "replay", "run", "start_example", "start_experiment", "try_code"),
+    },
     Role.ADMIN: {"audit", "create_token", "rebuild_catalog", "revoke_token", "set_channel", "tokens", "verify_audit"},
 }
 """Calls that each role may besides those of the roles before it; every other one looks, and is everybody's."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,12 +20,13 @@ from pipelines.verbs.operations import CancelOperation, ShowOperation
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
+from pipelines.verbs.try_code import TryCode
 from pipelines.verbs.verify import Verify
 from pipelines.workspace.workspace import Workspace
 from tests import warm
 from tests.places import odd
 from tests.workspace.conftest import House
-from tests.workspace.proving import QUERIES, Stage, until
+from tests.workspace.proving import CODE, QUERIES, Stage, until
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +97,28 @@ def test_a_proof_compares_every_store_runs_a_batch_and_touches_nothing(stage: St
     assert [event.subject for event in said] == [savepoint.id] and "5 of them compared" in said[0].message
     assert do(stage.face, Verify(savepoint.id, Trust.INTACT)).levels[Trust.PROVED] == found.at_ms
     assert stage.face.ask(ShowSavepoint(savepoint.id)).trust is Trust.PROVED
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_changed_code_is_tried_on_the_state_and_its_rows_are_shown_and_written_nowhere(stage: Stage) -> None:
+    savepoint = stage.take()
+    stage.write(3, 1)
+    marks, before, kept = stage.marks(), sorted(stage.output.rglob("*")), sorted(stage.taken.iterdir())
+    warm.one_environment()
+    tried = do(stage.face, TryCode(savepoint.id, code=CODE.replace("total=total)", "total=-total)")))
+    assert (tried.note, tried.failed) == ("", False)
+    assert {query.query for query in tried.queries} == set(QUERIES)
+    totals = next(query for query in tried.queries if query.query == "totals")
+    sums: Counter[str] = Counter()
+    for number, row in itertools.product(range(4), range(8)):
+        sums[f"p{(number + row) % 5}"] += number * 10 + row
+    assert {tuple(row) for row in totals.rows.rows} == {(post, -total) for post, total in sums.items()}
+    assert (totals.batch.input_rows, totals.batch.output_rows) == (8, 5)
+    broken = do(stage.face, TryCode(savepoint.id, code=CODE.replace("total += row.n", "total += row.nothing")))
+    assert broken.failed and "nothing" in broken.note
+    assert (stage.marks(), sorted(stage.output.rglob("*")), sorted(stage.taken.iterdir())) == (marks, before, kept)
+    assert stage.left() == []
 
 
 @pytest.mark.spark

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import address, session, undo
 from dashboard.views import verdicts
-from dashboard.views.fork import drafts, editor, form, plans, start
+from dashboard.views.fork import drafts, editor, form, plans, start, trial
 from dashboard.views.fork.drafts import Draft, Variant
 from dashboard.widgets import chip, command, draw_again, empty_state, errors_shown, message_box, page_header, when
 from pipelines.domain.savepoints import Manifest, Savepoint
@@ -78,7 +78,10 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
         start.shell(manifest, draft)
         if st.button("Add variant", icon=":material/add:", key=start.ADD, disabled=len(draft.variants) == len(drafts.LETTERS)):
             _add(manifest, draft)
+        trial.button(manifest, variant)
         pressed = start.button(manifest, draft, why_not)
+    with left:
+        trial.draw(manifest)
     if pressed and not why_not:
         with left:
             start.start(manifest, draft)

@@ -10,7 +10,7 @@ from dashboard import navigation, permitted, session
 from dashboard.components.table import Cell, Column, Row, moment, number, table
 from dashboard.views import state as states
 from dashboard.views.commands import commands
-from dashboard.views.job import heat
+from dashboard.views.job import heat, key
 from dashboard.widgets import command, empty_state, section, when
 from pipelines.domain.access import Role
 from pipelines.domain.jobs import JobDetail
@@ -62,6 +62,7 @@ def _tables(newest: Savepoint, name: str, now: float) -> None:
             pass
         return
     opened = table(COLUMNS, [row(state_table, now) for state_table in tables], key="states", label="State of this job")
+    key.draw(name, tables, now)
     if opened:
         _open(newest, next(state_table for state_table in tables if state_table.title == opened))
 

@@ -9,8 +9,8 @@ import streamlit as st
 from dashboard import address, navigation, permitted, session
 from dashboard.views import changes, operations
 from dashboard.views.commands import Shown, commands
+from dashboard.views.state import difference, sql
 from dashboard.views.state import rows as state_rows
-from dashboard.views.state import sql
 from dashboard.widgets import command, empty_state, error_box, errors_shown, page_header
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
@@ -42,6 +42,9 @@ def page() -> None:
 
 
 def _draw() -> None:
+    if named := session.selected("difference"):
+        difference.draw(named)
+        return
     every = session.workspace().ask(ListSavepoints())
     savepoint = _savepoint(every)
     if savepoint is None:
@@ -59,6 +62,8 @@ def _draw() -> None:
         ):
             _take(savepoint.job)
     table = _picker(every, savepoint, tables)
+    if table is not None:
+        difference.offer(savepoint, every)
     _under_way(savepoint)
     if table is None:
         with empty_state("This job keeps no state", NO_STATE, key="stateless"):
@@ -115,27 +120,13 @@ def _picker(every: Sequence[Savepoint], savepoint: Savepoint, tables: Sequence[S
     with st.container(horizontal=True, vertical_alignment="bottom", key="state_picker"):
         ids = [str(other.id) for other in own]
         picked = st.selectbox(
-            "Savepoint", ids, index=ids.index(savepoint.id), format_func=lambda name: _says(own[ids.index(name)]),
+            "Savepoint", ids, index=ids.index(savepoint.id), format_func=lambda name: difference.says(own[ids.index(name)]),
             key=f"state_savepoint_{savepoint.id}", width=430,
         )  # fmt: skip
         if picked != savepoint.id:
             session.select(savepoint=picked, job="")
             st.rerun()
         return _table_picker(savepoint, tables) if tables else None
-
-
-def _says(savepoint: Savepoint) -> str:
-    return " · ".join(
-        filter(
-            None,
-            (
-                formats.short_id(savepoint.id),
-                f"batch {savepoint.batch:,}",
-                formats.ago(savepoint.created_ms, session.now_ms()),
-                savepoint.label,
-            ),
-        )
-    )
 
 
 def _table_picker(savepoint: Savepoint, tables: Sequence[StateTable]) -> StateTable:

@@ -66,12 +66,17 @@ def _read(here: Here, change: ReadState) -> None:
 
 
 def _show(here: Here, table: StateTable, answer: StateRows) -> None:
-    titles = tuple(f"{column.name}>" if column.kind == "number" else column.name for column in answer.columns)
-    rows = [[_cell(value, column) for value, column in zip(row, answer.columns, strict=True)] for row in answer.rows]
-    here.show(answer, output.Table(titles, rows) if titles else "")
+    here.show(answer, rows_table(answer) or "")
     if answer.more and not here.as_json:
         of = f" of {formats.count(answer.matches)}" if answer.matches is not None else ""
-        output.tell(f"the first {formats.plural(len(rows), 'row')}{of} of {table.title}; --limit shows more")
+        output.tell(f"the first {formats.plural(len(answer.rows), 'row')}{of} of {table.title}; --limit shows more")
+
+
+def rows_table(answer: StateRows) -> output.Table | None:
+    """The rows of an answer; None where it has no columns."""
+    titles = tuple(f"{column.name}>" if column.kind == "number" else column.name for column in answer.columns)
+    rows = [[_cell(value, column) for value, column in zip(row, answer.columns, strict=True)] for row in answer.rows]
+    return output.Table(titles, rows) if titles else None
 
 
 def _cell(value: Any, column: StateColumn) -> str:

@@ -1,0 +1,70 @@
+"""Try it: the edited code runs one batch on the savepoint's state, in the sandbox, and its rows are shown; nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import streamlit as st
+
+from dashboard import permitted
+from dashboard.views import changes, operations
+from dashboard.views.fork.drafts import Variant
+from dashboard.views.state.frame import show
+from dashboard.widgets import errors_shown, message_box, section
+from pipelines.domain.access import Role
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.trials import Trial
+from pipelines.verbs.revision import Revision
+from pipelines.verbs.try_code import TryCode
+from pipelines.words import formats
+
+TRY = "fork_try"
+HELP = "Restores a copy of the state, runs one batch of this code, and shows the rows that it would write. Nothing is written."
+
+
+def button(manifest: Manifest, variant: Variant) -> None:
+    """Asks for the trial; disabled while one runs, and where there is no code."""
+    busy = changes.is_asked(_key(manifest))
+    why_not = changes.BUSY if busy else "" if manifest.version.code or variant.asked().code else "There is no code to try yet"
+    pressed = permitted.button("Try it", Role.AUTHOR, icon=":material/experiment:", key=TRY, disabled=bool(why_not), help=why_not or HELP)
+    if pressed:
+        st.session_state[f"{TRY}_{manifest.id}"] = _trial(manifest, variant)
+
+
+def draw(manifest: Manifest) -> None:
+    """Begins the trial that was asked for, shows its progress, and the rows of the last one."""
+    asked, kept = f"{TRY}_{manifest.id}", f"{TRY}_kept_{manifest.id}"
+    operations.under_way(lambda operation: operation.kind == "try" and operation.subject == manifest.id, key="try")
+    with errors_shown():
+        if (trial := changes.answered(_key(manifest))) is not None:
+            st.session_state[kept] = trial
+            st.rerun()
+        if (change := st.session_state.pop(asked, None)) is not None:
+            st.session_state[kept] = changes.ask(_key(manifest), change, f"The code was tried on {manifest.id}")
+            st.rerun()
+    if isinstance(st.session_state.get(kept), Trial):
+        _shown(st.session_state[kept])
+
+
+def _shown(trial: Trial) -> None:
+    section("Trial", f"one batch of the code as it was when it was tried, in {formats.duration(trial.took_ms)}; nothing was written")
+    if trial.note:
+        message_box(
+            "The code does not run" if trial.failed else "Not every query ran a batch", trial.note, tone="red" if trial.failed else "blue"
+        )
+    for query in trial.queries:
+        batch = query.batch
+        st.caption(
+            f"{query.query}, batch {batch.batch:,}: {formats.plural(batch.input_rows, 'row')} in, {batch.output_rows:,} would be written"
+        )
+        if query.rows.rows:
+            show(query.rows, key=f"trial_{query.query}", label=f"Rows that {query.query} would write")
+
+
+def _trial(manifest: Manifest, variant: Variant) -> TryCode:
+    asked = variant.asked()
+    return TryCode(manifest.id, new_queries=asked.new_queries, **{part.name: getattr(asked, part.name) for part in fields(Revision)})
+
+
+def _key(manifest: Manifest) -> str:
+    return f"try_{manifest.id}"

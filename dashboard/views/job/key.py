@@ -1,0 +1,92 @@
+"""One key of the job's state as of its newest committed batch: typed, looked up by Spark in the one partition that keeps it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import permitted
+from dashboard.views import changes, operations
+from dashboard.views.commands import commands
+from dashboard.widgets import errors_shown, section
+from pipelines.domain.access import Role
+from pipelines.domain.errors import Invalid
+from pipelines.domain.operations import Operation
+from pipelines.domain.state_keys import KeyRows
+from pipelines.domain.states import StateTable
+from pipelines.verbs.state_key import LookUpKey
+from pipelines.words import formats
+
+EXAMPLE = "post=p1"
+HELP = "Each column of the key as COLUMN=VALUE, one a line; of a window window.start and window.end. Times as 2027-01-15T08:00:00Z."
+
+
+def draw(name: str, tables: Sequence[StateTable], now: float) -> None:
+    """The form, and the rows of the key that was looked up last."""
+    plain = [table for table in tables if not table.internal]
+    if not plain:
+        return
+    section("One key, now", "as of the newest committed batch; only the key's partition is read, and the job does not notice")
+    asking = f"key {name}"
+    with st.container(horizontal=True, vertical_alignment="bottom", key="state_key"):
+        at = st.selectbox("Table of state", range(len(plain)), format_func=lambda i: plain[i].title, key=f"key_table_{name}", width=340)
+        typed = st.text_area("Key", key=f"key_text_{name}", placeholder=EXAMPLE, help=HELP, height=88, width=420)
+        begins = permitted.button("Look up", Role.OPERATOR, icon=":material/search:", key="key_look_up")
+    with errors_shown():
+        if begins:
+            change = _change(name, plain[at], typed or "")
+            st.session_state[asking] = change, changes.ask(asking, change, f"A key of {name} was looked up")
+        if asking in st.session_state:
+            _answer(asking, now)
+
+
+def _change(name: str, table: StateTable, typed: str) -> LookUpKey:
+    """Invalid (`state.key`) for a line without an equals sign."""
+    pairs = dict[str, str]()
+    for line in filter(None, (line.strip() for line in typed.splitlines())):
+        column, equals, value = line.partition("=")
+        if not equals:
+            raise Invalid("state.key", f"{line!r} is no column with a value", f"Write {EXAMPLE}, one column a line.")
+        pairs[column.strip()] = value.strip()
+    return LookUpKey(name, pairs, query=table.query, operator=table.operator, store=table.store, variable=table.variable)
+
+
+def _answer(asking: str, now: float) -> None:
+    change, found = st.session_state[asking]
+    if found is None and changes.is_asked(asking):
+        if (found := changes.answered(asking)) is None:
+            operations.under_way(lambda operation: _looks_up(operation, change.job), key="key")
+            return
+        st.session_state[asking] = change, found
+    if found is not None:
+        _found(change, found, now)
+
+
+def _looks_up(operation: Operation, job: str) -> bool:
+    return operation.kind == "look-up" and operation.job == job
+
+
+def _found(change: LookUpKey, found: KeyRows, now: float) -> None:
+    where = f"partition {found.partition}" if found.partition is not None else "all partitions"
+    st.caption(
+        f"{formats.plural(len(found.rows), 'row')} at batch {found.batch:,} ({formats.ago(found.batch_ms, now)}), in {where}, "
+        f"read in {formats.duration(found.took_ms)}"
+    )
+    if found.rows:
+        st.dataframe(pd.DataFrame([_flat(row) for row in found.rows]), key="key_rows", hide_index=True, alt="Rows of the key")
+    commands([change], key="key_command")
+
+
+def _flat(row: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """A row with a column for each field; a list as JSON."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{above}{name}.")
+        else:
+            flat[f"{above}{name}"] = json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+    return flat

@@ -1,0 +1,54 @@
+"""Comparisons of state, made in a process of their own: its memory is bounded, whatever the number of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pipelines.catalog import state_differences
+from pipelines.domain.state_differences import ColumnDrift, ColumnRange, KeyChanges, WindowChanges
+from pipelines.domain.watch import Watch
+from pipelines.workers.child import Caller, serve
+from pipelines.workers.pool import Pool
+from pipelines.workers.task import Task
+
+TASK = Task(
+    module="pipelines.catalog.state_difference_worker",
+    code="state",
+    title="The comparison of state",
+    hint="Compare one table of state at a time: name its operator and store.",
+    seconds=None,
+    most=1,
+)
+"""It takes as long as it takes; whoever asked for it can cancel it."""
+
+
+def compare(pool: Pool, a: Sequence[str], b: Sequence[str], several: bool, rows_file: str, watch: Watch) -> dict[str, Any]:
+    """What `state_differences.compare` answers; raises what that and `watch` raise, and Unavailable (`state.memory`, `state.ended`)."""
+    request = {"a": list(a), "b": list(b), "several": several, "rows_file": rows_file}
+    said = pool.do(request, watch)
+    return {
+        "keys_a": said["keys_a"],
+        "keys_b": said["keys_b"],
+        "changes": KeyChanges(**said["changes"]),
+        "partitions": {int(partition): KeyChanges(**changes) for partition, changes in said["partitions"].items()},
+        "windows": tuple(WindowChanges(one["start_ms"], KeyChanges(**one["changes"])) for one in said["windows"]),
+        "columns": tuple(ColumnDrift(**{**one, "a": ColumnRange(**one["a"]), "b": ColumnRange(**one["b"])}) for one in said["columns"]),
+        "notes": tuple(said["notes"]),
+    }
+
+
+def _compare(request: dict[str, Any], caller: Caller) -> dict[str, Any]:
+    said = state_differences.compare(**request, step=caller.step)
+    return {
+        **said,
+        "changes": asdict(said["changes"]),
+        "partitions": {partition: asdict(changes) for partition, changes in said["partitions"].items()},
+        "windows": [asdict(one) for one in said["windows"]],
+        "columns": [asdict(one) for one in said["columns"]],
+    }
+
+
+if __name__ == "__main__":
+    serve(_compare)

@@ -1,0 +1,38 @@
+"""`try` and `state-key`: rows on stdout, and exit code 6 for code that does not run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.verbs.state_key import LookUpKey
+from pipelines.verbs.try_code import TryCode
+from tests import changes, samples
+from tests.cli.doors import Door
+
+SAVEPOINT, JOB = "sp-000000000002", "post_engagement"
+
+
+def test_it_prints_the_rows_that_would_be_written(tidemark: Door, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    done = tidemark("try", SAVEPOINT, "--code", str(tmp_path / "a.py"))
+    assert done.exit_code == 0, done.output
+    assert "batch 8, 7 rows in, 2 would be written" in done.stdout and done.stdout.split()[-2:] == ["p2", "5"]
+
+
+def test_code_that_does_not_run_ends_with_6(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = replace(samples.trial(SAVEPOINT, changes.VERSION), queries=(), note="NameError: x", failed=True)  # type: ignore[arg-type]
+    monkeypatch.setitem(changes.ANSWERS, TryCode, lambda face, it: failed)  # type: ignore[index]
+    done = tidemark("try", SAVEPOINT)
+    assert done.exit_code == 6 and "NameError: x" in done.stderr
+
+
+def test_a_key_is_a_line_of_json_a_row(tidemark: Door) -> None:
+    done = tidemark("state-key", JOB, "--key", "post=p1", "--key", "window.start=2027-01-15T08:00:00Z")
+    assert done.exit_code == 0, done.output
+    key = {"post": "p1", "window.start": "2027-01-15T08:00:00Z"}
+    assert json.loads(done.stdout)["key"] == key and "partition 2" in done.stderr and "at batch 9" in done.stderr
+    assert tidemark.face.begun == [LookUpKey(JOB, key)]

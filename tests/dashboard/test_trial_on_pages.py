@@ -1,0 +1,37 @@
+"""Pages of a trial and of a key: one click each, and the rows are there."""
+
+from __future__ import annotations
+
+from pipelines.verbs.state_key import LookUpKey
+from pipelines.verbs.try_code import TryCode
+from tests.dashboard.opening import Opener, clicked, said
+from tests.faces import FakeFace
+from tests.verbs.requests import JOB
+
+SAVEPOINT = "sp-000000000002"
+
+
+def test_the_edited_code_is_tried_and_its_rows_are_shown(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = clicked(opened(face, "fork", savepoint=SAVEPOINT), "fork_try")
+    assert [type(change) for change in face.begun] == [TryCode]
+    assert "2 would be written" in said(app)
+    assert list(app.dataframe[0].value["post"]) == ["p1", "p2"]
+
+
+def test_a_key_of_the_running_job_is_looked_up(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB, tab="State")
+    app.text_area(key=f"key_text_{JOB}").set_value("post=p1\nwindow.start = 2027-01-15T08:00:00Z").run()
+    app = clicked(app, "key_look_up")
+    (change,) = face.begun
+    assert isinstance(change, LookUpKey) and change.key == {"post": "p1", "window.start": "2027-01-15T08:00:00Z"}
+    assert "at batch 9" in said(app) and "partition 2" in said(app)
+
+
+def test_a_key_without_a_value_is_refused(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB, tab="State")
+    app.text_area(key=f"key_text_{JOB}").set_value("p1").run()
+    app = clicked(app, "key_look_up")
+    assert face.begun == [] and "no column with a value" in said(app)

@@ -1,0 +1,71 @@
+"""One key of a job's state by real Spark: what the newest committed batch holds of it, and nothing of the workspace is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Corrupt, Invalid, NotFound
+from pipelines.domain.state_keys import KeyRows
+from pipelines.verbs.face import do
+from pipelines.verbs.state_key import LookUpKey
+from tests.workspace.conftest import NEWEST, House
+from tests.workspace.test_state_differences import warm
+
+WINDOW = {"window.start": "2026-01-01T00:30:00Z", "window.end": "2026-01-01T00:40:00Z"}
+"""The one that the golden checkpoints have open."""
+
+
+def looked_up(house: House, job: str, key: dict[str, str], **named: str) -> KeyRows:
+    return do(house.face, LookUpKey(job, key, **named))  # type: ignore[arg-type]
+
+
+def files(folder: Path) -> dict[str, tuple[int, int]]:
+    """Path -> size and time of change."""
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.spark
+def test_a_key_has_the_value_of_the_newest_batch_and_the_checkpoint_stays_as_it_was(house: House) -> None:
+    warm(house)
+    for job, golden in (("rocks", "rocksdb_format2"), ("held", "hdfs")):
+        run = house.ran(job, golden)
+        before = files(Path(run.checkpoints))
+        found = looked_up(house, job, {**WINDOW, "post": "p1"})
+        assert [row["value"] for row in found.rows] == [{"sum": 333}]
+        assert (found.batch, found.query, found.operator, found.store) == (NEWEST, "counts", 0, "default")
+        assert found.partition == found.rows[0]["partition_id"]
+        assert files(Path(run.checkpoints)) == before
+    assert looked_up(house, "held", {**WINDOW, "post": "nobody"}).rows == ()
+    assert not list(house.face.layout.savepoints.iterdir()) and not list(house.face.layout.sandbox.iterdir())
+    with pytest.raises(Invalid) as wrong:
+        looked_up(house, "held", {**WINDOW, "window.end": "soon", "post": "p1"})
+    assert wrong.value.code == "state.key" and "'soon' is no timestamp, which window.end is" in wrong.value.message
+
+
+@pytest.mark.spark
+def test_damaged_state_is_said_to_be_damaged(house: House) -> None:
+    warm(house)
+    run = house.ran("a", "hdfs")
+    for file in Path(run.checkpoints).rglob("state/0/[0-9]/*.*"):
+        file.write_bytes(b"x" * file.stat().st_size)
+    with pytest.raises(Corrupt) as damaged:
+        looked_up(house, "a", {**WINDOW, "post": "p1"})
+    assert damaged.value.code == "state.damaged" and not list(house.face.layout.sandbox.iterdir())
+
+
+def test_what_has_no_such_state_is_refused_before_any_spark(house: House) -> None:
+    house.ran("bare", "stateless")
+    house.ran("joined", "join")
+    for job, named, code in (
+        ("bare", {}, "state.none"),
+        ("nobody", {}, "job.not_found"),
+        ("joined", {"store": "middle"}, "state.not_found"),
+    ):
+        with pytest.raises(NotFound) as none:
+            looked_up(house, job, {"post": "p1"}, **named)
+        assert none.value.code == code
+    with pytest.raises(Invalid) as several:
+        looked_up(house, "joined", {"post": "p1"})
+    assert several.value.code == "state.several"
