@@ -111,6 +111,8 @@ def test_a_savepoint_that_lost_its_manifest_stays_until_somebody_disposes_of_it(
     before = files(folder)
     house.reopen()
     assert files(folder) == before and "savepoint.lost" in kinds(house)
+    house.reopen()
+    assert len(house.face.ask(ListEvents(kind="savepoint.lost"))) == 1, "one is enough, though every command opens the workspace"
     (folder / "manifest.json").write_bytes(manifest)
     house.reopen()
     assert [listed.id for listed in house.face.ask(ListSavepoints())] == [saved.id]
