@@ -9,16 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipelines.catalog import output_files, states
-from pipelines.catalog.connection import sealed
-from pipelines.catalog.output_files import unreadable
+from pipelines.catalog.connection import scratch, sealed
+from pipelines.catalog.output_files import Output, unreadable
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.states import StateRows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-LARGEST_ROW_BYTES = 1 << 20
-"""Of JSON: DuckDB keeps twice as much for every file that it reads."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,18 @@ def require_select(sql: str, view: str) -> None:
         states.only_select(db, sql, (view,))
 
 
+def as_parquet(rows: Rows, path: str) -> Rows:
+    """The same rows in the one Parquet file `path`, for a process that may take little memory: DuckDB takes 32 MiB for every JSON file."""
+    quoted_path = "'" + path.replace("'", "''") + "'"
+    with scratch() as db:
+        relation = _relation(db, rows).relation
+        try:
+            db.execute(f"COPY (SELECT * FROM {relation}) TO {quoted_path} (FORMAT parquet)")
+        except _unreadable() as error:
+            raise unreadable(error) from error
+    return replace(rows, format="parquet", files=(path,), like=())
+
+
 def judge(rows: Rows, sql: str, limit: int, *, seconds: float = states.SECONDS) -> StateRows:
     """The rows that `sql` gives, at most `limit`. Raises what `states.query` raises, and Corrupt (`compare.file_missing`,
     `compare.file_damaged`)."""
@@ -50,15 +59,26 @@ def judge(rows: Rows, sql: str, limit: int, *, seconds: float = states.SECONDS) 
 
 @contextmanager
 def _viewed(db: DuckDBPyConnection, rows: Rows) -> Iterator[None]:
-    import duckdb
+    relation = _relation(db, rows).relation
+    try:
+        db.execute(f"CREATE VIEW {output_files.quoted(rows.view)} AS SELECT * FROM {relation}")
+        yield
+    except _unreadable() as error:
+        raise unreadable(error) from error
 
-    relation = output_files.output(db, rows.files, rows.format, LARGEST_ROW_BYTES)
-    if relation is None and (like := output_files.output(db, rows.like, rows.format, LARGEST_ROW_BYTES)) is not None:
-        relation = like.emptied()
+
+def _relation(db: DuckDBPyConnection, rows: Rows) -> Output:
+    """The rows, or the columns without any; Unsupported (`bisect.no_rows`) where nothing was ever written."""
+    relation = output_files.output(db, rows.files, rows.format)
+    if relation is None and (like := output_files.output(db, rows.like, rows.format)) is not None:
+        return like.emptied()
     if relation is None:
         raise Unsupported("bisect.no_rows", "Nothing was ever written: there are no rows to judge", "Choose another query.")
-    try:
-        db.execute(f"CREATE VIEW {output_files.quoted(rows.view)} AS SELECT * FROM {relation.relation}")
-        yield
-    except (duckdb.IOException, duckdb.InvalidInputException) as error:
-        raise unreadable(error) from error
+    return relation
+
+
+def _unreadable() -> tuple[type[Exception], ...]:
+    """What DuckDB raises for a data file that its format cannot read."""
+    import duckdb
+
+    return duckdb.IOException, duckdb.InvalidInputException

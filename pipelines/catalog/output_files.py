@@ -30,9 +30,8 @@ class Output:
         return Output(f"(SELECT * FROM {self.relation} LIMIT 0)", self.columns)
 
 
-def output(db: DuckDBPyConnection, files: Sequence[str], format: str, largest_row_bytes: int | None = None) -> Output | None:
-    """The rows in `files` (paths or `file:` URLs); None if there are none to read. Of JSON `largest_row_bytes` bounds what each file that
-    is read takes in memory, which is DuckDB's 32 MiB otherwise. Corrupt (`compare.file_missing`,
+def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output | None:
+    """The rows in `files` (paths or `file:` URLs); None if there are none to read. Corrupt (`compare.file_missing`,
     `compare.file_damaged`) or Unsupported (`compare.format`, `compare.remote`)."""
     import duckdb
 
@@ -45,7 +44,7 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str, largest_ro
     present = _present([_local(file) for file in files], format)
     if not present:
         return None
-    relation = _relation(present, format, largest_row_bytes)
+    relation = _relation(present, format)
     try:
         described = db.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
@@ -90,14 +89,13 @@ def _present(paths: Sequence[str], format: str) -> list[str]:
     return [path for path in paths if format == "parquet" or os.path.getsize(path) > 0]
 
 
-def _relation(paths: Sequence[str], format: str, largest_row_bytes: int | None) -> str:
+def _relation(paths: Sequence[str], format: str) -> str:
     """The table function over `paths`, without partition columns from the folders above the output."""
     listed = ", ".join("'" + _GLOB.sub(r"[\1]", path).replace("'", "''") + "'" for path in paths)
     own, lent = _partitions(paths)
     options = f"union_by_name = true, hive_partitioning = {bool(own)}"
     if format == "json":
         options += ", format = 'newline_delimited'"
-        options += f", maximum_object_size = {largest_row_bytes:d}" if largest_row_bytes else ""
     if not own or not lent:
         return f"read_{format}([{listed}], {options})"
     return f"(SELECT * EXCLUDE ({', '.join(quoted(name) for name in lent)}) FROM read_{format}([{listed}], {options}))"

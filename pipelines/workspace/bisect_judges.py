@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.catalog import state_worker
+from pipelines.catalog import judging, state_worker
 from pipelines.catalog.judging import Rows
 from pipelines.domain.bisections import Answer, answer_of
 from pipelines.domain.errors import Conflict, Unavailable
@@ -35,11 +35,17 @@ Judge = Callable[[Rows, int], Judged]
 """Of the rows as of a batch, and its number."""
 
 
-def by_sql(context: Context, sql: str, examples: int) -> Judge:
+def by_sql(context: Context, sql: str, examples: int, ticket: Ticket) -> Judge:
     """Wrong where the SQL gives a row."""
 
     def judge(rows: Rows, batch: int) -> Judged:
-        found = state_worker.judge(context.state_workers, rows, sql, max(examples, 1))
+        folder = context.layout.sandbox_folder(ticket.operation)
+        folder.mkdir(parents=True)
+        try:
+            light = rows if rows.format == "parquet" else judging.as_parquet(rows, str(folder / "rows.parquet"))
+            found = state_worker.judge(context.state_workers, light, sql, max(examples, 1))
+        finally:
+            shutil.rmtree(folder)
         answer = Answer.WRONG if found.rows else Answer.RIGHT
         kept = found.rows[:examples]
         return Judged(answer, tuple(column.name for column in found.columns), kept, found.more or len(kept) < len(found.rows))

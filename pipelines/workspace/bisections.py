@@ -132,7 +132,7 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
     bisection = BisectionId(context.new_id("bi"))
     change, stretch = asked.change, asked.stretch
     judge = (
-        bisect_judges.by_sql(context, change.sql, change.examples)
+        bisect_judges.by_sql(context, change.sql, change.examples, ticket)
         if change.sql
         else bisect_judges.by_script(context, change.script, stretch.query, ticket)
     )

@@ -9,9 +9,10 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from pipelines.catalog import judging
+from pipelines.catalog import judging, state_worker
 from pipelines.catalog.judging import Rows
 from pipelines.domain.errors import Invalid, TidemarkError, Unsupported
+from pipelines.workers.pool import Pool
 
 COUNTS = pyarrow.schema([("key", pyarrow.struct([("k", pyarrow.string())])), ("value", pyarrow.struct([("count", pyarrow.int64())]))])
 
@@ -38,7 +39,12 @@ def test_many_json_files_fit_into_a_worker(tmp_path: Path) -> None:
     files = [tmp_path / f"{number}.json" for number in range(12)]
     for number, path in enumerate(files):
         path.write_text(json.dumps({"v": number}) + "\n")
-    found = judging.judge(Rows("output", "json", tuple(map(str, files))), "SELECT v FROM output WHERE v > 9", 1)
+    light = judging.as_parquet(Rows("output", "json", tuple(map(str, files))), str(tmp_path / "it's.parquet"))
+    pool = Pool(state_worker.TASK)
+    try:
+        found = state_worker.judge(pool, light, "SELECT v FROM output WHERE v > 9", 1)
+    finally:
+        pool.close()
     assert len(found.rows) == 1 and found.more
 
 

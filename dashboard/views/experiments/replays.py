@@ -88,18 +88,17 @@ def _part(part: ReplayedPart, at: int) -> None:
     with st.container(border=True, key=f"card_part_{at}"):
         section(part.title[0].upper() + part.title[1:], part.outcome.value)
         if part.outcome is Outcome.NOT_COMPARED:
-            st.caption(part.note)
+            st.caption(f"{part.note[:1].upper()}{part.note[1:]}.")
             return
         by = f"by {', '.join(part.keys)}" if part.keys else "as whole rows"
-        key_figures(
-            [
-                KeyFigure("Agreement", share(part.equal, whole(part)), note=by),
-                KeyFigure("Rows of A", formats.count(part.rows_a), note="the job's own"),
-                KeyFigure("Rows of B", formats.count(part.rows_b), note="the replay's"),
-                KeyFigure("First batch", formats.count(part.first), note="whose rows differ"),
-            ],
-            min_width=150,
-        )
+        figures = [
+            KeyFigure("Agreement", share(part.equal, whole(part)), note=by),
+            KeyFigure("Rows of A", formats.count(part.rows_a), note="the job's own"),
+            KeyFigure("Rows of B", formats.count(part.rows_b), note="the replay's"),
+        ]
+        if part.first is not None:
+            figures.append(KeyFigure("First batch", formats.count(part.first), note="whose rows differ"))
+        key_figures(figures, min_width=150)
         st.html(bar(part))
         for text in filter(None, (replays.where(part), part.note)):
             st.caption(text)
