@@ -43,10 +43,10 @@ def _input(example: Example) -> None:
         return
     help = f"Starts the job {example.generator}, which makes {streams}: the same rows for the same seed."
     if permitted.button("Generate its input", Role.AUTHOR, icon=":material/water_drop:", key=GENERATE, help=help):
-        made = changes.ask(MAKING, StartExample(example.name, inputs_only=True), f"{example.generator} was begun")
+        begun: object = changes.ask(MAKING, StartExample(example.name, inputs_only=True), f"{example.generator} was begun")
     else:
-        made = changes.answered(MAKING)
-    if made is not None:
+        begun = changes.answered(MAKING)
+    if begun is not None:
         form.fill_again()
 
 
