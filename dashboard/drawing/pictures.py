@@ -70,7 +70,7 @@ def counted() -> list[str]:
 def silent() -> list[str]:
     return [
         *dots((20, 42, 64, 86, 108), 30), *dots(EVEN, 60), line(112, 30, 200, 30, ALARM, "3 3"), *dots((204,), 30, 6, ALARM),
-        text(158, 22, "nothing for a minute", ALARM), *axis(),
+        text(158, 22, "nothing for five seconds", ALARM), *axis(),
     ]  # fmt: skip
 
 

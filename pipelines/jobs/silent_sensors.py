@@ -1,4 +1,4 @@
-"""Which sensors have not been heard of for a minute.
+"""Which sensors have not been heard of for five seconds.
 
 The story: what does not come is what matters. Each reading sets the sensor's timer anew; a timer that the watermark passes is a
 message. Nothing is put out for a sensor that goes on reporting."""
@@ -15,7 +15,7 @@ from pyspark.sql.streaming import DataStreamWriter, StatefulProcessor
 
 READINGS = "sensor STRING, at TIMESTAMP, celsius DOUBLE"
 SILENCES = "sensor STRING, last TIMESTAMP, noticed TIMESTAMP"
-PATIENCE_S = 60
+PATIENCE_S = 5
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -49,7 +49,7 @@ def moment(ms: int) -> datetime:
 
 
 def silences(readings: DataFrame) -> DataFrame:
-    timed = readings.withWatermark("at", "10 seconds")
+    timed = readings.withWatermark("at", "1 second")
     return timed.groupBy("sensor").transformWithState(Watch(), SILENCES, "append", "eventTime")
 
 

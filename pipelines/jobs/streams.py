@@ -94,12 +94,12 @@ def frauds(seed: int, number: int, rows: int) -> Rows:
 
 
 def readings(seed: int, number: int, rows: int) -> Rows:
-    """Temperatures by sensor, in order. A sensor is silent for eight files now and then; one reading in fifty is far off."""
+    """Temperatures by sensor, in order. A sensor is silent for five files now and then; one reading in fifty is far off."""
     chance = random.Random(f"readings:{seed}:{number}")
     for place in range(rows):
         sensor = place % SENSORS
         celsius = 15 + sensor + chance.gauss(0, 1) + (25 if chance.random() < 0.02 else 0)
-        if random.Random(f"silent:{seed}:{sensor}:{number // 8}").random() > 0.2:
+        if random.Random(f"silent:{seed}:{sensor}:{number // 5}").random() > 0.25:
             yield {"sensor": f"sensor-{sensor}", "at": number + place / rows, "celsius": round(celsius, 2)}
 
 
