@@ -130,7 +130,9 @@ UNASKED = {"tidemark_job_savepoint_usable"}
 
 
 def test_all_that_is_documented_is_there(client: httpx.Client) -> None:
-    assert {name for name, _ in scraped(client) if name.startswith("tidemark_")} == {name for name, _, _ in documented()} - OF_THE_DISK - UNASKED
+    assert {name for name, _ in scraped(client) if name.startswith("tidemark_")} == {
+        name for name, _, _ in documented()
+    } - OF_THE_DISK - UNASKED
 
 
 @pytest.mark.parametrize("name", ["grafana-dashboard.json", "prometheus-rules.yml"])
