@@ -125,10 +125,14 @@ def asked(path: Path) -> set[str]:
 
 OF_THE_DISK = {"tidemark_disk_free_bytes", "tidemark_disk_bytes"}
 """The fake has none."""
+UNASKED = {"tidemark_job_savepoint_usable"}
+"""No source of the fake's savepoints was asked."""
 
 
 def test_all_that_is_documented_is_there(client: httpx.Client) -> None:
-    assert {name for name, _ in scraped(client) if name.startswith("tidemark_")} == {name for name, _, _ in documented()} - OF_THE_DISK
+    assert {name for name, _ in scraped(client) if name.startswith("tidemark_")} == {
+        name for name, _, _ in documented()
+    } - OF_THE_DISK - UNASKED
 
 
 @pytest.mark.parametrize("name", ["grafana-dashboard.json", "prometheus-rules.yml"])
