@@ -8,12 +8,14 @@ from pipelines.catalog import jobs as job_rows
 from pipelines.domain.errors import Incompatible, Refusal, refusal
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Origin, Run
+from pipelines.domain.migrations import Migration, MigrationPlan, fits
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
-from pipelines.domain.verdicts import Verdict
+from pipelines.domain.verdicts import Outcome, Verdict
 from pipelines.domain.versions import Version
 from pipelines.verbs.fork import Fork, Variant
-from pipelines.workspace import environments, lockstep, query_names, restores, runs, savepoints, verdicts, versions
+from pipelines.words import plans as plans_words
+from pipelines.workspace import environments, events, lockstep, query_names, restores, runs, savepoints, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
@@ -57,7 +59,7 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
     restored = restoring.plan()
     following = lockstep.plan(context, manifest, variant)
-    refused = restored.refusal or (None if variant.force else _refusal(verdict))
+    refused = restored.refusal or _unneeded(restored, verdict) or (None if variant.force else _refusal(verdict, restored.migration))
     builds = environments.is_missing(context, version)
     shown = replace(restored, run=run, version=version.id, verdict=verdict, judged=manifest.id, refusal=refused, builds=builds)
     shown = replace(shown, lock_step=following)
@@ -66,7 +68,12 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
 
 def begin(context: Context, fork: PlannedFork, ticket: Ticket) -> Run:
     with context.holding(fork.job):
-        return runs.publish(context, prepare(context, fork, None, ticket))
+        prepared = prepare(context, fork, None, ticket)
+        run = runs.publish(context, prepared)
+        origin = prepared.job.origin
+        if origin is not None and origin.migration is not None:
+            events.say(context, "job.migrated", fork.job, run.id, f"{fork.job}: {plans_words.migrated(origin.migration)}")
+        return run
 
 
 def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None, ticket: Ticket) -> runs.Prepared:
@@ -78,12 +85,27 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     with context.catalog.reading() as reader:
         like = job_rows.find(reader, origin.job)
     lead = fork.plan.lock_step.lead if fork.plan.lock_step else None
-    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket), fork.names, like, lead)
+    noted: list[Migration] = []
+    prepared = runs.prepare(
+        context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket, noted.append), fork.names, like, lead
+    )
+    if not noted:
+        return prepared
+    job = replace(prepared.job, origin=replace(origin, migration=noted[0]))
+    context.files.write(context.layout.job_file(job.name), job)
+    return replace(prepared, job=job)
 
 
-def _refusal(verdict: Verdict | None) -> Refusal | None:
-    """A fork whose code is known not to start is refused, as it would fail at its first batch."""
-    if verdict is None or verdict.outcome.starts:
+def _unneeded(plan: RestorePlan, verdict: Verdict | None) -> Refusal | None:
+    """A migration of state that fits as it is."""
+    if plan.migration is None or verdict is None or verdict.outcome is not Outcome.SAME:
+        return None
+    return refusal(fits())
+
+
+def _refusal(verdict: Verdict | None, migration: MigrationPlan | None) -> Refusal | None:
+    """A fork whose code is known not to start is refused, as it would fail at its first batch; one whose state is rewritten is not."""
+    if verdict is None or verdict.outcome.starts or (verdict.outcome is Outcome.NEEDS_REWRITING and migration is not None):
         return None
     part = next(part for part in verdict.parts if part.outcome is verdict.outcome)
     message = f"The verdict on this code is {verdict.outcome.value!r}: {' '.join(part.reasons)}"

@@ -49,8 +49,11 @@ class Rehearsed:
     """Whether the code failed, or ended before every query had run a batch."""
 
 
-def rehearse(context: Context, manifest: Manifest, python: str, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
-    """Runs, with the interpreter `python`, one batch of each query from `checkpoints`; all below `folder`.
+def rehearse(
+    context: Context, manifest: Manifest, python: str, folder: Path, checkpoints: Path, ticket: Ticket, new: tuple[str, ...] = ()
+) -> Rehearsed:
+    """Runs, with the interpreter `python`, one batch of each query from `checkpoints`; all below `folder`. `new` queries
+    begin anew.
 
     Raises Unavailable, and what `ticket` raises."""
     if not manifest.version.code:
@@ -59,7 +62,7 @@ def rehearse(context: Context, manifest: Manifest, python: str, folder: Path, ch
     home.mkdir()
     (folder / WAREHOUSE).mkdir()
     spec = replace(
-        scratch_spec(context, manifest, manifest.version, folder, str(checkpoints)),
+        scratch_spec(context, manifest, manifest.version, folder, str(checkpoints), new),
         rehearsal=str(folder / REHEARSAL),
         rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
     )
