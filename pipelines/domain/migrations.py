@@ -22,6 +22,8 @@ COLUMNS = "columns"
 AGGREGATION = "stateStoreSave"
 WIDER = {"byte": 0, "short": 1, "integer": 2, "long": 3, "float": 10, "double": 11}
 """Types (in Spark's JSON) that are cast to one of a higher number without loss, within the same ten."""
+COUNTED = {('"long"', "0L"), ('"boolean"', "false"), ('"boolean"', "true")}
+"""Types of columns with what they begin with, where they are never null."""
 BY_FUNCTION = "Give a function that makes the new rows of the old ones (--migrate FILE:function)."
 
 
@@ -162,6 +164,14 @@ def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, na
     same = [f"value.`{name}`" for name in names]
     changes = expressions != same or any(one.becomes is not Becomes.KEPT for one in made)
     return ByColumns(tuple(made), tuple(expressions), changes, tuple(dict.fromkeys(gaps)))
+
+
+def never_null(aggregates: Sequence[PlannedAggregate]) -> tuple[int, ...]:
+    """Which columns of the state always have a value: counters and marks, which begin with one and are only counted up or set."""
+    columns = [pair for one in aggregates if len(one.initial) == len(one.columns) for pair in zip(one.columns, one.initial, strict=True)]
+    if len(columns) != sum(len(one.columns) for one in aggregates):
+        return ()
+    return tuple(at for at, pair in enumerate(columns) if pair in COUNTED)
 
 
 def once(names: Sequence[str]) -> list[str]:

@@ -34,7 +34,7 @@ def of(rows: Any, task: MigrationTask, target: Target) -> Any:
     schema = schema_of(target)
     for part in PARTS:
         unsafe_rows.check(json.loads(schema[part].dataType.json()))
-    given = _by_function(rows, schema, task) if task.function else _by_columns(rows, schema, target)
+    given = _by_function(rows, schema, task, target) if task.function else _by_columns(rows, schema, target)
     return given.select(*PARTS)
 
 
@@ -102,7 +102,7 @@ def _by_columns(rows: Any, schema: Any, target: Target) -> Any:
     return rows.select(F.col("key").cast(schema["key"].dataType).alias("key"), F.struct(*columns).alias("value"))
 
 
-def _by_function(rows: Any, schema: Any, task: MigrationTask) -> Any:
+def _by_function(rows: Any, schema: Any, task: MigrationTask, target: Target) -> Any:
     from pyspark.sql import DataFrame
 
     given = _called(rows, schema, task)
@@ -111,7 +111,7 @@ def _by_function(rows: Any, schema: Any, task: MigrationTask) -> Any:
     wrong = list(_differences(given.schema, schema))
     if wrong:
         raise WrongRows(f"The rows of {task.function} are not those of the new state: {'; '.join(wrong)}")
-    return _refusing_nulls(given.select(*PARTS), schema)
+    return _refusing_nulls(given.select(*PARTS), schema, target)
 
 
 def _called(rows: Any, schema: Any, task: MigrationTask) -> Any:
@@ -164,23 +164,24 @@ def _differences(given: Any, schema: Any) -> Iterator[str]:
                     yield f"{part}.{one.name} is {one.dataType.simpleString()}, and has to be {other.dataType.simpleString()}"
 
 
-def _refusing_nulls(given: Any, schema: Any) -> Any:
+def _refusing_nulls(given: Any, schema: Any, target: Target) -> Any:
     """The rows with the new types; one that has no value where the new state always has one fails when it is computed."""
     from pyspark.sql import functions as F
 
     structs = []
     for part in PARTS:
         fields = schema[part].dataType.fields
-        columns = [_value(F.col(part).getField(field.name), part, field) for field in fields]
+        needed = target.never_null if part == "value" else ()
+        columns = [_value(F.col(part).getField(field.name), part, field, at in needed) for at, field in enumerate(fields)]
         structs.append((F.struct(*columns) if columns else F.col(part)).alias(part))
     return given.select(*structs)
 
 
-def _value(column: Any, part: str, field: Any) -> Any:
+def _value(column: Any, part: str, field: Any, is_needed: bool) -> Any:
     from pyspark.sql import functions as F
 
     typed = column.cast(field.dataType)
-    if not field.nullable:
+    if is_needed:
         error = F.raise_error(F.lit(f"{part}.{field.name} is null, and always has a value in the new state")).cast(field.dataType)
         typed = F.when(column.isNull(), error).otherwise(typed)
     return typed.alias(field.name)

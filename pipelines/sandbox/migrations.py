@@ -32,6 +32,8 @@ class Target:
     """The operator's folder of Spark's metadata and schemas, as the new code has them."""
     expressions: tuple[str, ...] = ()
     """One for each new column, as SQL over the column `value` of the old rows; none where a function makes the rows."""
+    never_null: tuple[int, ...] = ()
+    """Places of the value's columns that always have a value."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ class MigrationTask:
     @staticmethod
     def read(folder: Path) -> MigrationTask:
         raw = json.loads((folder / MIGRATION_FILE).read_text())
-        targets = (Target(Shape(**one["shape"]), one["contract"], tuple(one["expressions"])) for one in raw["targets"])
+        targets = (
+            Target(Shape(**one["shape"]), one["contract"], tuple(one["expressions"]), tuple(one["never_null"])) for one in raw["targets"]
+        )
         return MigrationTask(**{**raw, "stores": tuple(Store(**one) for one in raw["stores"]), "targets": tuple(targets)})
 
 

@@ -8,7 +8,6 @@ result, with every sink replaced.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from pipelines.checkpoint import state_schema
 from pipelines.domain import contracts, migrations, syntax
 from pipelines.domain.errors import Corrupt, Incompatible, Invalid, Unsupported
 from pipelines.domain.ids import folder_of
+from pipelines.domain.json_text import read_json
 from pipelines.domain.judging import Known
 from pipelines.domain.migrations import AGGREGATION, COLUMNS, ByColumns, MigratedOperator, Migration, MigrationPlan
 from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, PlannedOperator, Planning
@@ -134,8 +134,10 @@ def _change(
     if made is None and contracts.fits({0: known.kept[operator.id]}, {0: known.new[operator.id]}) and then and then.digest == now.digest:
         return
     store = Store(image.query, checkpoint, image.batch, image.provider, image.state_format, operator.id, operator.name, operator.stores[0])
-    target = Target(is_now, str(contract / "state" / str(operator.id)), made.expressions if made else ())
-    before, after = (state_schema.ddl(json.loads(shape.value)) for shape in (was, is_now))
+    target = Target(
+        is_now, str(contract / "state" / str(operator.id)), made.expressions if made else (), migrations.never_null(now.aggregates)
+    )
+    before, after = (state_schema.ddl(read_json(shape.value)) for shape in (was, is_now))
     yield Change(image, operator, store, target, before, after, made)
 
 
@@ -148,7 +150,7 @@ def _by_columns(
     if not contracts.keys_fit(known.kept[operator.id], known.new[operator.id]):
         message = f"Operator {operator.id} of query {image.query} groups by another key than before"
         raise Unsupported("migrate.columns", message, migrations.BY_FUNCTION)
-    names = [field["name"] for field in json.loads(value)["fields"]]
+    names = [field["name"] for field in read_json(value)["fields"]]
     return migrations.by_columns(image.query, then, now, migrations.once(names))
 
 

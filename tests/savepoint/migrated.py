@@ -47,7 +47,7 @@ def migrate(
     was, is_now = migration.shape(str(checkpoint), image, operator), migration.shape(str(home / "new"), image, operator)
     made = None if function else migrations.by_columns(QUERY, then, now, migrations.once(_names(was.value)))
     store = Store(QUERY, str(checkpoint), image.batch, image.provider, image.state_format, 0, operator.name, "default")
-    target = Target(is_now, str(home / "new" / "state" / "0"), made.expressions if made else ())
+    target = Target(is_now, str(home / "new" / "state" / "0"), made.expressions if made else (), migrations.never_null(now.aggregates))
     with aliases.plain([store]) as stores:
         done = sandbox.migrate(session, MigrationTask(1, "", "", {}, stores, (target,), function, code), home)
     check(done.stores)

@@ -58,5 +58,10 @@ def test_types_are_wider_only_where_no_value_is_lost() -> None:
     assert not any(is_wider(a, b) for a, b in ((LONG, INT), (LONG, DOUBLE), (INT, INT), (INT, '"float"'), ('"string"', LONG)))
 
 
+def test_counters_and_marks_are_never_null() -> None:
+    assert migrations.never_null([SUM, MEAN, COUNT]) == (2, 3)
+    assert migrations.never_null([COUNT, UNKNOWN]) == ()
+
+
 def test_a_name_that_comes_again_gets_a_number() -> None:
     assert once(["sum", "count", "sum", "sum"]) == ["sum", "count", "sum_2", "sum_3"]
