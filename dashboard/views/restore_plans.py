@@ -25,7 +25,7 @@ def draw(plan: RestorePlan) -> None:
 
 def refusal(plan: RestorePlan) -> None:
     """Why it cannot be done, and what would help, where its state cannot be rewritten."""
-    if plan.rewrite is not None and plan.refusal is not None:
+    if (plan.rewrite or plan.migration) and plan.refusal is not None:
         error_box(plan.refusal.error)
 
 

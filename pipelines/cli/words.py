@@ -107,6 +107,7 @@ def _read(reads: Reads, typed: Any, now: datetime) -> Any:
         Reads.SAVEPOINT: savepoint_name,
         Reads.CHECKPOINT: checkpoint_name,
         Reads.FILE: read_code,
+        Reads.FUNCTION: function,
         Reads.SCRIPT: lambda path: path.name,
     }
     return readers[reads](typed) if reads in readers else typed
@@ -136,6 +137,16 @@ def files(texts: list[str] | None) -> dict[str, str | None]:
     if not all(name for name, _, _ in split):
         raise typer.BadParameter(EMPTY, param_hint="--file")
     return {name: read_file(Path(path)) if path else None for name, _, path in split}
+
+
+def function(text: str) -> dict[str, str]:
+    """`FILE:function` as the function's name -> the text of its file; a word without a file as that word -> nothing."""
+    path, colon, name = text.rpartition(":")
+    if not colon:
+        return {text: ""}
+    if not path or not name:
+        raise typer.BadParameter(f"{text!r} is neither FILE:function nor columns", param_hint="--migrate")
+    return {name: read_code(Path(path).expanduser())}
 
 
 def batches(texts: list[str], option: str, least: int) -> int | dict[str, int]:

@@ -26,6 +26,17 @@ def fits(kept: Contract, told: Contract) -> bool:
     )
 
 
+def keys_fit(before: Keeps, after: Keeps) -> bool:
+    """Whether the keys have columns of the same types, whatever their names."""
+    keys = ([pair for pair in _types(keeps) if pair[0].endswith(" key")] for keeps in (before, after))
+    return next(keys) == next(keys)
+
+
+def value_names(keeps: Keeps) -> list[str]:
+    """The names of the value's columns of an operator with one store."""
+    return [column.partition(" ")[0] for place, text in keeps.columns.items() if place.endswith(" value") for column in _columns(text)]
+
+
 def differences(before: Keeps, after: Keeps) -> Iterator[str]:
     """What `after` keeps other than `before`, in words."""
     for place in sorted({**before.columns, **after.columns}):

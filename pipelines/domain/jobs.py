@@ -14,6 +14,7 @@ from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, Save
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.lockstep import Lead
 from pipelines.domain.masters import Cluster
+from pipelines.domain.migrations import Migration
 from pipelines.domain.operators import Waiting
 from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.restarts import RestartDecision
@@ -29,6 +30,8 @@ class Origin:
     savepoint: SavepointId
     job: JobName
     experiment: ExperimentId | None = None
+    migration: Migration | None = None
+    """How its state was rewritten for its code before it began; None where it was not."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.domain import contracts, secrets
+from pipelines.domain import contracts, migrations, secrets
 from pipelines.domain.contracts import Contract, Keeps
+from pipelines.domain.errors import Unsupported
 from pipelines.domain.installed import Installed, other_java, other_packages, other_python
 from pipelines.domain.judged_sources import judged as judged_sources
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedOperator, PlannedQuery, Planning
@@ -14,7 +15,9 @@ from pipelines.domain.savepoints import QueryImage
 from pipelines.domain.verdicts import Outcome, Part
 
 MEANT = "Where that is meant, fork: what was kept so far stays in the state as it was computed before. Else begin anew, without the state."
-REWRITE = "Tidemark does not rewrite state yet. Keep this operator as it was, and compute what is new in a query of its own (--new-query)."
+REWRITE = "Tidemark rewrites aggregations alone. Keep this operator as it was, and compute what is new in a query of its own (--new-query)."
+MIGRATE = "Fork it with --migrate FILE:function: a function makes its new rows of the old ones, before the job begins."
+COLUMNS = "Its state can be rewritten for a fork, with --migrate columns"
 START = "Correct the code, or begin a new job, without the state."
 LOOK = "It may well be the same; nothing here proves it. Compare its output with the parent's in an experiment."
 REWRITTEN = ("STATE_STORE_KEY_SCHEMA", "STATE_STORE_VALUE_SCHEMA", "STREAMING_STATEFUL_OPERATOR", "STATE_STORE_COLUMN")
@@ -111,8 +114,22 @@ def _operator(
     if after.refusal is not None and after.refusal.error_class.startswith(REWRITTEN):
         changed = tuple(contracts.differences(kept, keeps))
         if changed or len(known.kept) == 1:
-            return Part(query, id, name, Outcome.NEEDS_REWRITING, changed or (after.refusal.message,), REWRITE)
+            reasons = changed or (after.refusal.message,)
+            return Part(query, id, name, Outcome.NEEDS_REWRITING, reasons, _rewriting(known, id, then, now))
     return _compared(known, id, then, now, (*doubts, *_beneath(known.installed, then, now, python)))
+
+
+def _rewriting(known: Known, id: int, then: PlannedOperator | None, now: PlannedOperator) -> str:
+    """How the state of an operator can be rewritten."""
+    if now.name != migrations.AGGREGATION:
+        return REWRITE
+    if not contracts.fits(known.kept, known.old) or not contracts.keys_fit(known.kept[id], known.new[id]):
+        return MIGRATE
+    try:
+        made = migrations.by_columns(known.image.query, then, now, migrations.once(contracts.value_names(known.kept[id])))
+    except Unsupported as error:
+        return f"{error.message}. {MIGRATE}"
+    return f"{COLUMNS}: {migrations.told(made.aggregates)}."
 
 
 def _compared(known: Known, id: int, then: PlannedOperator | None, now: PlannedOperator, doubts: tuple[str, ...]) -> Part:

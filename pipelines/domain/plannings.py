@@ -31,13 +31,31 @@ class PlanTask:
 
     sides: tuple[str, ...]
     points: tuple[Point, ...]
+    takes_apart: bool = False
+    """Whether aggregations are taken apart also where Spark takes the state as it is."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> PlanTask:
-        return PlanTask(tuple(raw["sides"]), tuple(Point(**point) for point in raw["points"]))
+        return PlanTask(tuple(raw["sides"]), tuple(Point(**point) for point in raw["points"]), raw["takes_apart"])
+
+
+@dataclass(frozen=True)
+class PlannedAggregate:
+    """One aggregate of an aggregation, taken apart as if it stood there alone, with the columns of state that it has in their order."""
+
+    text: str
+    digest: str
+    narrow: str
+    """The same without a cast to a wider type around its argument; the digest where it has none."""
+    columns: tuple[str, ...]
+    """Their types, in Spark's JSON."""
+    initial: tuple[str, ...]
+    """What each column holds before any row came, as SQL; empty where Spark does not say."""
+    gaps: tuple[str, ...] = ()
+    """What could not be compared whole."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +75,8 @@ class PlannedOperator:
     """Installed packages and modules of elsewhere that its functions use -> version, as `Installed.packages` has them."""
     has_functions: bool = False
     """Whether Python functions are among what is computed."""
+    aggregates: tuple[PlannedAggregate, ...] = ()
+    """Of an aggregation that Spark does not take as it is, in the order of their state."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +165,21 @@ def _query(raw: Mapping[str, Any]) -> PlannedQuery:
 def _operator(raw: Mapping[str, Any]) -> PlannedOperator:
     facts = tuple((what, text) for what, text in raw["facts"])
     return PlannedOperator(
-        raw["id"], raw["name"], raw["digest"], facts, raw["parts"], tuple(raw["gaps"]), raw["packages"], raw["has_functions"]
+        raw["id"],
+        raw["name"],
+        raw["digest"],
+        facts,
+        raw["parts"],
+        tuple(raw["gaps"]),
+        raw["packages"],
+        raw["has_functions"],
+        tuple(map(_aggregate, raw["aggregates"])),
     )
+
+
+def _aggregate(raw: Mapping[str, Any]) -> PlannedAggregate:
+    columns, initial, gaps = (tuple(raw[name]) for name in ("columns", "initial", "gaps"))
+    return PlannedAggregate(raw["text"], raw["digest"], raw["narrow"], columns, initial, gaps)
 
 
 def _failure(raw: Mapping[str, Any] | None) -> Failure | None:

@@ -8,6 +8,7 @@ from pipelines.domain.conversions import ConversionPlan
 from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.lockstep import LockStepPlan
+from pipelines.domain.migrations import MigrationPlan
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.verdicts import Verdict
 
@@ -52,6 +53,8 @@ class RestorePlan:
     """What becomes of the copy's state before the run begins; None where that stays as it is."""
     conversion: ConversionPlan | None = None
     """Which store the copy's state is moved to, before `rewrite`; None where it stays in the one that it has."""
+    migration: MigrationPlan | None = None
+    """How the state of its aggregations is rewritten for changed code, before `conversion`; None where that stays as it is."""
     verdict: Verdict | None = None
     """What becomes of the state under that version; None where nobody has checked it."""
     judged: SavepointId | None = None

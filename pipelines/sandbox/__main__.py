@@ -11,10 +11,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import conversion, counting, lookup, reading, rewriting
+from pipelines.sandbox import conversion, counting, lookup, migration, reading, rewriting
 from pipelines.sandbox.conversions import CONVERSION_FILE, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, TASK_FILE, CountTask
 from pipelines.sandbox.lookups import LOOK_UP_FILE, LookUpTask
+from pipelines.sandbox.migrations import MIGRATION_FILE, MigrationTask
 from pipelines.sandbox.readings import READ_FILE, ReadTask
 from pipelines.sandbox.rewrites import REWRITE_FILE, RewriteTask
 
@@ -64,12 +65,18 @@ def _convert(folder: Path) -> dict[str, Any]:
     return asdict(conversion.convert(counting.session(task), task, folder))
 
 
+def _migrate(folder: Path) -> dict[str, Any]:
+    task = MigrationTask.read(folder)
+    return asdict(migration.migrate(counting.session(task), task, folder))
+
+
 TASKS: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     TASK_FILE: _count,
     READ_FILE: _read,
     LOOK_UP_FILE: _look_up,
     REWRITE_FILE: _rewrite,
     CONVERSION_FILE: _convert,
+    MIGRATION_FILE: _migrate,
 }
 """The file that describes a task -> what does it."""
 

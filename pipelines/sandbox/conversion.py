@@ -53,7 +53,7 @@ def _checkpoint(
     with followed(spark, folder, "writing state"):
         before = [_written(spark, writer, checkpoint, store, shape, ids, folder / "entries") for store, shape in stores]  # 2
     if writer.state_format > 1:
-        _identify(aside, batch, ids)
+        identify(aside, batch, ids)
     written = [replace(store, checkpoint=str(aside), provider="rocksdb", state_format=writer.state_format) for store, _ in stores]
     with followed(spark, folder, "reading it back"):
         after = [contents(spark, store) for store in written]  # 3
@@ -68,16 +68,16 @@ def _lay(checkpoint: Path, aside: Path, batch: int) -> None:
     shutil.copytree(checkpoint / STATE, aside / STATE, copy_function=shutil.copyfile, ignore=shutil.ignore_patterns(*FILES))
     for log in LOGS:
         (aside / log).mkdir()
-        for entry in _entries(checkpoint, log, batch):
+        for entry in entries(checkpoint, log, batch):
             shutil.copyfile(entry, aside / log / entry.name)
-    for entry in _entries(aside, "offsets", batch):
+    for entry in entries(aside, "offsets", batch):
         version, metadata, *offsets = entry.read_text().split("\n")
         raw = json.loads(metadata)
         raw["conf"] = {**raw.get("conf", {}), PROVIDER_CONF: ROCKSDB_CLASS}
         entry.write_text("\n".join([version, json.dumps(raw, separators=(",", ":")), *offsets]))
 
 
-def _entries(checkpoint: Path, log: str, batch: int) -> Iterator[Path]:
+def entries(checkpoint: Path, log: str, batch: int) -> Iterator[Path]:
     """The last two entries of a log."""
     return (path for number in (batch - 1, batch) if (path := checkpoint / log / str(number)).is_file())
 
@@ -117,19 +117,25 @@ def _frame(spark: Any, held: dict[bytes, bytes], file: Path) -> Any:
     return spark.read.schema(", ".join(f"{name} BINARY" for name in BYTES)).parquet(str(file)).coalesce(1).select(*columns)
 
 
-def _identify(aside: Path, batch: int, ids: Ids) -> None:
-    """Names the state in the commit log, as format 2 does: by operator the ids of its stores, partition by partition."""
+def identify(aside: Path, batch: int, ids: Ids) -> None:
+    """Names the state in the commit log, as format 2 does: by operator the ids of its stores, partition by partition. What other operators
+    have stays."""
     named = {str(operator): [parts[partition] for partition in sorted(parts)] for operator, parts in ids.items()}
-    for entry in _entries(aside, "commits", batch):
+    for entry in entries(aside, "commits", batch):
         raw = json.loads(entry.read_text().split("\n")[1] or "{}")
-        entry.write_text("v2\n" + json.dumps({**raw, "stateUniqueIds": named}))
+        entry.write_text("v2\n" + json.dumps({**raw, "stateUniqueIds": {**(raw.get("stateUniqueIds") or {}), **named}}))
 
 
 def _swap(checkpoint: Path, aside: Path, batch: int) -> None:
     shutil.rmtree(checkpoint / STATE)
     (aside / STATE).rename(checkpoint / STATE)
+    put_in_place(checkpoint, aside, batch)
+
+
+def put_in_place(checkpoint: Path, aside: Path, batch: int) -> None:
+    """The logs' entries take the places of the checkpoint's; nothing is left aside."""
     for log in LOGS:
-        for entry in list(_entries(aside, log, batch)):
+        for entry in list(entries(aside, log, batch)):
             os.replace(entry, checkpoint / log / entry.name)
             (checkpoint / log / f".{entry.name}.crc").unlink(missing_ok=True)
     shutil.rmtree(aside)

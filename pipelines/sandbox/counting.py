@@ -24,6 +24,7 @@ from typing import Any
 from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows
 from pipelines.sandbox.lookups import LookUpTask
+from pipelines.sandbox.migrations import MigrationTask
 from pipelines.sandbox.readings import ReadTask
 from pipelines.sandbox.rewrites import RewriteTask
 
@@ -55,7 +56,7 @@ def count(spark: Any, task: CountTask) -> Iterator[StoreRows]:
             yield _refused(store, error)
 
 
-def session(task: CountTask | ReadTask | LookUpTask | RewriteTask | ConversionTask) -> Any:
+def session(task: CountTask | ReadTask | LookUpTask | RewriteTask | ConversionTask | MigrationTask) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(task.master).appName(task.app)

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.migrations import once
 from pipelines.sandbox.counting import FORMAT_CONF
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.readings import FAR_FILE, ROWS_FOLDER, Far, ReadRows, ReadTask
@@ -63,7 +64,7 @@ def storable(frame: Any) -> Any:
     kept = []
     for field in frame.schema.fields:
         if isinstance(field.dataType, StructType):
-            kind = _named_once(field.dataType)
+            kind = named_once(field.dataType)
             inside = [inner.name for inner in kind.fields if not isinstance(inner.dataType, NullType)]
             parts = [F.col(field.name).cast(kind).getField(name).alias(name) for name in inside]
             kept += [F.struct(*parts).alias(field.name)] if parts else []
@@ -72,15 +73,14 @@ def storable(frame: Any) -> Any:
     return frame.select(*kept)
 
 
-def _named_once(kind: Any) -> Any:
+def named_once(kind: Any) -> Any:
     """The struct with its fields in their order, and a number at each name that came before."""
     from pyspark.sql.types import StructField, StructType
 
     names = [inner.name for inner in kind.fields]
     if len(set(names)) == len(names):
         return kind
-    numbered = [f"{name}_{names[: at + 1].count(name)}" if name in names[:at] else name for at, name in enumerate(names)]
-    fields = zip(numbered, kind.fields, strict=True)
+    fields = zip(once(names), kind.fields, strict=True)
     return StructType([StructField(name, inner.dataType, inner.nullable, inner.metadata) for name, inner in fields])
 
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.domain.errors import Corrupt, Invalid, TidemarkError, Unavailable, Unsupported
+from pipelines.domain.errors import Corrupt, Incompatible, Invalid, TidemarkError, Unavailable, Unsupported
 from pipelines.sandbox import aliases, processes
 from pipelines.sandbox.conversions import CANNOT_CONVERT, MISSING, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, Store, StoreRows, read_rows
 from pipelines.sandbox.lookups import NO_KEY, FoundKey, LookUpTask
+from pipelines.sandbox.migrations import CANNOT_MIGRATE, WRONG_ROWS, Migrated, MigrationTask
 from pipelines.sandbox.pool import Pool, Work
 from pipelines.sandbox.readings import Far, ReadRows, ReadTask
 from pipelines.sandbox.rewrites import CANNOT_RESCALE, RewriteTask, Rewritten
@@ -100,6 +101,34 @@ def rewrite(pool: Pool, folder: Path, task: RewriteTask | ConversionTask, python
     if not (folder / RESULT_FILE).is_file():
         raise _unrewritten(folder) if isinstance(task, RewriteTask) else _unconverted(folder)
     return Rewritten.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def migrate(pool: Pool, folder: Path, task: MigrationTask, python: str, watch: Callable[[Far], None]) -> Migrated:
+    """Migrates state from the empty `folder` with the interpreter `python`; `watch` is told how far it is.
+
+    What `watch` raises ends the process, and leaves the checkpoints half migrated. Raises Incompatible (`migrate.rows`), Unsupported
+    (`migrate.refused`), and what `count` raises.
+    """
+    work = Work(MODULE, python, task.master, task.conf, is_last=True)
+    with aliases.plain(task.stores) as stores:
+        replace(task, stores=stores).write(folder)
+        pool.run(work, folder, LOG_FILE, lambda: watch(Far.read(folder) or Far("starting Spark", 0, 0)), timeout_s())
+    if not (folder / RESULT_FILE).is_file():
+        raise _unmigrated(folder)
+    return Migrated.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def _unmigrated(folder: Path) -> TidemarkError:
+    """The error of a migration that failed: the function's, what Spark or its files refuse, else the sandbox's own."""
+    path = folder / ERROR_FILE
+    failure = json.loads(path.read_text()) if path.is_file() else {}
+    if failure.get("error_class") == WRONG_ROWS:
+        hint = "Correct the function. Nothing of the fork is left; the savepoint is as it was."
+        return Incompatible("migrate.rows", failure["message"], hint)
+    if "damaged" not in failure and failure.get("error_class") not in CANNOT_MIGRATE:
+        return _failed(folder)
+    message = f"This state cannot be migrated: {failure['error_class']}: {failure['message']}"
+    return Unsupported("migrate.refused", message, "It stays as it is. Prove the savepoint to see whether its state is sound.")
 
 
 def _unconverted(folder: Path) -> TidemarkError:

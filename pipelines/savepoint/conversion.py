@@ -39,10 +39,11 @@ def shapes(checkpoint: str, image: QueryImage) -> Iterator[tuple[Operator, str, 
         path = operators.metadata_path(files, operator.id, image.batch)
         prefixes = operators.prefixes(path, storage.read(path)) if path else {}
         for store in operator.stores:
-            yield operator, store, _shape(storage, files, image, operator, store, prefixes.get(store, 0))
+            yield operator, store, shape(storage, files, image, operator, store, prefixes.get(store, 0))
 
 
-def _shape(storage: Storage, files: Listing, image: QueryImage, operator: Operator, store: str, prefix: int) -> Shape:
+def shape(storage: Storage, files: Listing, image: QueryImage, operator: Operator, store: str, prefix: int) -> Shape:
+    """What a store of a checkpoint is made of, which `files` lists; raises Corrupt."""
     paths = [entry.path for entry in files.below(operators.folder(operator.id))]
     path = state_schema.path(paths, operator.id, store)
     if path is None:

@@ -29,6 +29,10 @@ FILES = "files"
 """The field that holds the content of other files."""
 NO_NAME = "SCRIPT.py"
 """Stands for a script without a file name."""
+MIGRATION_FILE = "migration.py"
+"""Stands for the file of a migration's function."""
+MIGRATE = "migrate"
+"""The field that holds its text."""
 EVERY_QUERY = "*"
 REST_OF_LINE = "-- "
 """How the metavar of an argument begins whose words follow all options."""
@@ -86,6 +90,8 @@ def _typed(request: Asked[Any], part: Field[Any]) -> Sequence[str]:
             return [f"{path}={'' if text is None else path}" for path, text in value.items()]
         case Reads.PAIRS:
             return [f"{key}={text}" for key, text in value.items()]
+        case Reads.FUNCTION:
+            return [f"{MIGRATION_FILE}:{name}" if text else name for name, text in value.items()]
         case Reads.SINKS:
             return [choice if query == EVERY_QUERY else f"{query}={choice}" for query, choice in value.items()]
         case Reads.BATCHES if isinstance(value, Mapping):
@@ -124,8 +130,8 @@ def _json(name: str, value: Any) -> Any:
     """The value as JSON has it."""
     if name == CODE:
         return TO_FILL_IN
-    if name == FILES and value is not None:
-        return {path: None if text is None else TO_FILL_IN for path, text in value.items()}
+    if name in (FILES, MIGRATE) and value is not None:
+        return {path: text if not text else TO_FILL_IN for path, text in value.items()}
     if is_dataclass(value):
         return {part.name: _json(part.name, getattr(value, part.name)) for part in _given(value)}  # type: ignore[arg-type]
     if isinstance(value, Mapping):

@@ -43,6 +43,8 @@ class Reads(enum.StrEnum):
     """The path of a script, or the folder of a project."""
     FILES = "files"
     """`NAME=PATH` or `PATH`, again and again: the content of files by name; null for `NAME=`."""
+    FUNCTION = "function"
+    """`FILE:function`, or a word that stands for a function of ours: the text of the file (empty for ours) by the function's name."""
     PAIRS = "pairs"
     """`KEY=VALUE`, again and again."""
     SINKS = "sinks"
@@ -56,6 +58,7 @@ TEXTS = {
     **dict.fromkeys((Reads.PLACE, Reads.SAVEPOINT, Reads.CHECKPOINT), texts.PLACE),
     Reads.FILE: texts.CODE,
     Reads.FILES: texts.CODE,
+    Reads.FUNCTION: texts.CODE,
     Reads.PAIRS: texts.VALUE,
 }
 """The kind of text that a field has which says none."""

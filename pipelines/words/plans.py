@@ -8,6 +8,7 @@ from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.lockstep import LockStepPlan
+from pipelines.domain.migrations import COLUMNS, Migration, MigrationPlan
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
@@ -64,6 +65,7 @@ def restore(plan: RestorePlan) -> Facts:
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
         *([("master", f"{plan.master}, where it was {plan.master_before}")] if plan.master != plan.master_before else []),
         *([("environment", ENVIRONMENT)] if plan.builds else []),
+        *(migration(plan.migration) if plan.migration else []),
         *(conversion(plan.conversion) if plan.conversion else []),
         *(rewrite(plan.rewrite) if plan.rewrite else []),
         *([("in lock-step", lock_step(plan.lock_step))] if plan.lock_step else []),
@@ -80,6 +82,33 @@ def rewrite(plan: RewritePlan) -> Facts:
         *(("batch", f"{batch:,} of {query} is the rewriting itself: its sink gets no rows") for query, batch in plan.batches.items()),
         *(("left", remark) for remark in plan.left),
     ]
+
+
+def migration(plan: MigrationPlan) -> Facts:
+    """The steps of a migration in their order, with the aggregations that it may rewrite and what that costs."""
+    how = "as columns: what is computed as before is kept" if plan.by == COLUMNS else f"by the function {plan.by}"
+    return [
+        ("migrated", f"{how}, where an aggregation keeps other columns than before"),
+        ("planned first", "Spark plans the code before and now on nothing, and says what each keeps"),
+        *(("aggregation", _operator(operator)) for operator in plan.operators),
+        ("rewritten", f"at most {formats.size(plan.bytes)} of state, read and written anew by Spark, and read back"),
+        ("rehearsed", "one batch of the changed code on a copy of the result, with every sink replaced; where that fails nothing is left"),
+    ]
+
+
+def migrated(done: Migration) -> str:
+    """What a migration did: `its state was migrated by columns. counts, operator 0: 12 rows became 12; kept sum(n); added count(1)`."""
+    parts = [
+        "; ".join(
+            [
+                f"{one.query}, operator {one.operator}: {one.rows_before:,} rows became {one.rows_after:,}",
+                *(f"{aggregate.becomes} {aggregate.text}" for aggregate in one.aggregates),
+                *one.remarks,
+            ]
+        )
+        for one in done.operators
+    ]
+    return " ".join([f"its state was migrated by {done.by}.", *(f"{part}." for part in parts), done.rehearsal]).strip()
 
 
 def conversion(plan: ConversionPlan) -> Facts:

@@ -34,6 +34,7 @@ from pipelines.workspace.doers import plans
 from pipelines.workspace.tickets import Ticket
 
 PLANNING = "pipelines.driver.planning"
+CHECKPOINTS = "checkpoints"
 
 
 @plans(Check)
@@ -53,12 +54,7 @@ def _check(context: Context, manifest: Manifest, version: Version, new_queries: 
     with verifications.turn(context, ticket), leases.lease(context.library, manifest.id, str(folder), context.now_ms()):
         folder.mkdir(parents=True)
         try:
-            ticket.step("linking")
-            target = restore.Scratch(manifest.job, str(folder / "checkpoints"), context.new_query_id)
-            restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)  # 1
-            ticket.step("planning")
-            python = environments.entered(context, environments.make(context, version, ticket)).python
-            planning = _planned(context, manifest, version, python, new_queries, folder, ticket)  # 2
+            planning = planned(context, manifest, version, new_queries, folder, ticket)  # 1, 2
             parts = tuple(part for image in manifest.begun for part in _judged(manifest, version, image, planning, folder))  # 3
         finally:
             shutil.rmtree(folder)
@@ -70,8 +66,35 @@ def _check(context: Context, manifest: Manifest, version: Version, new_queries: 
     return verdict
 
 
+def planned(
+    context: Context,
+    manifest: Manifest,
+    version: Version,
+    new_queries: tuple[str, ...],
+    folder: Path,
+    ticket: Ticket,
+    takes_apart: bool = False,
+) -> Planning:
+    """What Spark plans in the empty `folder`, where the checkpoints are linked first, and what both codes would keep is left.
+
+    Raises Unavailable, and what `ticket` raises."""
+    ticket.step("linking")
+    target = restore.Scratch(manifest.job, str(folder / CHECKPOINTS), context.new_query_id)
+    restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)
+    ticket.step("planning")
+    python = environments.entered(context, environments.make(context, version, ticket)).python
+    return _planned(context, manifest, version, python, new_queries, folder, ticket, takes_apart)
+
+
 def _planned(
-    context: Context, manifest: Manifest, version: Version, python: str, new_queries: tuple[str, ...], folder: Path, ticket: Ticket
+    context: Context,
+    manifest: Manifest,
+    version: Version,
+    python: str,
+    new_queries: tuple[str, ...],
+    folder: Path,
+    ticket: Ticket,
+    takes_apart: bool,
 ) -> Planning:
     """What Spark plans, on the interpreter of the changed code; the code of before only where it can run there."""
     unplannable = doubts.unplannable(manifest.version, version, is_noted=manifest.installed is not None)
@@ -80,10 +103,10 @@ def _planned(
     for side, of_side in sides.items():
         (folder / side).mkdir()
         new = new_queries if side == NEW else ()
-        specs[side] = rehearsals.scratch_spec(context, manifest, of_side, folder / side, str(folder / "checkpoints"), new)
+        specs[side] = rehearsals.scratch_spec(context, manifest, of_side, folder / side, str(folder / CHECKPOINTS), new)
         (folder / side / SPEC_FILE).write_text(json.dumps(specs[side].as_json()))
-    points = tuple(Point(image.query, str(folder / "checkpoints" / folder_of(image.query)), image.batch) for image in manifest.begun)
-    (folder / TASK_FILE).write_text(json.dumps(PlanTask(tuple(sides), points).as_json()))
+    points = tuple(Point(image.query, str(folder / CHECKPOINTS / folder_of(image.query)), image.batch) for image in manifest.begun)
+    (folder / TASK_FILE).write_text(json.dumps(PlanTask(tuple(sides), points, takes_apart).as_json()))
     context.sparks.run(rehearsals.work(PLANNING, python, specs[NEW]), folder, LOG_FILE, ticket.check, timeout_s())
     if not (folder / RESULT_FILE).is_file():
         message = f"The sandbox ended without a plan. Its last words:\n{processes.tail(folder / LOG_FILE)}"
@@ -95,17 +118,21 @@ def _planned(
 
 
 def _judged(manifest: Manifest, version: Version, image: QueryImage, planning: Planning, folder: Path) -> Iterator[Part]:
+    yield from judging.judge(known(manifest, version, image, folder), planning)
+
+
+def known(manifest: Manifest, version: Version, image: QueryImage, folder: Path) -> Known:
+    """What the savepoint keeps of a query, and what both codes would keep, after they were planned in `folder`."""
     name = folder_of(image.query)
-    known = Known(
+    return Known(
         image=image,
-        kept=_contract(folder / "checkpoints" / name, image.batch),
+        kept=_contract(folder / CHECKPOINTS / name, image.batch),
         old=_contract(folder / OLD / CONTRACT / name, 0),
         new=_contract(folder / NEW / CONTRACT / name, 0),
         installed=manifest.installed,
         spark_version=manifest.spark_version,
         doubts=tuple(doubts.of(manifest.version, version)),
     )
-    yield from judging.judge(known, planning)
 
 
 def _contract(folder: Path, batch: int) -> Contract:

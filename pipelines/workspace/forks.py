@@ -6,13 +6,17 @@ from dataclasses import dataclass, replace
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.domain import kafka
+from pipelines.domain.errors import Refusal, refusal
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Origin, Run
+from pipelines.domain.migrations import Migration, MigrationPlan, fits
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.domain.verdicts import Outcome, Verdict
 from pipelines.domain.versions import Version
 from pipelines.verbs.fork import Fork, Variant
-from pipelines.workspace import environments, lockstep, query_names, restores, runs, savepoints, verdicts, versions
+from pipelines.words import plans as plans_words
+from pipelines.workspace import environments, events, lockstep, query_names, restores, runs, savepoints, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
@@ -56,7 +60,8 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
     restored = restoring.plan()
     following = lockstep.plan(context, manifest, variant)
-    refused = restored.refusal or (None if variant.force else verdicts.refusal(verdict))
+    is_accepted = variant.force or _is_rewritten(verdict, restored.migration)
+    refused = restored.refusal or _unneeded(restored, verdict) or (None if is_accepted else verdicts.refusal(verdict))
     builds = environments.is_missing(context, version)
     shown = replace(restored, run=run, version=version.id, verdict=verdict, judged=manifest.id, refusal=refused, builds=builds)
     shown = replace(shown, lock_step=following)
@@ -65,7 +70,12 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
 
 def begin(context: Context, fork: PlannedFork, ticket: Ticket) -> Run:
     with context.holding(fork.job):
-        return runs.publish(context, prepare(context, fork, None, ticket))
+        prepared = prepare(context, fork, None, ticket)
+        run = runs.publish(context, prepared)
+        origin = prepared.job.origin
+        if origin is not None and origin.migration is not None:
+            events.say(context, "job.migrated", fork.job, run.id, f"{fork.job}: {plans_words.migrated(origin.migration)}")
+        return run
 
 
 def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None, ticket: Ticket) -> runs.Prepared:
@@ -78,9 +88,29 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
         like = job_rows.find(reader, origin.job)
     lead = fork.plan.lock_step.lead if fork.plan.lock_step else None
     taken = tuple(topic for image in fork.manifest.queries for topic in _topics(image, origin.job))
-    return runs.prepare(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket), fork.names, like, lead, taken)
+    noted: list[Migration] = []
+    prepared = runs.prepare(
+        context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket, noted.append), fork.names, like, lead, taken
+    )
+    if not noted:
+        return prepared
+    job = replace(prepared.job, origin=replace(origin, migration=noted[0]))
+    context.files.write(context.layout.job_file(job.name), job)
+    return replace(prepared, job=job)
 
 
 def _topics(image: QueryImage, job: JobName) -> tuple[str, ...]:
     """The Kafka topics that a query of `job` keeps from its forks."""
     return kafka.taken_topics(image.sink_table, job) if image.sink.lower() == kafka.KAFKA else ()
+
+
+def _unneeded(plan: RestorePlan, verdict: Verdict | None) -> Refusal | None:
+    """A migration of state that fits as it is."""
+    if plan.migration is None or verdict is None or verdict.outcome is not Outcome.SAME:
+        return None
+    return refusal(fits())
+
+
+def _is_rewritten(verdict: Verdict | None, migration: MigrationPlan | None) -> bool:
+    """Whether what the code needs of the state is what the fork does to it."""
+    return verdict is not None and verdict.outcome is Outcome.NEEDS_REWRITING and migration is not None

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from pipelines.checkpoint import provider
 from pipelines.domain import masters
 from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.migrations import Migration, MigrationPlan, asked
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
-from pipelines.savepoint import conversion, rescaling, restore
+from pipelines.savepoint import conversion, migration, rescaling, restore
 from pipelines.savepoint.rescaling import Held
 from pipelines.verbs.fork import Variant
-from pipelines.workspace import conversions, rewrites, source_gaps
+from pipelines.workspace import conversions, migrations, rewrites, source_gaps
 from pipelines.workspace.context import Context
+from pipelines.workspace.migrations import Asked
 from pipelines.workspace.tickets import Ticket
 
 
@@ -34,35 +36,41 @@ class Restoring:
     """Of the state, where that is to be rescaled."""
     store: StateStore | None = None
     """Of the state, where that is to be converted."""
+    migrate: Asked | None = None
+    """How the state is to be rewritten for changed code, where it is."""
 
     def plan(self) -> RestorePlan:
         plan = restore.plan(self.context.library, self.manifest, self.target)
-        convert, rewrite = self._rewriting()
-        refusal = next((step.refusal for step in (convert, rewrite) if step and step.refusal), None)
+        migrated, convert, rewrite = self._rewriting()
+        refusal = next((step.refusal for step in (migrated, convert, rewrite) if step and step.refusal), None)
         warnings = (*plan.warnings, *self._ignored(), *masters.remarks(self.version.master))
-        plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master)
-        plan = replace(plan, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal, warnings=warnings)
+        plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master, warnings=warnings)
+        plan = replace(plan, migration=migrated, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal)
         return source_gaps.told(self.context, plan, self.manifest.queries)
 
-    def apply(self, ticket: Ticket) -> dict[str, str]:
-        """Makes the checkpoints, converts their state, and rescales it; answers with the sink logs to carry (query -> directory)."""
-        convert, rewrite = self._rewriting()
+    def apply(self, ticket: Ticket, note: Callable[[Migration], None] = lambda migration: None) -> dict[str, str]:
+        """Makes the checkpoints, migrates their state, converts it, and rescales it; answers with the sink logs to carry (query ->
+        directory). `note` is told what was migrated."""
+        migrated, convert, rewrite = self._rewriting()
         restored = restore.restore(self.context.library, self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
         logs = {str(query): folder for query, folder in restored.sink_logs.items()}
         manifest = self.manifest
+        if migrated is not None and self.migrate is not None:
+            note(migrations.migrate(self.context, manifest, self.version, self.migrate, migrated, restored.checkpoints, ticket))
         if convert is not None:
             manifest = conversions.convert(self.context, manifest, self.version, convert, restored.checkpoints, ticket)
         if rewrite is not None:
             rewrites.rewrite(self.context, manifest, self.version, rewrite, restored.checkpoints, logs, ticket)
         return logs
 
-    def _rewriting(self) -> tuple[ConversionPlan | None, RewritePlan | None]:
+    def _rewriting(self) -> tuple[MigrationPlan | None, ConversionPlan | None, RewritePlan | None]:
         """What is done with the copy's state, in this order."""
-        if self.store is None and self.partitions is None:
-            return None, None
+        if self.migrate is None and self.store is None and self.partitions is None:
+            return None, None, None
         held = rescaling.of_savepoint(self.context.library, self.manifest)
+        migrated = migration.plan(held, self.migrate.by, self._spark_version) if self.migrate is not None else None
         convert = conversion.plan(held, self.store, self._spark_version) if self.store is not None else None
-        return convert, self._rescaling(conversion.converted(held, convert) if convert else held)
+        return migrated, convert, self._rescaling(conversion.converted(held, convert) if convert else held)
 
     def _ignored(self) -> Iterator[str]:
         """What the confs ask for, and Spark would ignore without a word."""
@@ -81,10 +89,14 @@ class Restoring:
 
 
 def of_fork(context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, variant: Variant) -> Restoring:
-    """The restore of `manifest` into the checkpoints that `run` of the new `job` begins."""
+    """The restore of `manifest` into the checkpoints that `run` of the new `job` begins; Invalid for a migration that cannot be read."""
     checkpoints, parent_output = str(context.layout.checkpoints(job, run)), _parent_output(context, manifest)
     target = restore.Fork(job, checkpoints, version, parent_output, context.new_query_id, variant.sinks)
-    return Restoring(context, manifest, target, version, variant.partitions, variant.store)
+    how = asked(variant.migrate)
+    migrate = Asked(*how, variant.new_queries) if how is not None else None
+    if migrate is not None:
+        migrations.check_code(migrate)
+    return Restoring(context, manifest, target, version, variant.partitions, variant.store, migrate)
 
 
 def of_resume(context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, partitions: int | None = None) -> Restoring:

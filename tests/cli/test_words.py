@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
+import typer
 
+from pipelines.cli import words
 from pipelines.cli.output import Table, details
-from pipelines.domain.errors import Invalid
+from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.moments import best_before_ms, moment_ms
 
 NOW = datetime(2027, 1, 15, 8, 30, 10, 500_000, timezone(timedelta(hours=2)))
@@ -63,3 +66,15 @@ def test_no_best_before_dates(text: str) -> None:
 def test_tables_are_aligned() -> None:
     assert Table(("A", "N>", "Z"), [("long", "5", "x"), ("b", "1,000", "")]).plain() == "A         N  Z\nlong      5  x\nb     1,000"
     assert details([("a", "1"), ("long", "2"), ("none", "")]) == "a     1\nlong  2\nnone"
+
+
+def test_a_function_is_named_with_its_file_or_by_a_word_of_ours(tmp_path: Path) -> None:
+    file = tmp_path / "a:b.py"
+    file.write_text("def f(): ...\n")
+    assert words.function("columns") == {"columns": ""}
+    assert words.function(f"{file}:f") == {"f": "def f(): ...\n"}
+    with pytest.raises(NotFound, match="cannot be read"):
+        words.function("gone.py:f")
+    for text in (":f", "a.py:"):
+        with pytest.raises(typer.BadParameter):
+            words.function(text)

@@ -54,6 +54,10 @@ def examples() -> list[Example]:
     ]
 
 
+MIGRATION = next(example.text for example in examples() if example.text.startswith("# migration.py\n"))
+"""The example of a migration by a function."""
+
+
 @dataclass
 class Shell:
     """Runs lines as a shell does; fails for a line that it does not know."""

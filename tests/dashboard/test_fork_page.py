@@ -233,6 +233,21 @@ def test_state_is_moved_to_another_store_where_it_is_asked_for(opened: Opener) -
     assert isinstance(change, Fork) and change.store is StateStore.ROCKSDB
 
 
+def test_state_is_migrated_by_columns_or_by_a_function_where_it_is_asked_for(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    choice = next(one for one in app.button_group if one.key == f"fork_migrate_{SAVEPOINT}_A")
+    choice.set_value("by_columns").run()
+    assert any("--migrate columns" in one.value for one in app.code)
+    choice.set_value("by_function").run()
+    assert any("--migrate migration.py:migrate" in one.value for one in app.code)
+    app.text_area(key=f"fork_migration_{SAVEPOINT}_A").set_value("def f(rows, schema):\n    return rows\n").run()
+    app.text_input(key=f"fork_function_{SAVEPOINT}_A").set_value("f").run()
+    clicked(app, "fork_start")
+    change = face.begun[-1]
+    assert isinstance(change, Fork) and change.migrate == {"f": "def f(rows, schema):\n    return rows\n"}
+
+
 def test_what_is_folded_away_says_what_differs_in_it(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "fork", savepoint=SAVEPOINT)

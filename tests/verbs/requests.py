@@ -318,6 +318,7 @@ FURTHER: dict[str, Asked[Any]] = {
     "fork in full": Fork(savepoint=FIRST, name="c", sinks={"*": "fresh"}, **CHANGED),
     "fork with other partitions": Fork(savepoint=FIRST, name="c", partitions=8),
     "fork to another store": Fork(savepoint=FIRST, name="c", store=StateStore.ROCKSDB),
+    "fork with state by columns": Fork(savepoint=FIRST, name="c", migrate={"columns": ""}),
     "fork in lock-step": Fork(savepoint=FIRST, name="c", lock_step=True),
     "what if": Fork(savepoint=FIRST, name="c", until="now"),
     "what if until then": Fork(savepoint=FIRST, name="c", until_ms=AT_MS),

@@ -9,7 +9,9 @@ import pytest
 from pipelines.domain.disposals import DisposeOutcome, DisposePlan, disposal
 from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, SavepointId
+from pipelines.domain.migrations import Aggregate, Becomes, MigratedOperator, Migration, MigrationPlan
 from pipelines.domain.restores import SinkPlan
+from pipelines.domain.rewrites import OperatorRewrite
 from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.words import plans
 from tests import samples
@@ -76,3 +78,20 @@ def test_a_disposal_counts_those_that_stay() -> None:
 def test_code_that_is_the_same() -> None:
     assert plans.code(0, 0) == "unchanged"
     assert [plans.code(1, 0), plans.code(2, 1_200)] == ["1 line added, 0 removed", "2 lines added, 1,200 removed"]
+
+
+def test_a_migration_says_its_steps_and_what_it_did() -> None:
+    rewritten = OperatorRewrite(QueryName("counts"), 0, "stateStoreSave", 1, 4, 12_000)
+    facts = plans.restore(
+        replace(samples.restore_plan("sp-1", "a", keeps_query_id=False), migration=MigrationPlan("columns", (rewritten,)))
+    )
+    steps = dict(facts)
+    assert steps["aggregation"] == "operator 0 (stateStoreSave) of counts, 1 store, 12.0 kB"
+    assert steps["rewritten"].startswith("at most 12.0 kB") and [name for name, _ in facts if name in steps][-1] == "rehearsed"
+    kept, added = Aggregate(Becomes.KEPT, "sum(n)"), Aggregate(Becomes.ADDED, "count(1)")
+    done = MigratedOperator("counts", 0, 12, 12, "sum long", "sum long, count long", (kept, added))
+    told = plans.migrated(Migration("columns", "", (done,), "Rehearsed: batch 5 of counts put out 3 rows."))
+    assert told == (
+        "its state was migrated by columns. counts, operator 0: 12 rows became 12; kept sum(n); added count(1). "
+        "Rehearsed: batch 5 of counts put out 3 rows."
+    )

@@ -12,6 +12,7 @@ from dashboard.typed import free_name, query_names, words
 from pipelines.domain.conversions import StateStore
 from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import query_name
+from pipelines.domain.migrations import COLUMNS
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.verbs import fork
@@ -27,6 +28,25 @@ class Batches(enum.StrEnum):
     """Lock-step, on and on."""
     UNTIL_NOW = "until_now"
     """What if: lock-step up to where the parent stands."""
+
+
+class Migrate(enum.StrEnum):
+    """How the state of its aggregations is rewritten for its code."""
+
+    NOT = "not"
+    BY_COLUMNS = "by_columns"
+    BY_FUNCTION = "by_function"
+
+
+TEMPLATE = """from pyspark.sql import DataFrame, functions as F
+from pyspark.sql.types import StructType
+
+
+def migrate(rows: DataFrame, schema: StructType) -> DataFrame:
+    value = schema["value"].dataType
+    return rows.select("key", F.struct(*[F.col(f"value.{field.name}") for field in value]).alias("value"))
+"""
+"""A function to begin with."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +73,10 @@ class Variant:
     """How many its state gets; None: as many as it has."""
     store: StateStore | None = None
     """Where its state is moved to; None: it stays where it is."""
+    migrate: Migrate = Migrate.NOT
+    function: str = "migrate"
+    migration: str = ""
+    """The function that makes the new rows of its aggregations, and the text of its file; a template where that is empty."""
     batches: Batches = Batches.OWN
 
     def asked(self) -> fork.Variant:
@@ -71,9 +95,19 @@ class Variant:
             requirements=self.requirements,
             partitions=self.partitions,
             store=self.store,
+            migrate=self._migrate(),
             lock_step=self.batches is Batches.PARENTS,
             until=fork.NOW if self.batches is Batches.UNTIL_NOW else "",
         )
+
+    def _migrate(self) -> dict[str, str] | None:
+        match self.migrate:
+            case Migrate.NOT:
+                return None
+            case Migrate.BY_COLUMNS:
+                return {COLUMNS: ""}
+            case Migrate.BY_FUNCTION:
+                return {self.function.strip(): self.migration or TEMPLATE}
 
     def loaded(self, script: str, code: str, files: Mapping[str, str]) -> Variant:
         """The same with another script in the editor, and the files that came with it."""

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard.views.fork.drafts import Batches, Variant, confs_text, unknown_queries
+from dashboard.views.fork.drafts import TEMPLATE, Batches, Migrate, Variant, confs_text, unknown_queries
 from pipelines.domain.conversions import HDFS, StateStore
+from pipelines.domain.migrations import AGGREGATION
 from pipelines.domain.rewrites import MOST_PARTITIONS
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
@@ -16,6 +17,8 @@ from pipelines.domain.versions import Version
 CONTINUE, FRESH = "continue", "fresh"
 SINKS = {CONTINUE: "Continue", FRESH: "Fresh"}
 """What a fork's file sink does with the parent's output."""
+MIGRATIONS = {Migrate.NOT: "As it is", Migrate.BY_COLUMNS: "By columns", Migrate.BY_FUNCTION: "By a function"}
+"""How the state of aggregations is rewritten."""
 BATCHES = {Batches.OWN: "Its own", Batches.PARENTS: "In lock-step", Batches.UNTIL_NOW: "What if, until now"}
 """Whose offsets its batches have."""
 
@@ -27,6 +30,7 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
         st.html('<div class="tm-section"><h2>New job</h2></div>')
         name = st.text_input("Name", variant.name, key=f"fork_name_{key}", max_chars=100)
         variant = replace(variant, name=name or "", sinks=_sinks(key, variant, manifest), store=_store(key, variant, manifest))
+        variant = _migrated(key, variant, manifest)
         present = sorted({operator.partitions for image in manifest.queries for operator in image.operators})
         known = {image.query for image in manifest.queries}
         variant = fields(key, variant, known, "savepoint", manifest.version, present)
@@ -128,6 +132,34 @@ def _store(key: str, variant: Variant, manifest: Manifest) -> StateStore | None:
         help="Spark writes the state of the HDFS-backed store anew on the fork's own checkpoint before it begins.",
     )
     return StateStore.ROCKSDB if moved else None
+
+
+def _migrated(key: str, variant: Variant, manifest: Manifest) -> Variant:
+    """How the state of aggregations, where there are any, is rewritten for the code."""
+    if not any(operator.name == AGGREGATION for image in manifest.queries for operator in image.operators):
+        return variant
+    how = st.segmented_control(
+        "State of its aggregations",
+        list(MIGRATIONS),
+        default=variant.migrate,
+        required=True,
+        format_func=MIGRATIONS.__getitem__,
+        key=f"fork_migrate_{key}",
+        help="For code that keeps other columns than before. By columns: each aggregate that is computed as before keeps its state; one "
+        "that is new begins as if no row had come yet. By a function: it makes the new rows of the old ones.",
+    )
+    variant = replace(variant, migrate=how or Migrate.NOT)
+    if variant.migrate is not Migrate.BY_FUNCTION:
+        return variant
+    function = st.text_input("Function", variant.function, key=f"fork_function_{key}", max_chars=100)
+    text = st.text_area(
+        "Its file",
+        variant.migration or TEMPLATE,
+        key=f"fork_migration_{key}",
+        height=190,
+        help="It gets the old rows (key, value) and the new schema, and gives the new rows, with the columns key and value.",
+    )
+    return replace(variant, function=function or "", migration=text or "")
 
 
 def _partitions(key: str, variant: Variant, present: Sequence[int]) -> int | None:

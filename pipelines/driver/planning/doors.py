@@ -33,7 +33,7 @@ class Doors:
         self._spark = spark
         self.jvm = spark._jvm
         self._streaming = self.jvm.org.apache.spark.sql.execution.streaming
-        self._writer = self._class(f"{STREAMING}.operators.stateful.StateStoreWriter")
+        self._writer = self.of(f"{STREAMING}.operators.stateful.StateStoreWriter")
 
     def beginning(self, frame: Any, mode: str, folder: Path, pinned: Path | None, batch: int, now_ms: int) -> Any:
         """The plan of batch 0 in the empty `folder`, where Spark writes what the operators would keep.
@@ -99,22 +99,24 @@ class Doors:
             batch,
             before,
             metadata,
-            self._object(f"{STREAMING}.runtime.WatermarkPropagator").apply(session.sessionState().conf()),
+            self.object(f"{STREAMING}.runtime.WatermarkPropagator").apply(session.sessionState().conf()),
             True,
             buffer(),
             buffer(),
-            self._object("org.apache.spark.sql.execution.CommandExecutionMode").ALL(),
+            self.object("org.apache.spark.sql.execution.CommandExecutionMode").ALL(),
             False,
             False,
         )
 
     def _metadata(self) -> Any:
-        return self._object(f"{STREAMING}.checkpointing.OffsetSeqMetadata")
+        return self.object(f"{STREAMING}.checkpointing.OffsetSeqMetadata")
 
-    def _object(self, name: str) -> Any:
-        return self._class(f"{name}$").getField("MODULE$").get(None)
+    def object(self, name: str) -> Any:
+        """The one object of a Scala class."""
+        return self.of(f"{name}$").getField("MODULE$").get(None)
 
-    def _class(self, name: str) -> Any:
+    def of(self, name: str) -> Any:
+        """A class of the JVM."""
         return self.jvm.java.lang.Class.forName(name, True, self.jvm.java.lang.Thread.currentThread().getContextClassLoader())
 
 

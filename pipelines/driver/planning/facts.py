@@ -25,10 +25,15 @@ PROCESSING_TIME = re.compile(r"\bProcessingTime(Timeout)?\b")
 
 def of_operators(plan: Any, count: int) -> list[tuple[tuple[str, str], ...]]:
     """The facts of each of `count` stateful operators of an analyzed plan, as Spark numbers them: from the sink down."""
-    nodes = [node for node in _below(plan) if _is_stateful(node)]
+    nodes = stateful(plan)
     if len(nodes) != count:
         return [tuple(dict.fromkeys(fact for node in _below(plan) for fact in _facts(node)))] * count
     return [tuple(dict.fromkeys([*_facts(node), *(fact for inner in _stateless(node) for fact in _facts(inner))])) for node in nodes]
+
+
+def stateful(plan: Any) -> list[Any]:
+    """The stateful nodes of an analyzed plan, from the sink down."""
+    return [node for node in _below(plan) if _is_stateful(node)]
 
 
 def varying(plan: Any) -> tuple[str, ...]:
@@ -62,25 +67,25 @@ def _stateless(node: Any) -> Iterator[Any]:
 def _facts(node: Any) -> Iterator[tuple[str, str]]:
     match node.getClass().getSimpleName():
         case "Aggregate":
-            keys = [_sql(key) for key in items(node.groupingExpressions())]
-            computed = (_sql(part) for part in items(node.aggregateExpressions()))
+            keys = [sql(key) for key in items(node.groupingExpressions())]
+            computed = (sql(part) for part in items(node.aggregateExpressions()))
             yield from (("computes", text) for text in computed if text not in keys)
             yield "by", ", ".join(keys)
         case "Filter":
-            yield "keeps rows where", _sql(node.condition())
+            yield "keeps rows where", sql(node.condition())
         case "EventTimeWatermark":
-            yield "watermark", f"{_sql(node.eventTime())}, {node.delay().toString()}"
+            yield "watermark", f"{sql(node.eventTime())}, {node.delay().toString()}"
         case "Join":
             condition = node.condition()
-            yield "joins", f"{node.joinType().sql().lower()} on {_sql(condition.get()) if condition.isDefined() else 'everything'}"
+            yield "joins", f"{node.joinType().sql().lower()} on {sql(condition.get()) if condition.isDefined() else 'everything'}"
         case "Deduplicate" | "DeduplicateWithinWatermark":
-            yield "tells apart by", ", ".join(_sql(key) for key in items(node.keys()))
+            yield "tells apart by", ", ".join(sql(key) for key in items(node.keys()))
         case "Project":
             yield from (("reads", text) for part in items(node.projectList()) if (text := _window(part)))
-            yield from (("reads", text) for part in items(node.projectList()) if " AS " in (text := _sql(part)) and not _window(part))
+            yield from (("reads", text) for part in items(node.projectList()) if " AS " in (text := sql(part)) and not _window(part))
 
 
-def _sql(expression: Any) -> str:
+def sql(expression: Any) -> str:
     text = str(expression.sql()).replace("`", "")
     return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
 

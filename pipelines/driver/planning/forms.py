@@ -32,6 +32,8 @@ SORTS = (TREE, PYTHON, TYPE, ENUM, MAP, MANY, PRODUCT)
 """What objects are told apart by, in this order: a type is a list, too, and a list a product."""
 OTHER = ""
 RELATION = "StreamingRelationExec"
+LOGICAL = {"StreamingRelation", "StreamingRelationV2"}
+"""What `RELATION` is in a plan that is not physical yet."""
 
 
 class Form:
@@ -94,6 +96,8 @@ class Form:
         if not name.startswith(SPARK):
             self._gap(f"{name} comes from a jar")
         short = name.rpartition(".")[2]
+        if short in LOGICAL:
+            return [short, self._source(node)]
         arguments = {label: self.of(value) for label, value in self._arguments(node, name, short)}
         others = [self.of(value) for at, value in enumerate(items(node.otherCopyArgs())) if not self._is_name(short, at, value)]
         return [short, arguments, others, *([self._source(node)] if short == RELATION else [])]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, Point
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, queries
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.planning import facts, origins, sources, trial
+from pipelines.driver.planning import aggregates, facts, origins, sources, trial
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import BY_POSITION, Form, items
 from pipelines.driver.planning.functions import digest
@@ -24,7 +24,11 @@ FIRST_OF_COLUMNS = 200
 """From here on kinds of Python functions (PythonEvalType) get columns of pandas or Arrow."""
 OF_ROWS = {213, 214}
 """But for these: transformWithState, whose rows are Spark's."""
+AGGREGATION = "stateStoreSave"
 COLUMN_PACKAGES = ("pandas", "pyarrow")
+
+
+T = TypeVar("T", PlannedQuery, PlannedOperator)
 
 
 class Unknown(BaseException):
@@ -34,7 +38,7 @@ class Unknown(BaseException):
 class Planner:
     """Stands in for the start of the queries of one side. `points` are the savepoint's queries by name."""
 
-    def __init__(self, spec: RunSpec, folder: Path, points: dict[str, Point], checks: bool, now_ms: int) -> None:
+    def __init__(self, spec: RunSpec, folder: Path, points: dict[str, Point], checks: bool, now_ms: int, takes_apart: bool = False) -> None:
         self._spec = spec
         self._folder = folder
         self._points = points
@@ -43,6 +47,8 @@ class Planner:
         self._names = GivenNames(spec.locations, frozenset(map(folder_of, spec.expected)))
         self._is_tried = False
         self.planned: list[PlannedQuery] = []
+        self.takes_apart = takes_apart
+        """Whether aggregations are taken apart: once Spark does not take the state as it is, for all that is planned from then on."""
 
     @property
     def is_complete(self) -> bool:
@@ -90,16 +96,33 @@ class Planner:
         operators, varies = _operators(opened, plan, analyzed, read, os.path.dirname(self._spec.script))
         query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies))))
         if point is None or not self._checks:
-            return query
+            return self._taken_apart(query, spark, opened, plan, analyzed, read)
         copy = Path(point.checkpoint)
         _, refusal = _asked(lambda: opened.next(frame, mode, copy, point.batch, self._now_ms))  # 2
-        return _with(query, refusal=refusal)
+        self.takes_apart |= refusal is not None
+        return self._taken_apart(_with(query, refusal=refusal), spark, opened, plan, analyzed, read)
+
+    def _taken_apart(
+        self, query: PlannedQuery, spark: Any, opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...]
+    ) -> PlannedQuery:
+        """With the aggregates of its aggregations, where the state has to be rewritten for them."""
+        nodes, logical = opened.stateful(plan), facts.stateful(analyzed)
+        if not self.takes_apart or len(nodes) != len(logical):
+            return query
+        known = {source.columns: source.form for source in read}
+        operators = tuple(
+            _with(operator, aggregates=aggregates.of(opened, spark, within, node, known, os.path.dirname(self._spec.script)))
+            if operator.name == AGGREGATION
+            else operator
+            for operator, node, within in zip(query.operators, nodes, logical, strict=True)
+        )
+        return _with(query, operators=operators)
 
 
-def _with(query: PlannedQuery, **changes: Any) -> PlannedQuery:
+def _with(planned: T, **changes: Any) -> T:
     from dataclasses import replace
 
-    return replace(query, **changes)
+    return replace(planned, **changes)
 
 
 def _asked(call: Callable[[], Any]) -> tuple[Any, Failure | None]:

@@ -63,11 +63,12 @@ def plan(folder: Path) -> int:
     stage.install()
     points = {point.query: point for point in task.points}
     moment = random.SystemRandom().randrange(1, 2**40)
-    answer = Planning()
+    answer, takes_apart = Planning(), task.takes_apart
     try:
         for side, spec in specs.items():
-            planner = Planner(spec, folder / side, points, side == NEW, moment)
+            planner = Planner(spec, folder / side, points, side == NEW, moment, takes_apart)
             planned = stage.play(spec, planner)
+            takes_apart = planner.takes_apart
             answer = replace(answer, sides={**answer.sides, side: planned})
     except Unknown as unknown:
         answer = replace(answer, unsupported=str(unknown))

@@ -1,0 +1,239 @@
+"""Migrations: the state of an aggregation rewritten for changed code, on a restored copy, before its run starts.
+
+Rows are rewritten by a function of the user's, or by columns. By columns, each aggregate of the new code is matched with one of the old
+code that computes the same on the same rows: its columns are kept as they are, or cast to a wider type. An aggregate that has none begins
+as Spark begins it, as if no row had come before the savepoint; one that is not in the new code is dropped.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.domain.bounds import Count
+from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
+from pipelines.domain.plannings import PlannedAggregate, PlannedOperator
+from pipelines.domain.rewrites import FIRST_SPARK, OperatorKey, OperatorRewrite, dotted, version_of
+from pipelines.domain.savepoints import QueryImage
+
+COLUMNS = "columns"
+"""What stands for the migration by columns in place of a function's name."""
+AGGREGATION = "stateStoreSave"
+WIDER = {"byte": 0, "short": 1, "integer": 2, "long": 3, "float": 10, "double": 11}
+"""Types (in Spark's JSON) that are cast to one of a higher number without loss, within the same ten."""
+COUNTED = {('"long"', "0L"), ('"boolean"', "false"), ('"boolean"', "true")}
+"""Types of columns with what they begin with, where they are never null."""
+BY_FUNCTION = "Give a function that makes the new rows of the old ones (--migrate FILE:function)."
+
+
+class Becomes(enum.StrEnum):
+    """What becomes of an aggregate."""
+
+    KEPT = "kept"
+    WIDENED = "widened"
+    ADDED = "added"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate of the new code, or one that is dropped, as SQL has it."""
+
+    becomes: Becomes
+    text: str
+
+
+@dataclass(frozen=True)
+class ByColumns:
+    """How the new columns are made of the old ones: one SQL expression for each, over the column `value` of the old rows."""
+
+    aggregates: tuple[Aggregate, ...]
+    expressions: tuple[str, ...]
+    changes: bool
+    """Whether anything is added, dropped, widened, or in another place."""
+    gaps: tuple[str, ...] = ()
+    """What of the kept ones could not be compared whole."""
+
+
+@dataclass(frozen=True)
+class MigrationPlan:
+    """What migrating a restored copy will do."""
+
+    by: str
+    """`columns`, or the name of the function."""
+    operators: tuple[OperatorRewrite, ...] = ()
+    """The aggregations; those that keep what they kept are left as they are."""
+    refusal: Refusal | None = None
+
+    @property
+    def bytes(self) -> int:
+        return sum(operator.bytes for operator in self.operators)
+
+
+@dataclass(frozen=True)
+class MigratedOperator:
+    """One aggregation whose state was rewritten."""
+
+    query: str
+    operator: Count
+    rows_before: Count
+    rows_after: Count
+    before: str
+    after: str
+    """Columns of its value, as `name type, …`."""
+    aggregates: tuple[Aggregate, ...] = ()
+    """What became of each, where it was done by columns."""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Migration:
+    """A migration that was done: it stands in the job's document."""
+
+    by: str
+    digest: str
+    """SHA-256 of the function's file; empty for columns."""
+    operators: tuple[MigratedOperator, ...]
+    rehearsal: str
+    """What came of the rehearsal."""
+
+
+def asked(migrate: Mapping[str, str] | None) -> tuple[str, str] | None:
+    """The function's name and the text of its file, or `columns` and nothing; raises Invalid (`migrate.function`) for anything else."""
+    if migrate is None:
+        return None
+    if len(migrate) != 1:
+        raise Invalid("migrate.function", f"A migration is {COLUMNS} or one function, not {len(migrate)}", "Give one.")
+    ((name, code),) = migrate.items()
+    if name == COLUMNS and not code:
+        return name, code
+    if not name.isidentifier():
+        raise Invalid("migrate.function", f"{name!r} is no name of a function", "Write --migrate FILE:function, or --migrate columns.")
+    return name, code
+
+
+def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], by: str, spark_version: str) -> MigrationPlan:
+    """The plan of migrating what `images` show. `sizes` has the bytes of each operator's state files."""
+    operators = tuple(
+        OperatorRewrite(
+            image.query, operator.id, operator.name, len(operator.stores), operator.partitions, sizes.get((image.query, operator.id), 0)
+        )
+        for image in images
+        for operator in image.operators
+        if operator.name == AGGREGATION
+    )
+    refused = next(_refusals(operators, spark_version), None)
+    return MigrationPlan(by, operators, refusal(refused) if refused else None)
+
+
+def _refusals(operators: Sequence[OperatorRewrite], spark_version: str) -> Iterator[TidemarkError]:
+    if not operators:
+        yield Unsupported("migrate.none", "No query of it keeps an aggregation, and other state cannot be migrated", "Leave --migrate out.")
+    if operators and version_of(spark_version) < FIRST_SPARK:
+        message = f"Its state was written by Spark {spark_version}, and state is migrated from {dotted(FIRST_SPARK)} on"
+        yield Unsupported("migrate.spark", message, "Resume it on that Spark first (--runtime); migrate it when it has run there.")
+
+
+def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, names: Sequence[str]) -> ByColumns:
+    """How the aggregates of `new` come out of those of `old`, whose columns of state are called `names`, each name once.
+
+    Raises Unsupported (`migrate.columns`) where they cannot be matched."""
+    if old is None or not old.aggregates or not new.aggregates:
+        raise _unmatched(query, new, "the aggregates of its code before and now cannot be told apart")
+    if sum(len(aggregate.columns) for aggregate in old.aggregates) != len(names):
+        raise _unmatched(query, new, f"its state has {len(names)} columns, and not those of its aggregates")
+    places = _places(old.aggregates)
+    free = list(old.aggregates)
+    made: list[Aggregate] = []
+    expressions: list[str] = []
+    gaps: list[str] = []
+    for aggregate in new.aggregates:
+        before = _match(free, aggregate)
+        if before is None:
+            made.append(Aggregate(Becomes.ADDED, aggregate.text))
+            expressions += _initial(query, new, aggregate)
+            continue
+        free.remove(before)
+        gaps += [*before.gaps, *aggregate.gaps]
+        made.append(Aggregate(Becomes.KEPT if before.columns == aggregate.columns else Becomes.WIDENED, aggregate.text))
+        expressions += [f"value.`{names[at]}`" for at in places[id(before)]]
+    made += [Aggregate(Becomes.DROPPED, aggregate.text) for aggregate in free]
+    if len(free) == len(old.aggregates):
+        raise _unmatched(query, new, "no aggregate of the code before is computed in the same way now: another key, filter or source")
+    same = [f"value.`{name}`" for name in names]
+    changes = expressions != same or any(one.becomes is not Becomes.KEPT for one in made)
+    return ByColumns(tuple(made), tuple(expressions), changes, tuple(dict.fromkeys(gaps)))
+
+
+def never_null(aggregates: Sequence[PlannedAggregate]) -> tuple[int, ...]:
+    """Which columns of the state always have a value: counters and marks, which begin with one and are only counted up or set."""
+    columns = [pair for one in aggregates if len(one.initial) == len(one.columns) for pair in zip(one.columns, one.initial, strict=True)]
+    if len(columns) != sum(len(one.columns) for one in aggregates):
+        return ()
+    return tuple(at for at, pair in enumerate(columns) if pair in COUNTED)
+
+
+def once(names: Sequence[str]) -> list[str]:
+    """The names, with a number at each that came before: two sums are `sum` and `sum_2`."""
+    return [f"{name}_{names[: at + 1].count(name)}" if name in names[:at] else name for at, name in enumerate(names)]
+
+
+def _places(aggregates: Sequence[PlannedAggregate]) -> Mapping[int, range]:
+    """Where the columns of each aggregate are, by its identity."""
+    places, at = {}, 0
+    for aggregate in aggregates:
+        places[id(aggregate)] = range(at, at + len(aggregate.columns))
+        at += len(aggregate.columns)
+    return places
+
+
+def _match(free: Sequence[PlannedAggregate], new: PlannedAggregate) -> PlannedAggregate | None:
+    same = (old for old in free if old.digest == new.digest and old.columns == new.columns)
+    wider = (old for old in free if old.narrow == new.narrow and _widens(old.columns, new.columns))
+    return next(same, None) or next(wider, None)
+
+
+def _widens(old: Sequence[str], new: Sequence[str]) -> bool:
+    return len(old) == len(new) and all(a == b or is_wider(a, b) for a, b in zip(old, new, strict=True))
+
+
+def is_wider(narrow: str, wide: str) -> bool:
+    """Whether each value of the type `narrow` is one of `wide`; both in Spark's JSON."""
+    a, b = WIDER.get(narrow.strip('"')), WIDER.get(wide.strip('"'))
+    return a is not None and b is not None and a < b and a // 10 == b // 10
+
+
+def _initial(query: str, new: PlannedOperator, aggregate: PlannedAggregate) -> tuple[str, ...]:
+    if len(aggregate.initial) != len(aggregate.columns):
+        raise _unmatched(query, new, f"what {aggregate.text} begins with is not known")
+    return aggregate.initial
+
+
+def _unmatched(query: str, operator: PlannedOperator, why: str) -> Unsupported:
+    message = f"Operator {operator.id} of query {query} cannot be migrated by columns: {why}"
+    return Unsupported("migrate.columns", message, BY_FUNCTION)
+
+
+WORDS = {
+    Becomes.KEPT: "kept as it is",
+    Becomes.WIDENED: "kept, and wider",
+    Becomes.ADDED: "begins as if no row had come before the savepoint",
+    Becomes.DROPPED: "dropped",
+}
+
+
+def told(aggregates: Sequence[Aggregate]) -> str:
+    """`sum(n) is kept as it is, count(1) begins as if no row had come before the savepoint`."""
+    return ", ".join(f"{aggregate.text} is {WORDS[aggregate.becomes]}".replace("is begins", "begins") for aggregate in aggregates)
+
+
+def check_plan(plan: MigrationPlan) -> None:
+    """Raises what the plan refuses."""
+    if plan.refusal is not None:
+        raise plan.refusal.error
+
+
+def fits() -> Conflict:
+    """The error of a migration that has nothing to do."""
+    return Conflict("migrate.fits", "The state fits this code as it is: nothing has to be rewritten", "Leave --migrate out.")

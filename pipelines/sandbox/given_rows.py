@@ -1,0 +1,200 @@
+"""The new rows of a migration: made by columns or by the user's function, checked against the new schema, and encoded by executors."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import traceback
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pipelines.sandbox import unsafe_rows
+from pipelines.sandbox.migrations import MigrationTask, Target
+from pipelines.sandbox.reading import named_once
+from pipelines.sandbox.rewrites import Contents
+
+HASH = "hash"
+FILE = "the migration's file"
+MODULE = "tidemark_migration"
+PARTS = ("key", "value")
+RAISED = re.compile(r"^\s*[\w.]*(Error|Exception)\b.*")
+"""A line that says what was raised, last in a traceback of Python's."""
+MOST_CHARS = 300
+
+
+class WrongRows(Exception):
+    """The user's function fails, or its rows do not fit the new state."""
+
+
+def of(rows: Any, task: MigrationTask, target: Target) -> Any:
+    """The new rows, with the types of the new state; `rows` are the old ones (`key`, `value`). Raises WrongRows."""
+    schema = schema_of(target)
+    for part in PARTS:
+        unsafe_rows.check(json.loads(schema[part].dataType.json()))
+    given = _by_function(rows, schema, task, target) if task.function else _by_columns(rows, schema, target)
+    return given.select(*PARTS)
+
+
+def schema_of(target: Target) -> Any:
+    """The new schema: `key` and `value`, each name within them once."""
+    from pyspark.sql.types import StructField, StructType
+
+    kinds = (named_once(StructType.fromJson(json.loads(text))) for text in (target.shape.key, target.shape.value))
+    return StructType([StructField(part, kind, False) for part, kind in zip(PARTS, kinds, strict=True)])
+
+
+def encode(given: Any, target: Target, place: Path) -> None:
+    """Writes the rows encoded, once, by partition; raises WrongRows where the user's function fails on the way."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F
+
+    columns = [
+        partition(given, target.shape.partitions).alias("partition"),
+        F.xxhash64(*PARTS).alias(HASH),
+        *(_plain(F.col(part), given.schema[part].dataType).alias(part) for part in PARTS),
+    ]
+    kinds = (json.loads(given.schema[part].dataType.json()) for part in PARTS)
+    encoded = given.select(*columns).mapInArrow(unsafe_rows.encoded(*kinds), unsafe_rows.SCHEMA)
+    try:
+        encoded.write.partitionBy("partition").parquet(str(place))
+    except PySparkException as error:
+        raise WrongRows(f"The new rows cannot be computed: {_first(error)}") from error
+
+
+def check(session: Any, given: Any, place: Path) -> Contents:
+    """What was encoded; raises WrongRows for a key that comes twice."""
+    from pyspark.sql import functions as F
+
+    frame = session.read.schema(unsafe_rows.SCHEMA).parquet(str(place))
+    keys = frame.groupBy(unsafe_rows.KEY).count().where("count > 1")
+    twice = keys.agg(F.count("*"), F.max("count")).first()
+    if twice[0]:
+        example = given.groupBy("key").count().where("count > 1").select(F.to_json("key")).first()
+        shown = f", for example {example[0][:MOST_CHARS]}" if example else ""
+        raise WrongRows(f"{twice[0]:,} keys come more than once (up to {twice[1]:,} times){shown}: state has one row a key")
+    return summed(frame)
+
+
+def summed(frame: Any) -> Contents:
+    """What rows are of which `hash` has a hash of each."""
+    from pyspark.sql import functions as F
+
+    row = frame.agg(F.count("*"), F.coalesce(F.sum(F.col(HASH).cast("decimal(20,0)")), F.lit(0)).cast("string")).first()
+    return Contents(int(row[0]), str(row[1]))
+
+
+def partition(rows: Any, partitions: int) -> Any:
+    """The partition of each row by its key, as Spark's HashPartitioning has it; 0 for a key without columns."""
+    from pyspark.sql import functions as F
+
+    columns = [F.col("key").getField(name) for name in rows.schema["key"].dataType.names]
+    return F.pmod(F.hash(*columns), F.lit(partitions)).cast("int") if columns else F.lit(0)
+
+
+def _by_columns(rows: Any, schema: Any, target: Target) -> Any:
+    from pyspark.sql import functions as F
+
+    fields = schema["value"].dataType.fields
+    columns = [F.expr(sql).cast(field.dataType).alias(field.name) for sql, field in zip(target.expressions, fields, strict=True)]
+    return rows.select(F.col("key").cast(schema["key"].dataType).alias("key"), F.struct(*columns).alias("value"))
+
+
+def _by_function(rows: Any, schema: Any, task: MigrationTask, target: Target) -> Any:
+    from pyspark.sql import DataFrame
+
+    given = _called(rows, schema, task)
+    if not isinstance(given, DataFrame):
+        raise WrongRows(f"{task.function} gave a {type(given).__name__}: it has to give a DataFrame")
+    wrong = list(_differences(given.schema, schema))
+    if wrong:
+        raise WrongRows(f"The rows of {task.function} are not those of the new state: {'; '.join(wrong)}")
+    return _refusing_nulls(given.select(*PARTS), schema, target)
+
+
+def _called(rows: Any, schema: Any, task: MigrationTask) -> Any:
+    """What the user's function gives; whatever it raises is said with its line.
+
+    Executors have no such module: its functions go there whole."""
+    from pyspark import cloudpickle
+
+    module = sys.modules[MODULE] = types.ModuleType(MODULE)
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        exec(compile(task.code, FILE, "exec", dont_inherit=True), module.__dict__)
+        function = getattr(module, task.function, None)
+        if not callable(function):
+            raise WrongRows(f"The file has no function {task.function}")
+        return function(rows, schema)
+    except WrongRows:
+        raise
+    except (Exception, SystemExit) as error:
+        traceback.print_exc()
+        raise WrongRows(f"{task.function} failed{_line(error)}: {type(error).__name__}: {_first(error)}") from error
+
+
+def _line(error: BaseException) -> str:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
+    return f" in line {lines[-1]}" if lines else ""
+
+
+def _first(error: BaseException) -> str:
+    """The line that says what was raised: of a traceback from an executor its last."""
+    lines = str(error).strip().splitlines() or [""]
+    raised = [line.strip() for line in lines if RAISED.match(line)] if any(line.startswith("Traceback") for line in lines) else []
+    return (raised or lines)[-1 if raised else 0][:MOST_CHARS]
+
+
+def _differences(given: Any, schema: Any) -> Iterator[str]:
+    """What the columns of the rows are otherwise than they have to be, in words."""
+    if given.names != list(PARTS):
+        yield f"their columns are {', '.join(given.names) or 'none'}, and have to be key and value"
+        return
+    for part in PARTS:
+        has, wants = given[part].dataType, schema[part].dataType
+        if not hasattr(has, "fields"):
+            yield f"{part} is {has.simpleString()}, and has to be {wants.simpleString()}"
+        elif has.names != wants.names:
+            yield f"{part} has the columns {', '.join(has.names)}, and has to have {', '.join(wants.names)}, in this order"
+        else:
+            for one, other in zip(has.fields, wants.fields, strict=True):
+                if one.dataType.simpleString() != other.dataType.simpleString():
+                    yield f"{part}.{one.name} is {one.dataType.simpleString()}, and has to be {other.dataType.simpleString()}"
+
+
+def _refusing_nulls(given: Any, schema: Any, target: Target) -> Any:
+    """The rows with the new types; one that has no value where the new state always has one fails when it is computed."""
+    from pyspark.sql import functions as F
+
+    structs = []
+    for part in PARTS:
+        fields = schema[part].dataType.fields
+        needed = target.never_null if part == "value" else ()
+        columns = [_value(F.col(part).getField(field.name), part, field, at in needed) for at, field in enumerate(fields)]
+        structs.append((F.struct(*columns) if columns else F.col(part)).alias(part))
+    return given.select(*structs)
+
+
+def _value(column: Any, part: str, field: Any, is_needed: bool) -> Any:
+    from pyspark.sql import functions as F
+
+    typed = column.cast(field.dataType)
+    if is_needed:
+        error = F.raise_error(F.lit(f"{part}.{field.name} is null, and always has a value in the new state")).cast(field.dataType)
+        typed = F.when(column.isNull(), error).otherwise(typed)
+    return typed.alias(field.name)
+
+
+def _plain(column: Any, kind: Any) -> Any:
+    """A column as executors encode it: structs with their columns by place, dates and moments as numbers."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DateType, StructType, TimestampType
+
+    if isinstance(kind, StructType):
+        inner = [_plain(column.getField(at.name), at.dataType).alias(unsafe_rows.name(n)) for n, at in enumerate(kind.fields)]
+        return F.when(column.isNotNull(), F.struct(*inner)) if inner else F.lit(0)
+    if isinstance(kind, TimestampType):
+        return F.unix_micros(column)
+    return F.unix_date(column) if isinstance(kind, DateType) else column

@@ -1,0 +1,158 @@
+"""Rewrites the state of aggregations for changed code in checkpoints that nothing else uses, and reads it back.
+
+The steps, for each checkpoint: (1) beside its state a folder gets its logs' last two entries, and what the new code's operators say of
+themselves; (2) of each store the old rows become the new rows, which executors encode; (3) each partition is written; (4) Spark reads it
+back: it must be the new rows; (5) the operators take the places of the old ones. No file is written into: those may be links.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pipelines.sandbox import given_rows, snapshots, unsafe_rows
+from pipelines.sandbox.conversion import LOGS, STATE, entries, identify, put_in_place
+from pipelines.sandbox.counting import FAMILY, FORMAT_CONF
+from pipelines.sandbox.counts import Store
+from pipelines.sandbox.migrations import Migrated, MigratedStore, MigrationTask, Target
+from pipelines.sandbox.partition_writer import PartitionWriter
+from pipelines.sandbox.reading import PARTITION, followed, named_once
+from pipelines.sandbox.rewrites import Contents
+
+ASIDE = "migrated"
+HDFS = "hdfs"
+Ids = dict[int, dict[int, list[str]]]
+
+
+class CannotMigrate(Exception):
+    """State that is not spread over its partitions as it is known to be."""
+
+
+def migrate(spark: Any, task: MigrationTask, folder: Path) -> Migrated:
+    """Migrates the checkpoints of `task`; raises what Spark raises, CannotMigrate, CannotConvert, CannotEncode, Missing, WrongRows."""
+    done: list[MigratedStore] = []
+    for checkpoint in dict.fromkeys(store.checkpoint for store in task.stores):
+        stores = [(store, target) for store, target in zip(task.stores, task.targets, strict=True) if store.checkpoint == checkpoint]
+        done += _checkpoint(spark, task, Path(checkpoint), stores, folder)
+    return Migrated(spark.version, tuple(done))
+
+
+def _checkpoint(
+    spark: Any, task: MigrationTask, checkpoint: Path, stores: Sequence[tuple[Store, Target]], folder: Path
+) -> list[MigratedStore]:
+    aside, batch = checkpoint / ASIDE, stores[0][0].batch
+    session = _session(spark, stores[0][0])
+    writer = PartitionWriter(session)
+    _lay(checkpoint, aside, stores)  # 1
+    ids: Ids = {}
+    done = [_store(session, task, writer, aside, store, target, ids, folder) for store, target in stores]
+    if ids:
+        identify(aside, batch, ids)
+    with followed(spark, folder, "reading it back"):
+        done = [replace(one, after=_contents(session, replace(one.store, checkpoint=str(aside)))) for one in done]  # 4
+    if all(one.given == one.after for one in done):
+        for store, _ in stores:
+            shutil.rmtree(checkpoint / STATE / str(store.operator))
+            (aside / STATE / str(store.operator)).rename(checkpoint / STATE / str(store.operator))  # 5
+        put_in_place(checkpoint, aside, batch)
+    return done
+
+
+def _store(
+    session: Any, task: MigrationTask, writer: PartitionWriter, aside: Path, store: Store, target: Target, ids: Ids, folder: Path
+) -> MigratedStore:
+    place = folder / f"rows-{store.operator}"
+    with followed(session, folder, "reading state"):
+        rows = _rows(session, store)
+        held = _placed(rows, target.shape.partitions, store)
+    with followed(session, folder, "migrating rows"):  # 2
+        given = given_rows.of(rows.select("key", "value"), task, target)
+        given_rows.encode(given, target, place)
+        contents = given_rows.check(session, given, place)
+    with followed(session, folder, "writing state"):  # 3
+        for partition in range(target.shape.partitions):
+            written = _written(session, writer, aside, store, target, partition, place, folder / "entries")
+            if written is not None:
+                ids.setdefault(store.operator, {}).setdefault(partition, []).append(written)
+    shutil.rmtree(place)
+    return MigratedStore(store, held, contents, Contents(0, ""))
+
+
+def _session(spark: Any, store: Store) -> Any:
+    """A session with the confs of `spark`. Spark takes the store from the offset log, but the checkpoint format from the session."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    session.conf.set(FORMAT_CONF, str(store.state_format))
+    return session
+
+
+def _lay(checkpoint: Path, aside: Path, stores: Sequence[tuple[Store, Target]]) -> None:
+    (aside / STATE).mkdir(parents=True)
+    shutil.copyfile(checkpoint / "metadata", aside / "metadata")
+    for log in LOGS:
+        (aside / log).mkdir()
+        for entry in entries(checkpoint, log, stores[0][0].batch):
+            shutil.copyfile(entry, aside / log / entry.name)
+    for store, target in stores:
+        shutil.copytree(target.contract, aside / STATE / str(store.operator), copy_function=shutil.copyfile)
+
+
+def _rows(session: Any, store: Store) -> Any:
+    """The rows as Spark's reader has them: `key`, `value` and `partition_id`, each name within a struct once."""
+    from pyspark.sql import functions as F
+
+    reader = session.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
+    frame = reader.option("storeName", store.store).load(store.checkpoint)
+    structs = [F.col(name).cast(named_once(frame.schema[name].dataType)).alias(name) for name in ("key", "value")]
+    return frame.select(*structs, PARTITION)
+
+
+def _contents(session: Any, store: Store) -> Contents:
+    from pyspark.sql import functions as F
+
+    return given_rows.summed(_rows(session, store).select(F.xxhash64("key", "value").alias(given_rows.HASH)))
+
+
+def _placed(rows: Any, partitions: int, store: Store) -> int:
+    """How many rows there are; raises CannotMigrate where one is not in the partition that its key says."""
+    from pyspark.sql import functions as F
+
+    elsewhere = F.sum((given_rows.partition(rows, partitions) != F.col(PARTITION)).cast("long"))
+    row = rows.agg(F.count("*"), F.coalesce(elsewhere, F.lit(0))).first()
+    if row[1]:
+        raise CannotMigrate(f"{row[1]:,} of {row[0]:,} rows of operator {store.operator} are not in the partitions that their keys say")
+    return int(row[0])
+
+
+def _written(
+    session: Any, writer: PartitionWriter, aside: Path, store: Store, target: Target, partition: int, place: Path, scratch: Path
+) -> str | None:
+    """Writes one partition; its id in format 2."""
+    part = place / f"partition={partition}"
+    if store.provider == HDFS:
+        home = aside / STATE / str(store.operator) / str(partition)
+        conf = session.sparkContext._jsc.sc().conf()
+        snapshots.write(session._jvm, conf, home, store.batch + 1, target.shape.codec, _pairs(part), scratch)
+        return None
+    return writer.write(_frame(session, part), str(aside), store, target.shape, partition)
+
+
+def _pairs(part: Path) -> Iterator[tuple[bytes, bytes]]:
+    from pyarrow import parquet
+
+    for file in sorted(part.glob("*.parquet")):
+        for batch in parquet.ParquetFile(file).iter_batches(columns=[unsafe_rows.KEY, unsafe_rows.VALUE]):
+            yield from zip(*(batch.column(name).to_pylist() for name in (unsafe_rows.KEY, unsafe_rows.VALUE)), strict=True)
+
+
+def _frame(session: Any, part: Path) -> Any:
+    """The rows of one partition as Spark's writer wants them, as one partition of a frame."""
+    from pyspark.sql import functions as F
+
+    schema = f"{unsafe_rows.KEY} BINARY, {unsafe_rows.VALUE} BINARY"
+    frame = session.read.schema(schema).parquet(str(part)) if part.is_dir() else session.createDataFrame([], schema)
+    return frame.coalesce(1).select(F.lit(0).alias("partition_key"), unsafe_rows.KEY, unsafe_rows.VALUE, F.lit("default").alias(FAMILY))

@@ -1,0 +1,87 @@
+"""Requests to the sandbox to rewrite state for changed code, and its answers: plain data, as JSON.
+
+The folder of a task: `migration.json` (a `MigrationTask`) is there before the start; the process replaces `far.json` (a `Far`) as it goes
+and writes `result.json` (a `Migrated`) or `error.json` (a `Refusal`) as its last act.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.conversions import Shape
+from pipelines.sandbox.counts import Store
+from pipelines.sandbox.rewrites import Contents
+
+MIGRATION_FILE = "migration.json"
+CANNOT_MIGRATE = ("CannotMigrate", "CannotConvert", "CannotEncode", "Missing")
+"""The error classes of state, or of a Spark, that the migration does not know."""
+WRONG_ROWS = "WrongRows"
+"""The error class of a function that fails, or whose rows do not fit."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a store becomes: its shape after, where Spark wrote what its operator will say of itself, and the rows' expressions."""
+
+    shape: Shape
+    contract: str
+    """The operator's folder of Spark's metadata and schemas, as the new code has them."""
+    expressions: tuple[str, ...] = ()
+    """One for each new column, as SQL over the column `value` of the old rows; none where a function makes the rows."""
+    never_null: tuple[int, ...] = ()
+    """Places of the value's columns that always have a value."""
+
+
+@dataclass(frozen=True)
+class MigrationTask:
+    """Rewrite `stores`, each the one of an aggregation, with a Spark on `master` that has the confs of the job."""
+
+    format: int
+    app: str
+    master: str
+    conf: Mapping[str, str]
+    stores: tuple[Store, ...]
+    """Each at the last batch of its checkpoint, which is a local folder."""
+    targets: tuple[Target, ...]
+    """One for each store."""
+    function: str = ""
+    code: str = ""
+    """The user's function, and the text of its file."""
+
+    def write(self, folder: Path) -> None:
+        (folder / MIGRATION_FILE).write_text(json.dumps(asdict(self)))
+
+    @staticmethod
+    def read(folder: Path) -> MigrationTask:
+        raw = json.loads((folder / MIGRATION_FILE).read_text())
+        targets = (
+            Target(Shape(**one["shape"]), one["contract"], tuple(one["expressions"]), tuple(one["never_null"])) for one in raw["targets"]
+        )
+        return MigrationTask(**{**raw, "stores": tuple(Store(**one) for one in raw["stores"]), "targets": tuple(targets)})
+
+
+@dataclass(frozen=True)
+class MigratedStore:
+    """One store: how many rows it held, what the new rows are, and what Spark reads back."""
+
+    store: Store
+    rows: int
+    given: Contents
+    after: Contents
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """What was done: one `MigratedStore` for each store of the task."""
+
+    spark_version: str
+    stores: tuple[MigratedStore, ...]
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> Migrated:
+        stores = (MigratedStore(Store(**o["store"]), o["rows"], Contents(**o["given"]), Contents(**o["after"])) for o in raw["stores"])
+        return Migrated(raw["spark_version"], tuple(stores))

@@ -1,0 +1,23 @@
+"""The plan of migrating a savepoint's aggregations, and what their stores are made of before and after."""
+
+from __future__ import annotations
+
+from pipelines.checkpoint import listing
+from pipelines.domain import migrations
+from pipelines.domain.conversions import Shape
+from pipelines.domain.migrations import MigrationPlan
+from pipelines.domain.savepoints import Operator, QueryImage
+from pipelines.savepoint import conversion
+from pipelines.savepoint.rescaling import Held, sizes
+from pipelines.storage.addresses import open_storage
+
+
+def plan(held: Held, by: str, spark_version: str = "") -> MigrationPlan:
+    """The plan of migrating the state of `held`; `spark_version` is that of the Spark that will do it, where it is known."""
+    return migrations.decide(held.images, sizes(held), by, spark_version)
+
+
+def shape(checkpoint: str, image: QueryImage, operator: Operator) -> Shape:
+    """What the one store of an aggregation is made of in a checkpoint, or where its code was planned; raises Corrupt."""
+    storage = open_storage(checkpoint)
+    return conversion.shape(storage, listing.listed(storage), image, operator, operator.stores[0], 0)

@@ -1,0 +1,228 @@
+"""State migrated for changed code: what a fork puts out is what the changed code puts out that ran from the start."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.domain.savepoints import Savepoint
+from pipelines.sandbox.given_rows import WrongRows
+from tests.savepoint import queries
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line, difference, write_inputs
+from tests.savepoint.migrated import migrate
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+FILES = (3, 6)
+"""Files before the migration, and at the end."""
+
+
+def windowed(*names: str) -> Callable[[Any, Path], Any]:
+    """Aggregates by window and key; `_later` ones are of the rows that came after the savepoint alone."""
+
+    def query(spark: Any, base: Path) -> Any:
+        from pyspark.sql import functions as F
+
+        rows = queries.timed(spark, base).withColumn("amount", F.col("n").cast("decimal(10,2)"))
+        later = F.col("_metadata.file_name") >= f"{FILES[0]:03d}.json"
+        every = {
+            "sum": F.sum("n"),
+            "least": F.min("n"),
+            "greatest": F.max("n"),
+            "wide": F.max(F.col("n").cast("long")).alias("greatest"),
+            "mean": F.avg("n"),
+            "amount": F.sum("amount"),
+            "first": F.min("key"),
+            "rows": F.count("*"),
+            "keys": F.collect_list("key"),
+            "rows_later": F.count(F.when(later, 1)).alias("rows"),
+            "amount_later": F.sum(F.when(later, F.col("amount"))).alias("amount"),
+            "first_later": F.min(F.when(later, F.col("key"))).alias("first"),
+            "mean_later": F.avg(F.when(later, F.col("n"))).alias("mean"),
+            "keys_later": F.collect_list(F.when(later, F.col("key"))).alias("keys"),
+        }
+        made = [every[name] if name.endswith("_later") or name == "wide" else every[name].alias(name) for name in names]
+        frame = rows.groupBy(F.window("ts", "2 minutes"), "key").agg(*made)
+        return frame.select("window.start", "key", *[name.removesuffix("_later").replace("wide", "greatest") for name in names])
+
+    return query
+
+
+def keyless(*names: str) -> Callable[[Any, Path], Any]:
+    def query(spark: Any, base: Path) -> Any:
+        from pyspark.sql import functions as F
+
+        every = {"sum": F.sum("n").alias("sum"), "rows": F.count("*").alias("rows"), "greatest": F.max("n").alias("greatest")}
+        return queries.events(spark, base).agg(*[every[name] for name in names])
+
+    return query
+
+
+CASES = {
+    "dropped and moved, hdfs": (HDFS, windowed("sum", "mean", "rows", "first"), windowed("first", "rows", "sum"), None),
+    "dropped and widened, format2": (FORMAT_2, windowed("amount", "greatest", "sum"), windowed("wide", "amount"), None),
+    "added, changelog": (
+        CHANGELOG,
+        windowed("sum", "least"),
+        windowed("rows", "sum", "amount", "keys", "least"),
+        windowed("rows_later", "sum", "amount_later", "keys_later", "least"),
+    ),
+    "added, hdfs": (HDFS, windowed("sum"), windowed("sum", "mean", "first"), windowed("sum", "mean_later", "first_later")),
+    "without a key, rocksdb": (ROCKSDB, keyless("sum", "rows"), keyless("rows"), None),
+}
+"""Store, the code before, the code now, and the reference: the code now where nothing is added."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_are_those_of_a_run_of_the_changed_code(spark: Any, tmp_path: Path, name: str) -> None:
+    conf, old, new, reference = CASES[name]
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    bench = Bench(Line(old, conf, mode="update" if "without a key" in name else "append"), folder, spark)
+    changed, whole = (Bench(replace(bench.line, query=query), folder, spark) for query in (new, reference or new))
+    savepoint = saved(bench, whole)
+    was = contents(folder / "savepoints")
+    _, made = migrate(bench, savepoint, "fork", new)
+    assert made is not None and made.changes
+    assert contents(folder / "savepoints") == was, "not a byte of the savepoint is another"
+    assert_equal(changed, whole, savepoint.batch + 1)
+
+
+def saved(bench: Bench, whole: Bench) -> Savepoint:
+    """A job and the run that it is compared with stop after the first files; the fork is laid down, and the other files are there."""
+    write_inputs(bench.line, bench.folder, 0, FILES[0])
+    bench.run("original")
+    whole.run("reference")
+    savepoint = bench.take("original", "sp-1")
+    bench.fork(savepoint, "fork")
+    write_inputs(bench.line, bench.folder, FILES[0], FILES[1] - FILES[0])
+    return savepoint
+
+
+def assert_equal(changed: Bench, whole: Bench, first: int) -> None:
+    changed.run("fork")
+    whole.run("reference")
+    assert difference(changed.rows("fork"), whole.rows("reference", first)) == {} and whole.rows("reference", first)
+
+
+FUNCTION = """
+from pyspark.sql import DataFrame, functions as F
+from pyspark.sql.types import StructType
+
+
+def by_hour(rows: DataFrame, schema: StructType) -> DataFrame:
+    hour = F.struct(F.date_trunc("hour", "key.window.start").alias("hour"))
+    sums = [F.sum(f"value.{name}").alias(name) for name in ("sum", "count")]
+    return rows.groupBy(hour.alias("key")).agg(F.struct(*sums).alias("value"))
+
+
+def of_python(rows, schema):
+    @F.udf(schema["value"].dataType)
+    def swapped(value):
+        return {"count": value["count"], "sum": value["sum"]}
+
+    return rows.select("key", swapped("value").alias("value"))
+
+
+def doubled(rows, schema):
+    return of_python(rows.unionAll(rows), schema)
+
+
+def raising(rows, schema):
+    return rows.select("nothing")
+
+
+def raising_later(rows, schema):
+    @F.udf(schema["value"].dataType)
+    def broken(value):
+        raise ValueError("no such post")
+
+    return rows.select("key", broken("value").alias("value"))
+
+
+def null(rows, schema):
+    return rows.select("key", F.struct(F.lit(None).cast("bigint").alias("count"), "value.sum").alias("value"))
+
+
+def other_columns(rows, schema):
+    return rows.select("key", F.struct("value.sum").alias("value"))
+
+
+def other_types(rows, schema):
+    return rows.select("key", F.struct(F.col("value.count").cast("int").alias("count"), "value.sum").alias("value"))
+
+
+def no_columns(rows, schema):
+    return rows.select("value")
+
+
+def nothing(rows, schema):
+    return None
+
+
+def ending(rows, schema):
+    raise SystemExit(3)
+"""
+WRONG = {
+    "doubled": "9 keys come more than once (up to 2 times), for example {",
+    "raising": "raising failed in line 25: AnalysisException: [UNRESOLVED_COLUMN",
+    "raising_later": "The new rows cannot be computed: ValueError: no such post",
+    "null": "value.count is null, and always has a value in the new state",
+    "other_columns": "value has the columns sum, and has to have count, sum, in this order",
+    "other_types": "value.count is int, and has to be bigint",
+    "no_columns": "their columns are value, and have to be key and value",
+    "nothing": "nothing gave a NoneType: it has to give a DataFrame",
+    "ending": "ending failed in line 57: SystemExit: 3",
+    "absent": "The file has no function absent",
+}
+"""What is said of each function that does not do."""
+
+
+def hourly(spark: Any, base: Path) -> Any:
+    from pyspark.sql import functions as F
+
+    hours = queries.events(spark, base).withColumn("hour", F.date_trunc("hour", "ts"))
+    return hours.groupBy("hour").agg(F.sum("n").alias("sum"), F.count("*"))
+
+
+def by_minutes(spark: Any, base: Path) -> Any:
+    from pyspark.sql import functions as F
+
+    return queries.events(spark, base).groupBy(F.window("ts", "2 minutes"), "key").agg(F.sum("n").alias("sum"), F.count("*"))
+
+
+@pytest.mark.parametrize(("store", "conf"), [("hdfs", HDFS), ("format2", FORMAT_2)])
+def test_a_function_aggregates_by_another_key(spark: Any, tmp_path: Path, store: str, conf: Mapping[str, str]) -> None:
+    """Rows go to the partitions of their new keys, and the fork puts out what the changed code does."""
+    bench = Bench(Line(by_minutes, conf, mode="update"), tmp_path, spark)
+    whole = Bench(replace(bench.line, query=hourly), tmp_path, spark)
+    savepoint = saved(bench, whole)
+    done, _ = migrate(bench, savepoint, "fork", hourly, "by_hour", FUNCTION)
+    assert done.stores[0].given.rows < done.stores[0].rows
+    assert_equal(whole, whole, savepoint.batch + 1)
+
+
+def test_functions_whose_rows_do_not_fit_are_refused_and_change_nothing(spark: Any, tmp_path: Path) -> None:
+    new = windowed("rows", "sum")
+    bench = Bench(Line(windowed("sum", "rows"), HDFS), tmp_path, spark)
+    whole = Bench(replace(bench.line, query=new), tmp_path, spark)
+    savepoint = saved(bench, whole)
+    checkpoint = bench.checkpoint("fork")
+    was = contents(checkpoint)
+    for function, said in WRONG.items():
+        with pytest.raises(WrongRows) as refused:
+            migrate(bench, savepoint, "fork", new, function, FUNCTION)
+        assert said in str(refused.value), (function, str(refused.value))
+        shutil.rmtree(checkpoint / "migrated")
+        assert contents(checkpoint) == was, function
+    migrate(bench, savepoint, "fork", new, "of_python", FUNCTION)
+    assert_equal(whole, whole, savepoint.batch + 1)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -1,0 +1,67 @@
+"""Migrations by columns: which aggregates are matched, and what becomes of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.domain import migrations
+from pipelines.domain.errors import Unsupported
+from pipelines.domain.migrations import Aggregate, Becomes, is_wider, once, told
+from pipelines.domain.plannings import PlannedAggregate, PlannedOperator
+
+LONG, INT, DOUBLE = '"long"', '"integer"', '"double"'
+SUM = PlannedAggregate("sum(n)", "sum", "sum", (LONG,), ("CAST(NULL AS BIGINT)",))
+COUNT = PlannedAggregate("count(n)", "count", "count", (LONG,), ("0L",))
+MEAN = PlannedAggregate("avg(n)", "avg", "avg", (DOUBLE, LONG), ("0.0D", "0L"), ("a UDF of elsewhere",))
+MOST = PlannedAggregate("max(n)", "max", "max", (INT,), ("CAST(NULL AS INT)",))
+WIDE = PlannedAggregate("max(CAST(n AS BIGINT))", "max of long", "max", (LONG,), ("CAST(NULL AS BIGINT)",))
+UNKNOWN = PlannedAggregate("approx(n)", "approx", "approx", (LONG, LONG), ())
+
+
+def operator(*aggregates: PlannedAggregate) -> PlannedOperator:
+    return PlannedOperator(0, "stateStoreSave", "", aggregates=aggregates)
+
+
+def test_each_aggregate_is_kept_moved_widened_added_or_dropped() -> None:
+    old, new = operator(SUM, MEAN, MOST), operator(WIDE, COUNT, MEAN)
+    made = migrations.by_columns("q", old, new, ["sum", "sum_2", "count", "max"])
+    assert made.expressions == ("value.`max`", "0L", "value.`sum_2`", "value.`count`")
+    assert [one.becomes for one in made.aggregates] == [Becomes.WIDENED, Becomes.ADDED, Becomes.KEPT, Becomes.DROPPED]
+    assert made.changes and made.gaps == MEAN.gaps and made.aggregates[-1] == Aggregate(Becomes.DROPPED, "sum(n)")
+    assert told(made.aggregates[1:2]) == "count(n) begins as if no row had come before the savepoint"
+
+
+def test_the_same_in_another_place_is_a_change_and_in_its_place_is_none() -> None:
+    assert migrations.by_columns("q", operator(SUM, COUNT), operator(COUNT, SUM), ["sum", "count"]).changes
+    assert not migrations.by_columns("q", operator(SUM, COUNT), operator(SUM, COUNT), ["sum", "count"]).changes
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names", "said"),
+    [
+        (operator(), operator(SUM), ["sum"], "cannot be told apart"),
+        (None, operator(SUM), ["sum"], "cannot be told apart"),
+        (operator(SUM), operator(COUNT), ["sum"], "another key, filter or source"),
+        (operator(SUM), operator(SUM, COUNT), ["key", "sum"], "has 2 columns"),
+        (operator(SUM), operator(SUM, UNKNOWN), ["sum"], "what approx"),
+        (operator(WIDE), operator(MOST), ["max"], "another key, filter or source"),
+    ],
+)
+def test_what_cannot_be_matched_is_refused(old: PlannedOperator | None, new: PlannedOperator, names: list[str], said: str) -> None:
+    with pytest.raises(Unsupported, match=said) as refused:
+        migrations.by_columns("q", old, new, names)
+    assert refused.value.code == "migrate.columns" and "--migrate FILE:function" in refused.value.hint
+
+
+def test_types_are_wider_only_where_no_value_is_lost() -> None:
+    assert is_wider('"short"', LONG) and is_wider('"float"', DOUBLE)
+    assert not any(is_wider(a, b) for a, b in ((LONG, INT), (LONG, DOUBLE), (INT, INT), (INT, '"float"'), ('"string"', LONG)))
+
+
+def test_counters_and_marks_are_never_null() -> None:
+    assert migrations.never_null([SUM, MEAN, COUNT]) == (2, 3)
+    assert migrations.never_null([COUNT, UNKNOWN]) == ()
+
+
+def test_a_name_that_comes_again_gets_a_number() -> None:
+    assert once(["sum", "count", "sum", "sum"]) == ["sum", "count", "sum_2", "sum_3"]

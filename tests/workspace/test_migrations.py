@@ -1,0 +1,173 @@
+"""Forks whose state is migrated for their code, as the workspace makes them: on a copy, and where that fails nothing is left of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.domain import verdicts
+from pipelines.domain.errors import Conflict, Incompatible, Invalid, Unsupported
+from pipelines.domain.migrations import COLUMNS, Becomes
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.verdicts import Outcome, Part
+from pipelines.verbs.check import Check
+from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.system import ListEvents
+from pipelines.verbs.take import Take
+from tests.contracts.examples import MIGRATION
+from tests.waiting import until
+from tests.workspace.conftest import House, job
+from tests.workspace.serving import Server, serving
+from tests.workspace.test_checks import keep, saved
+from tests.workspace.test_rescales import KEYS, held, put
+
+BY_COLUMNS = {COLUMNS: ""}
+FUNCTION = "def f(rows, schema):\n    return rows\n"
+CODE = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+into, out = sys.argv[1:3]
+spark = SparkSession.builder.getOrCreate()
+events = spark.readStream.schema("k STRING, ts TIMESTAMP, n INT").option("maxFilesPerTrigger", 1).json(into).withWatermark("ts", "1 minute")
+counted = events.groupBy(F.window("ts", "6 minutes"), "k").agg(F.max("n").alias("most"), F.sum("n").alias("s"), F.count("n").alias("c"))
+rows = counted.selectExpr("minute(window.start) AS at", "*").drop("window")
+rows.writeStream.queryName("counted").option("path", f"{out}/counted").start()
+spark.streams.awaitAnyTermination()
+"""
+OLD = 'F.max("n").alias("most"), F.sum("n").alias("s"), F.count("n").alias("c")'
+FEWER = CODE.replace(OLD, 'F.count("n").alias("c"), F.max(F.col("n").cast("long")).alias("most")')
+AVERAGE = CODE.replace(OLD, 'F.avg("n").alias("mean")')
+SCHEMAS = {"b": "at INT, k STRING, c BIGINT, most BIGINT", "c": "at INT, k STRING, mean DOUBLE"}
+FIRST, LAST = 4, 10
+"""Files before the savepoint, when no window is over yet, and at the end, when all but the last one are."""
+
+
+@pytest.mark.parametrize("golden", ["stateless", "limit"])
+def test_what_keeps_no_aggregation_is_refused_before_anything_is_done(house: House, golden: str) -> None:
+    house.ran(golden=golden)
+    fork = Fork(do(house.face, Take("a")).id, name="b", migrate=BY_COLUMNS)
+    planned = house.face.plan(fork)
+    assert planned.refusal is not None and planned.refusal.code == "migrate.none"
+    with pytest.raises(Unsupported):
+        do(house.face, fork)
+    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("migrate", "code", "said"),
+    [
+        ({"f": "def f(:\n"}, "migrate.syntax", "line 1"),
+        ({"f": ""}, "migrate.function", "no function f"),
+        ({"g": FUNCTION}, "migrate.function", "no function g"),
+        ({"a b": FUNCTION}, "migrate.function", "no name of a function"),
+        ({}, "migrate.function", "not 0"),
+        ({"f": FUNCTION, COLUMNS: ""}, "migrate.function", "not 2"),
+    ],
+)
+def test_a_migration_that_cannot_be_read_is_refused(house: House, migrate: dict[str, str], code: str, said: str) -> None:
+    house.ran(golden="hdfs")
+    savepoint = do(house.face, Take("a"))
+    with pytest.raises(Invalid, match=said) as refused:
+        house.face.plan(Fork(savepoint.id, name="b", migrate=migrate))
+    assert refused.value.code == code
+
+
+def test_the_plan_says_what_is_migrated_and_needs_rewriting_is_no_refusal_then(house: House, tmp_path: Path) -> None:
+    savepoint = saved(house, tmp_path)
+    fork = Fork(savepoint.id, name="b", code="print(1)\n", migrate=BY_COLUMNS, partitions=4)
+    plan = house.face.plan(fork)
+    assert plan.migration is not None and plan.refusal is None and plan.rewrite is not None
+    assert [operator.name for operator in plan.migration.operators] == ["stateStoreSave"] and plan.migration.bytes > 0
+    part = Part("counts", 0, "stateStoreSave", Outcome.NEEDS_REWRITING, ("default value: sum before, sum and count now",))
+    keep(house, savepoint, "print(1)\n", verdicts.of(savepoint.id, plan.version or savepoint.version, (part,)))
+    assert house.face.plan(fork).refusal is None and house.face.plan(fork).verdict is not None
+    unneeded = house.face.plan(Fork(savepoint.id, name="b", migrate=BY_COLUMNS)).refusal
+    assert unneeded is not None and unneeded.code == "migrate.fits"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Any:
+    with serving(tmp_path / "a workspace") as running:
+        yield running
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, spark: Any, tmp_path: Path) -> None:
+    """By columns and by a function, on Spark's default store: the outputs are those of runs of the changed code from the start."""
+    savepoint = begun(server, tmp_path / "in")
+    was = held(Path(savepoint.path))
+    verdict = do(server.face, Check(savepoint.id, code=FEWER))
+    assert verdict.outcome is Outcome.NEEDS_REWRITING and "--migrate columns: count(n) is kept as it is, " in verdict.parts[0].hint
+    assert server.face.plan(Fork(savepoint.id, name="b", code=FEWER)).refusal is not None
+    refused(server, savepoint)
+    put(tmp_path / "in", FIRST, LAST - FIRST)
+    do(server.face, Fork(savepoint.id, name="b", code=FEWER, migrate=BY_COLUMNS))
+    do(server.face, Fork(savepoint.id, name="c", code=AVERAGE, migrate={"to_average": MIGRATION}))
+    now = held(Path(savepoint.path))
+    assert {path: now[path] for path in was} == was, "not a byte of the savepoint is another"
+    windows = [(start, key) for start in range(0, 2 * LAST - 8, 6) for key in range(KEYS)]
+    values = {(start, key): [minute + key for minute in range(start, start + 6, 2)] * 2 for start, key in windows}
+    fewer = sorted((start, f"k{key}", 6, max(values[start, key])) for start, key in windows)
+    average = sorted((start, f"k{key}", sum(values[start, key]) / 6) for start, key in windows)
+    until(lambda: rows(server, spark, "b") == fewer, 240)
+    until(lambda: rows(server, spark, "c") == average, 240)
+    told(server)
+    for name in ("b", "c"):
+        server.stop(name, savepoint=False)
+        assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose(name)))
+
+
+def begun(server: Server, into: Path) -> Savepoint:
+    into.mkdir()
+    put(into, 0, FIRST)
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
+    do(server.face, RunScript(name="a", script="job.py", code=CODE, args=(str(into), "{output}"), conf=conf, master="local[2]"))
+    until(lambda: any(row.batch >= FIRST - 1 for row in server.face.ask(ListBatches("a"))))
+    return do(server.face, Take("a"))
+
+
+def refused(server: Server, savepoint: Savepoint) -> None:
+    """Functions that fail, code that does not run on what they make, and code that does not need them: nothing is left of the forks."""
+    raising = {"f": "def f(rows, schema):\n    return rows.select('nothing')\n"}
+    with pytest.raises(Incompatible, match="f failed in line 2: AnalysisException") as failed:
+        do(server.face, Fork(savepoint.id, name="b", code=FEWER, migrate=raising))
+    assert failed.value.code == "migrate.rows"
+    with pytest.raises(Unsupported, match="no aggregate of the code before is computed in the same way") as unlike:
+        do(server.face, Fork(savepoint.id, name="b", code=AVERAGE, migrate=BY_COLUMNS))
+    assert unlike.value.code == "migrate.columns"
+    with pytest.raises(Conflict) as needless:
+        do(server.face, Fork(savepoint.id, name="b", code=f"{CODE}\n", migrate=BY_COLUMNS))
+    assert needless.value.code == "migrate.fits"
+    assert [one.job.name for one in server.face.ask(ListJobs())] == ["a"] and not server.face.layout.job(job("b")).exists()
+    assert not list(server.face.layout.sandbox.glob("op-*"))
+
+
+def rows(server: Server, spark: Any, name: str) -> list[Any]:
+    output = server.face.layout.output(job(name)) / "counted"
+    has_begun = (output / "_spark_metadata").is_dir()
+    return sorted(map(tuple, spark.read.schema(SCHEMAS[name]).parquet(str(output)).collect())) if has_begun else []
+
+
+def told(server: Server) -> None:
+    """What was done stands in the job's document and among its events."""
+    (columns, function) = (server.face.ask(ShowJob(name)).job.origin for name in ("b", "c"))
+    assert columns is not None and columns.migration is not None and columns.migration.by == COLUMNS
+    (done,) = columns.migration.operators
+    assert done.rows_before == done.rows_after > 0 and done.after == "count long, max long"
+    assert [(one.becomes, one.text) for one in done.aggregates] == [
+        (Becomes.KEPT, "count(n)"),
+        (Becomes.WIDENED, "max(CAST(n AS BIGINT))"),
+        (Becomes.DROPPED, "sum(n)"),
+    ]
+    assert function is not None and function.migration is not None
+    assert (function.migration.by, len(function.migration.digest)) == ("to_average", 64)
+    assert all(of.migration.rehearsal.startswith("Rehearsed: batch ") for of in (columns, function) if of.migration)
+    (event,) = [event for event in server.face.ask(ListEvents("b")) if event.kind == "job.migrated"]
+    assert "dropped sum(n)" in event.message
