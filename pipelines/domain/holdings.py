@@ -36,6 +36,8 @@ class Holding:
     keeps_ms: Count | None = None
     """How long the source keeps something after it came; None where nothing says that it goes."""
     gone: Count = 0
-    """How much of what is needed is gone, in what the source counts in (files)."""
+    """How much of what is needed is gone."""
+    unit: str = "files"
+    """What `gone` counts."""
     gaps: tuple[str, ...] = ()
     """What is gone, the first `MOST_GAPS`."""

@@ -53,6 +53,7 @@ def _holding(image: QueryImage, source: str, offsets: Offsets, seen: dict[str, T
             why="; ".join(gap.words for gap in gaps[:MOST_GAPS]),
             keeps_ms=keeps_ms,
             gone=sum(gap.rows for gap in gaps),
+            unit="rows",
             gaps=tuple(gap.words for gap in gaps[:MOST_GAPS]),
         )
     return Holding(image.query, source, Usable.YES, why, until_ms, keeps_ms)
