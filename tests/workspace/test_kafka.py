@@ -1,0 +1,208 @@
+"""Kafka with a real broker: whatever happens to a job and to its topic, it gives the rows of a run that was never interrupted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.checkpoint import sink_log
+from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import JobName
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint
+from pipelines.storage.addresses import open_storage
+from pipelines.verbs.attach import Attach
+from pipelines.verbs.experiments import Compare
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ListOperators, ReadLog
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.stop import Stop
+from pipelines.verbs.take import Take
+from tests import kafka
+from tests.driver.process import CONF
+from tests.kafka import Broker, Row
+from tests.waiting import until
+from tests.workspace.kafka_job import SCRIPT, closing, phase, row, sums
+from tests.workspace.serving import Server, serving
+
+pytestmark = pytest.mark.spark
+CLICKS, LATER, COPIES = "clicks", "later", "copies"
+ALL = range(5)
+"""Phases: before the kill, after it, with a partition more, after the savepoint, after the fork."""
+
+LAST = '{"clicks":{"0":37,"1":36,"2":18}}'
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with kafka.serving(tmp_path_factory.mktemp("kafka")) as broker:
+        yield broker
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "workspace") as server:
+        yield server
+
+
+def begin(server: Server, broker: Broker, job: str, copies: str) -> None:
+    args = (broker.servers, "{output}", CLICKS, LATER, copies)
+    do(server.face, RunScript(name=job, script="job.py", code=SCRIPT, args=args, conf={**CONF, **kafka.conf()}))
+
+
+def live_rows(server: Server, job: str, output: str) -> list[tuple[object, ...]]:
+    """The rows in a file sink, as its log has them."""
+    folder = server.face.layout.output(JobName(job)) / output
+    if not (folder / sink_log.FOLDER).is_dir():
+        return []
+    log = sink_log.whole(open_storage(str(folder)), sink_log.FOLDER)
+    files = [folder / Path(file.path).name for file in sink_log.live_files(log, 2**62)]
+    rows = [tuple(str(value) if name == "start" else value for name, value in row.items()) for file in files for row in table(file)]
+    return sorted(rows, key=str)
+
+
+def table(file: Path) -> list[dict[str, object]]:
+    rows = pq.read_table(file).to_pylist()
+    return [{name: f"{value:%Y-%m-%d %H:%M:%S}" if name == "start" else value for name, value in row.items()} for row in rows]
+
+
+def positions(server: Server, job: str, query: str) -> str:
+    """Where the newest batch of the query ended."""
+    seen = {query.query: query for query in server.face.ask(ListOperators(job))}
+    return seen[query].sources[0].end if query in seen else ""
+
+
+def await_positions(server: Server, offsets: str, *jobs: str) -> None:
+    """Waits until both queries of these jobs, by default of the two that begin, have read so far."""
+    for job in jobs or ("a", "never_interrupted"):
+        for query in ("query-0", "copies"):
+            until(lambda job=job, query=query: positions(server, job, query) == offsets or failed(server, job), what=f"{job}: {query}")
+
+
+def await_rows(server: Server, job: str, output: str, rows: list[tuple[object, ...]]) -> None:
+    until(lambda: live_rows(server, job, output) == rows or failed(server, job), what=f"{job}: {output}")
+
+
+def failed(server: Server, job: str) -> bool:
+    newest = server.newest(job)
+    assert newest.state is not RunState.FAILED, server.face.ask(ReadLog(job)).text[-3000:]
+    return False
+
+
+def saved(server: Server, job: str) -> Savepoint:
+    do(server.face, Stop(job))
+    return server.face.ask(ListSavepoints(job))[0]
+
+
+def values(rows: list[Row]) -> list[str]:
+    return [value for _, value in rows]
+
+
+def test_a_job_on_kafka(server: Server, broker: Broker, tmp_path: Path) -> None:
+    face = server.face
+    broker.create(CLICKS, 2)
+    broker.create(LATER)
+    broker.write(CLICKS, phase(0, 2))
+    begin(server, broker, "a", COPIES)
+    begin(server, broker, "never_interrupted", "copies_of_another")
+    await_positions(server, '{"clicks":{"0":9,"1":9}}')
+
+    broker.write(CLICKS, phase(1, 2))
+    os.kill(server.newest("a").pid or 0, signal.SIGKILL)
+    until(lambda: server.newest("a").attempt == 1)
+    await_positions(server, '{"clicks":{"0":18,"1":18}}')
+
+    broker.grow(CLICKS, 3)
+    broker.write(CLICKS, phase(2, 3))
+    await_positions(server, '{"clicks":{"0":24,"1":24,"2":6}}')
+    begun = saved(server, "a")
+    assert [image.query for image in begun.queries] == ["query-0", "copies", "query-2"]
+    assert [image.brokers for image in begun.queries] == [(broker.servers,)] * 3
+
+    theirs = attach(server, broker, tmp_path / "outside")
+    later = [row(0, "x", 1, 0), row(0, "y", 2, 0)]
+    broker.write(CLICKS, phase(3, 3))
+    broker.write(LATER, later)
+    plan = face.plan(Fork(savepoint=begun.id, name="b"))
+    assert {sink.query: sink.action for sink in plan.sinks}["copies"] == "own" and plan.refusal is None
+    assert any("Kafka clicks has all after the savepoint" in warning for warning in plan.warnings)
+    do(face, Fork(savepoint=begun.id, name="b"))
+    do(face, Resume("a"))
+    broker.write(CLICKS, phase(4, 3))
+    await_positions(server, '{"clicks":{"0":36,"1":36,"2":18}}', "never_interrupted")
+    broker.write(CLICKS, [closing()])
+    expected = sums(ALL)
+    for job in ("a", "b", "never_interrupted"):
+        await_rows(server, job, "sums", expected)
+        await_rows(server, job, "later", [("x", 1), ("y", 2)])
+        await_positions(server, LAST, job)
+    for other in ("b", "never_interrupted"):
+        same = face.ask(Compare("a", other, "query-0"))
+        assert (same.rows_a, same.equal, same.only_a, same.only_b, same.changed) == (len(expected), len(expected), 0, 0, 0)
+    before = [value for number in ALL[:3] for value in values(phase(number, 3))]
+    after = values([*phase(3, 3), *phase(4, 3), closing()])
+    assert sorted(broker.read("copies.b")) == sorted(after)
+    assert sorted(broker.read("copies_of_another")) == sorted([*before, *after])
+    copies = broker.read(COPIES)
+    assert set(copies) == {*before, *after} and sorted(value for value in copies if value in after) == sorted(after)
+    for job in ("b", "never_interrupted", "a"):
+        do(face, Stop(job, savepoint=False))
+
+    do(face, Resume("a", from_savepoint=begun.id))
+    assert live_rows(server, "b", "sums") == expected
+    await_positions(server, LAST, "a")
+    await_rows(server, "a", "sums", expected)
+    assert set(broker.read(COPIES)) == {*before, *after}
+    do(face, Stop("a", savepoint=False))
+
+    args = (broker.servers, "{output}", CLICKS, LATER, "copies_of_theirs")
+    do(face, Fork(savepoint=theirs.id, name="of_theirs", args=args, new_queries=("copies", "query-2")))
+    await_rows(server, "of_theirs", "sums", expected)
+    do(face, Stop("of_theirs", savepoint=False))
+
+    retention_overtakes(server, broker, begun)
+
+
+def attach(server: Server, broker: Broker, outside: Path) -> Savepoint:
+    """Attaches the aggregation as if it ran elsewhere: copies of its checkpoint and its output stand for those there."""
+    shutil.copytree(Path(server.newest("a").checkpoints) / "query-0", outside / "checkpoint")
+    sink, there = server.face.layout.output(JobName("a")) / "sums", outside / "sums"
+    shutil.copytree(sink, there, ignore=shutil.ignore_patterns(".*.crc"))
+    for entry in (there / sink_log.FOLDER).iterdir():
+        entry.write_text(entry.read_text().replace(str(sink), str(there)))
+    theirs = Attach(
+        name="theirs",
+        checkpoints={"query-0": str(outside / "checkpoint")},
+        sink="parquet",
+        sink_path=str(there),
+        script="job.py",
+        code=SCRIPT,
+        args=(broker.servers, str(outside), CLICKS, LATER, "copies_of_theirs"),
+        conf={**CONF, **kafka.conf()},
+    )
+    do(server.face, theirs)
+    return do(server.face, Take("theirs"))
+
+
+def retention_overtakes(server: Server, broker: Broker, begun: Savepoint) -> None:
+    """Nothing begins from before what is gone, and the gap is named."""
+    face = server.face
+    broker.forget(CLICKS, {0: 30, 2: 7})
+    gap = "topic clicks, partition 0: offsets 24 to 29 are gone, it begins at 30; topic clicks, partition 2: offsets 6 to 6 are gone"
+    there = (len(face.ask(ListSavepoints("a"))), server.newest("a").id)
+    for change in (Fork(savepoint=begun.id, name="d"), Resume("a", from_savepoint=begun.id)):
+        plan = face.plan(change)
+        assert plan.refusal is not None and plan.refusal.code == "source.gone" and gap in plan.refusal.message
+        with pytest.raises(Conflict, match="offsets 24 to 29 are gone"):
+            do(face, change)
+    assert (len(face.ask(ListSavepoints("a"))), server.newest("a").id) == there
+    assert face.plan(Resume("a")).refusal is None
