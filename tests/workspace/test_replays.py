@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pipelines.cli.nouns import replays as shown
+from pipelines.cli import junit
 from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError
 from pipelines.domain.replays import Kind, Outcome, ReplayedPart, outcome
 from pipelines.verbs.face import do
@@ -73,10 +73,10 @@ def test_the_whole_is_different_where_a_part_is() -> None:
 
 
 def test_junit_has_a_case_for_the_run_and_for_each_part() -> None:
-    root = ElementTree.fromstring(shown.junit(REPLAY))
+    root = ElementTree.fromstring(junit.document(REPLAY, lambda part: part.note))
     suite = root[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("4", "1", "0", "1")
     assert next(suite.iter("testcase")).get("name") == "the code runs"
     failed = replace(REPLAY, outcome=Outcome.FAILED, parts=(), failure="boom \x01 <&>")
-    told = ElementTree.fromstring(shown.junit(failed)).find(".//error")
+    told = ElementTree.fromstring(junit.document(failed, lambda part: part.note)).find(".//error")
     assert told is not None and told.text == "boom \ufffd <&>"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from pipelines.cli import output
 from pipelines.cli.additions import Parameter, Shown, command, completes, shows
@@ -24,7 +22,6 @@ from pipelines.verbs.savepoints import ReadManifest
 from pipelines.words import formats, replays
 
 MOST_WAIT_S = 86_400
-NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not have."""
 JUNIT = Parameter(
     Path | None,
@@ -102,47 +99,12 @@ def text_of(replay: Replay) -> str:
     return "\n\n".join(filter(None, [f"{replay.id}: {replays.sentence(replay)}", replay.failure, *parts, kept]))
 
 
-def junit(replay: Replay) -> bytes:
-    """The replay as JUnit's XML: a test case for the run, and one for each part."""
-    suite = TestSuite(f"replay of {replay.job}, {replay.savepoint} to {replay.end}")
-    suite.timestamp = formats.exact(replay.created_ms, None)
-    suite.add_property("replay", replay.id)
-    suite.add_property("version", replay.version)
-    run = TestCase("the code runs", replay.job, replay.took_ms / 1000)
-    if replay.outcome is Outcome.FAILED:
-        run.result = [_told(Error("The code failed", "failed"), replay.failure)]
-    suite.add_testcase(run)
-    for part in replay.parts:
-        case = TestCase(_plain(part.title), replay.job)
-        case.result = _result(part)
-        suite.add_testcase(case)
-    file = JUnitXml()
-    file.add_testsuite(suite)
-    suite.update_statistics()
-    file.update_statistics()
-    return bytes(file.tostring())
-
-
-def _result(part: ReplayedPart) -> list[Any]:
-    text = "\n".join([*replays.lines(part), part.note, *_examples(part)])
-    if part.outcome is Outcome.DIFFERENT:
-        return [_told(Failure(_plain(replays.lines(part)[0]), "different"), text)]
-    return [Skipped(_plain(part.note))] if part.outcome is Outcome.NOT_COMPARED else []
-
-
-def _told(result: Any, text: str) -> Any:
-    result.text = _plain(text)
-    return result
-
-
-def _plain(text: str) -> str:
-    return NO_XML.sub("\ufffd", text)
-
-
 def _write(path: Path, replay: Replay) -> None:
+    from pipelines.cli import junit
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(junit(replay))
+        path.write_bytes(junit.document(replay, _text_of_part))
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}"
         raise Invalid("replay.junit", message, f"The result is kept: {replay.id}.") from error
@@ -154,6 +116,10 @@ def _error(replay: Replay) -> TidemarkError | None:
     if replay.outcome is Outcome.FAILED:
         return TidemarkError("replay.failed", f"The code failed: {replay.failure}", f"See its log: logs {replay.fork}.")
     return None
+
+
+def _text_of_part(part: ReplayedPart) -> str:
+    return "\n".join([*replays.lines(part), part.note, *_examples(part)])
 
 
 def _examples(part: ReplayedPart) -> list[str]:
