@@ -7,19 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
+from urllib.parse import quote
 
 WIDTH, HEIGHT = 320, 92
 ROW, KEPT, OUT, ALARM, QUIET = "var(--tm-accent)", "var(--tm-blue-tint)", "var(--tm-green)", "var(--tm-red)", "var(--tm-muted)"
+COLORS = (KEPT, QUIET, ROW, OUT, ALARM)
+"""From the bottom to the top."""
 EVEN = tuple(range(20, 310, 22))
 UNEVEN = (20, 30, 44, 52, 96, 104, 118, 190, 200, 206, 220, 232, 290, 300)
 
 
-def svg(name: str, says: str) -> str:
-    """The picture of the job, as SVG; `says` is what a screen reader says."""
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(says, quote=True)}" class="tm-picture">'
-        f"{''.join(PICTURES[name]())}</svg>"
+def html(name: str, says: str) -> str:
+    """The picture of the job; `says` is what a screen reader says. Streamlit lets no SVG into a page, so each colour is a layer that is
+    seen through a mask."""
+    layers = "".join(
+        f'<div style="background:{color};mask-image:url(&quot;data:image/svg+xml,{quote(svg(name, color))}&quot;)"></div>'
+        for color in COLORS
     )
+    return f'<div class="tm-picture" role="img" aria-label="{escape(says, quote=True)}">{layers}</div>'
+
+
+def svg(name: str, color: str) -> str:
+    """What the picture has in one colour, as SVG."""
+    drawn = "".join(PICTURES[name]()).replace(color, "black")
+    for other in COLORS:
+        drawn = drawn.replace(other, "none")
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">{drawn}</svg>'
 
 
 def dots(places: Iterable[float], y: float = 46, radius: float = 3.5, color: str = ROW) -> list[str]:

@@ -19,8 +19,10 @@ from tests.faces import FakeFace
 @pytest.mark.parametrize("name", COLLECTION)
 def test_each_job_has_a_picture_and_the_modules_that_it_imports(name: str) -> None:
     example = COLLECTION[name]
-    picture = ElementTree.fromstring(pictures.svg(name, 'says "what"'))
-    assert picture.get("aria-label") == 'says "what"' and len(picture) > 5
+    layers = {color: ElementTree.fromstring(pictures.svg(name, color)) for color in pictures.COLORS}
+    drawn = [color for color, layer in layers.items() if any("black" in part.attrib.values() for part in layer)]
+    assert len(layers[pictures.ROW]) > 5 and len(drawn) > 1
+    assert 'aria-label="says &quot;what&quot;"' in pictures.html(name, 'says "what"')
     for script in (name, example.second):
         assert set(scripts.read(gallery.FOLDER / f"{script}.py").files) == {f"{module}.py" for module in example.beside}
         assert gallery.from_gallery(f"{script}.py").args[0] == f"--{example.inputs[0]}"

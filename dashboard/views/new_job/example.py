@@ -29,7 +29,7 @@ def draw(draft: Draft) -> None:
     with st.container(border=True, key="card_example"):
         section("What it does")
         first = gallery.from_gallery(f"{example.name}.py")
-        st.html(pictures.svg(example.name, first.title))
+        st.html(pictures.html(example.name, first.title))
         st.html(f'<p class="tm-caption-line">{escape(gallery.from_gallery(draft.script).title)}</p>')
         _input(example)
         _second(example)
