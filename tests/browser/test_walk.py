@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from pipelines.domain.collection import GENERATORS
 from pipelines.workspace import example
 from tests.browser import trusted
 from tests.browser.serving import ROOT, Served
@@ -66,7 +67,8 @@ def its_events_began_a_while_ago(server: Served) -> None:
     server.tell(f"/jobs/{GENERATOR}/stop", {"savepoint": False})
     stopped(server, GENERATOR)
     output = server.workspace / "jobs" / GENERATOR / "output"
-    made = ["--out", str(output), "--interval", example.SECONDS_A_FILE, "--files", str(FILES_BEFORE), "--fast"]
+    asked = [argument.replace("{output}", str(output)) for argument in GENERATORS[GENERATOR][0]]
+    made = [*asked, "--files", str(FILES_BEFORE), "--fast"]
     subprocess.run([sys.executable, str(GENERATOR_SCRIPT), *made], check=True)
     server.tell(f"/jobs/{GENERATOR}/resume", {})
 
