@@ -47,6 +47,12 @@ def choose(page: Page, label: str, option: str) -> None:
     page.get_by_role("option", name=option).first.click()
 
 
+def find(page: Page, label: str, option: str) -> None:
+    """Picks one of a long list, of which only what is in sight is drawn: its name is typed."""
+    page.get_by_role("combobox", name=label).fill(option)
+    page.get_by_role("option", name=option, exact=True).click()
+
+
 def typed(page: Page, label: str, text: str) -> None:
     """Types into a field and has the page take it up."""
     page.get_by_role("textbox", name=label, exact=True).fill(text)

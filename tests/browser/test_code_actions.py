@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pressing import POPOVER, choose, more, press, put_away, typed
+from tests.browser.pressing import POPOVER, find, more, press, put_away, typed
 from tests.browser.watching import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -86,7 +86,7 @@ def test_a_fork_with_other_code(watched: Watched, fakes: str) -> None:
     page = watched.open(fakes + FORK, EDITOR)
     press(page, "Load script…")
     expect(page.locator(POPOVER)).to_be_visible()
-    choose(page, "From the gallery", "post_engagement_split.py")
+    find(page, "From the gallery", "post_engagement_split.py")
     expect(page.get_by_role("button", name="Load", exact=True)).to_be_enabled()
     watched.look("fork_load", POPOVER)
     press(page, "Load")

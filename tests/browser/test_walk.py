@@ -15,6 +15,7 @@ from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 from pipelines.domain.collection import GENERATORS
 from pipelines.workspace import example
 from tests.browser import trusted
+from tests.browser.pressing import find
 from tests.browser.serving import ROOT, Served
 from tests.browser.watching import Watched
 
@@ -131,8 +132,7 @@ def a_fork_is_prepared_as_an_experiment(watched: Watched, savepoint: str) -> Non
 def another_script(watched: Watched, name: str) -> None:
     page = watched.page
     page.get_by_role("button", name="Load script").click()
-    page.get_by_role("combobox", name="From the gallery").click()
-    page.get_by_role("option", name=name).click()
+    find(page, "From the gallery", name)
     page.get_by_role("button", name="Load", exact=True).click()
     expect(page.get_by_text("+3", exact=True)).to_be_visible()
     page.keyboard.press("Escape")
