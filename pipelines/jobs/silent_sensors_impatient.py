@@ -26,7 +26,7 @@ class Watch(StatefulProcessor):
         self.handle = handle
         self.last = handle.getValueState("last", "ms LONG")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timers: Any) -> Iterator[Row]:
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         newest = max(int(row.at.timestamp() * 1000) for row in rows)
         if self.last.exists():
             newest = max(newest, self.last.get()[0])
@@ -36,8 +36,8 @@ class Watch(StatefulProcessor):
         self.handle.registerTimer(newest + PATIENCE_S * 1000)
         return iter(())
 
-    def handleExpiredTimer(self, key: Any, timers: Any, expired: Any) -> Iterator[Row]:
-        yield Row(sensor=key[0], last=moment(self.last.get()[0]), noticed=moment(expired.getExpiryTimeInMs()))
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
+        yield Row(sensor=key[0], last=moment(self.last.get()[0]), noticed=moment(expiredTimerInfo.getExpiryTimeInMs()))
         self.last.clear()
 
     def close(self) -> None:

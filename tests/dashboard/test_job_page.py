@@ -99,7 +99,9 @@ def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opene
 
 def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "job", job=JOB, tab="Operators")
-    assert tables(app) == {"sources_counts": ["0", "1"], "operators_counts": ["0", "1"], "sink_counts": ["sink"]}
+    kafka = ["1-clicks-0", "1-clicks-1"]
+    of_query = {"sources_counts": ["0", "1"], "partitions_counts": kafka, "operators_counts": ["0", "1"], "sink_counts": ["sink"]}
+    assert tables(app) == of_query
     assert "batch 9 ·" in said(app) and "as Spark ran batch 9" in said(app)
     (drawn,) = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_plan" in one.proto.component_name]
     assert {"StateStoreSave · 0", "Scan json", "Sink: parquet"} <= {box["title"] for box in drawn["boxes"]}

@@ -18,7 +18,7 @@ from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import library
+from pipelines.savepoint import layout, library
 from pipelines.storage.local import LocalStorage
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
@@ -45,7 +45,7 @@ BATCHES = {
     "spark.sql.streaming.pollingDelay": "200ms",  # it looks for the next file a hundred times a second otherwise
     "spark.driver.memory": "512m",
 }
-BESIDE = {"manifest.json", "checksums.json", "verified.json", "progress.json"}
+BESIDE = {layout.MANIFEST, layout.CHECKSUMS, layout.VERIFIED, layout.PROGRESS, layout.HOLDINGS}
 
 
 class Crowd:

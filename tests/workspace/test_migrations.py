@@ -157,7 +157,7 @@ def rows(server: Server, spark: Any, name: str) -> list[Any]:
 
 def told(server: Server) -> None:
     """What was done stands in the job's document and among its events."""
-    (columns, function) = (server.face.ask(ShowJob(name)).job.origin for name in ("b", "c"))
+    (columns, function) = (server.face.ask(ShowJob(name)).summary.job.origin for name in ("b", "c"))
     assert columns is not None and columns.migration is not None and columns.migration.by == COLUMNS
     (done,) = columns.migration.operators
     assert done.rows_before == done.rows_after > 0 and done.after == "count long, max long"

@@ -20,7 +20,7 @@ from tests.workspace.test_states import row_files, taken
 
 def compared(house: House, a: str, b: str, **named: str) -> StateDifference:
     operation = do(house.face, CompareState(a, b, **named))  # type: ignore[arg-type]
-    assert operation.state is OperationState.DONE, operation.error
+    assert operation.state is OperationState.DONE, operation.error_message
     return house.face.ask(ShowStateDifference(operation.result or ""))
 
 

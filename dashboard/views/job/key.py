@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import permitted
+from dashboard.components import frames
 from dashboard.views import changes, operations
 from dashboard.views.commands import commands
 from dashboard.widgets import errors_shown, section
@@ -77,7 +78,7 @@ def _found(change: LookUpKey, found: KeyRows, now: float) -> None:
         f"read in {formats.duration(found.took_ms)}"
     )
     if found.rows:
-        st.dataframe(pd.DataFrame([_flat(row) for row in found.rows]), key="key_rows", hide_index=True, alt="Rows of the key")
+        frames.shown(pd.DataFrame([_flat(row) for row in found.rows]), name="key", key="key_rows", alt="Rows of the key")
     commands([change], key="key_command")
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import navigation, permitted, session
+from dashboard.components import frames
 from dashboard.components.panel import panel
 from dashboard.drawing import state_differences as drawing
 from dashboard.key_figures import KeyFigure, key_figures
@@ -156,7 +157,7 @@ def _drift(table: TableDifference) -> None:
         }
         for one in table.columns
     ]
-    st.dataframe(pd.DataFrame(rows), key="difference_drift", hide_index=True, alt="Drift by column")
+    frames.shown(pd.DataFrame(rows), name="drift", key="difference_drift", alt="Drift by column")
     for note in table.notes:
         st.caption(f"Not compared: {note}.")
 
