@@ -15,6 +15,7 @@ from pipelines.domain.savepoints import Operator, QueryImage
 from pipelines.sandbox import states
 from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import TASK_FORMAT, Store
+from pipelines.sandbox.pool import Pool
 from pipelines.sandbox.readings import Far
 from pipelines.savepoint import conversion
 from tests.bench.test_rescaling import JOIN_STORES, MILLIONS, counted, joined
@@ -52,7 +53,7 @@ def test_conversion(spark: Any, tmp_path: Path, query: Callable[[Any], Any], ope
     began = time.perf_counter()
     task = ConversionTask(TASK_FORMAT, "bench", "local[2]", FORMAT_2, tuple(store for store, _ in made), tuple(shape for _, shape in made))
     with peak:
-        done = states.rewrite(home, task, "", watch)
+        done = states.rewrite(Pool(), home, task, "", watch)
     ended = time.perf_counter()
     assert all(read.before == read.after for read in done.stores) and done.stores[0].before.rows == MILLIONS * 1_000_000
     spent = " · ".join(
