@@ -190,6 +190,8 @@ class QueryStarted:
     brokers: tuple[str, ...] = ()
     """`host:port,…` of the Kafka that each of `sources` reads (`SASL_SSL://host:port` where it takes a sign-in), empty for any other
     source and for one that may pass over rows that are gone (`failOnDataLoss` false); nothing where all are empty."""
+    operators: Count = 0
+    """Stateful operators that its checkpoint had when it was attached; 0 for a query of a driver of ours, whose Spark tells of them."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

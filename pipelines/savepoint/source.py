@@ -57,6 +57,7 @@ def job_source(job: JobName, run: RunId | None, version: Version, started: Itera
             record.sources,
             record.location,
             record.brokers,
+            record.operators,
         )
         for record in newest.values()
     )

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
-from pipelines.checkpoint import commits, metadata, sink_log
+from pipelines.checkpoint import commits, listing, logs, metadata, operators, sink_log
 from pipelines.domain import files, secrets
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId, job_name, query_name
@@ -49,10 +49,15 @@ def plan(context: Context, change: Attach) -> Planned[Run, AttachPlan]:
     version = _version(change, at_ms)
     versions.check(version)
     started = [
-        QueryStarted(query, query_ids[query], "", url, change.sink, sink_path, "", change.spark_version, at_ms)
+        QueryStarted(query, query_ids[query], "", url, change.sink, sink_path, "", change.spark_version, at_ms, operators=_operators(url))
         for query, url in checkpoints.items()
     ]
     return Planned(AttachPlan(name, version.id, checkpoints), lambda _: _attach(context, name, version, started))
+
+
+def _operators(url: str) -> int:
+    """How many stateful operators the checkpoint has: in format 1 nothing in it says so once all of its state is gone."""
+    return len(logs.batch_ids(listing.listed(open_storage(url), operators.FOLDER).subfolders(operators.FOLDER)))
 
 
 def _attach(context: Context, name: JobName, version: Version, started: list[QueryStarted]) -> Run:

@@ -37,7 +37,8 @@ def _told(context: Context, source: JobSource, ran: Sequence[Run]) -> JobSource:
     """With the stateful operators that Spark told of: state that is gone as a whole leaves no trace in a checkpoint of format 1."""
     with context.catalog.reading() as reader:
         told = operator_rows.most(reader, [run.id for run in ran])
-    return replace(source, queries=tuple(replace(place, operators=told.get(place.query, 0)) for place in source.queries))
+    known = (replace(place, operators=max(place.operators, told.get(place.query, 0))) for place in source.queries)
+    return replace(source, queries=tuple(known))
 
 
 def here(context: Context, job: JobName, path: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.checkpoint import metadata, sink_log
-from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, TidemarkError
 from pipelines.domain.ids import query_of
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
@@ -69,6 +69,18 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def taken(house: House) -> Savepoint:
     return do(house.face, Take("theirs"))
+
+
+def test_state_that_goes_after_it_was_attached_is_missed(house: House, tmp_path: Path) -> None:
+    """In format 1 nothing in a checkpoint says that there was state: who attached it has seen it."""
+    lay_checkpoint("hdfs", tmp_path / "elsewhere")
+    do(house.face, Attach(name="theirs", checkpoints={"counts": str(tmp_path / "elsewhere")}))
+    assert taken(house).batch == NEWEST
+    shutil.rmtree(tmp_path / "elsewhere" / "state")
+    with pytest.raises(Corrupt, match="gone as a whole"):
+        taken(house)
+    (diagnosis,) = do(house.face, Diagnose("theirs"))
+    assert diagnosis.restorable == () and {finding.damage.path for finding in diagnosis.findings} >= {"state/0"}
 
 
 def test_it_is_a_job_like_any_other_and_nobody_starts_it(house: House, outside: Path) -> None:
