@@ -28,7 +28,9 @@ def main(arguments: "list[str]") -> int:
     from dashboard import server
 
     workspace = options.workspace or str(environment.ROOT / "data" / "workspace")
-    return server.main(reach_of(options), port=options.port, workspace=workspace, example=options.example)
+    return server.main(
+        reach_of(options), port=options.port, workspace=workspace, example=options.example, structured_log=options.log_format == "json"
+    )
 
 
 def reach_of(options: argparse.Namespace) -> "Reach":
@@ -56,6 +58,7 @@ def command_line() -> argparse.ArgumentParser:
         "--behind-proxy", metavar="ADDRESS", default="", help="IP address of a proxy that encrypts, and sets X-Forwarded-For and -Proto"
     )
     parser.add_argument("--workspace", metavar="PATH", help="directory that holds jobs and savepoints (default: data/workspace)")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text", help="the server's own log, on stderr (default: text)")
     parser.add_argument("--example", action="store_true", help="start the example at once, without a click")
     return parser
 

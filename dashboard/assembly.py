@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import session
 from dashboard.reach import ONLY_HERE, Reach
+from dashboard.readiness import Readiness
 from dashboard.strangers import Strangers
 from pipelines.domain.access import Access
 from pipelines.domain.audit import unrecorded
@@ -34,6 +35,8 @@ class Settings:
     port: int
     example: bool = False
     reach: Reach = ONLY_HERE
+    structured_log: bool = False
+    """Whether the server's own log is JSON."""
 
     @property
     def url(self) -> str:
@@ -52,6 +55,7 @@ class Api:
         """Who can reach the server."""
         self.strangers = Strangers(unrecorded)
         """Who was not let in."""
+        self.readiness = Readiness()
 
     async def refused(self, code: str, origin: str) -> None:
         """A request that nobody let in; see `Strangers.refused`."""
@@ -79,6 +83,7 @@ def assembled(settings: Settings, api: Api) -> Iterator[None]:
         api.app = create_api(workspace, generation=lambda: workspace.context.catalog.generation, record=workspace.record)
         supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))
         supervisor.start()
+        api.readiness.silence = supervisor.silence_s
         try:
             session.open_with(workspace, api.access, workspace.record)
             with announced(settings):
@@ -87,6 +92,7 @@ def assembled(settings: Settings, api: Api) -> Iterator[None]:
                 yield
         finally:
             session.open_with(None)
+            api.readiness.silence = None
             supervisor.stop()
     finally:
         api.app = api.access = None

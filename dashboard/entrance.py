@@ -13,13 +13,13 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dashboard import cookies
+from dashboard import cookies, readiness
 from dashboard.sign_in import page
 from pipelines.domain.access import CALLER, Access, Caller
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unauthenticated, Unavailable
 
-OPEN = frozenset({"/_stcore/health"})
-"""Whether the server is up: what a supervisor of processes asks without a token, and which says no more than that."""
+OPEN = frozenset({"/_stcore/health", readiness.PATH})
+"""Whether the server is up, and does its work: what a supervisor of processes asks without a token, and which says no more than that."""
 FOR_PROGRAMS = ("/api", "/metrics", "/_stcore", "/media", "/download", "/assets", "/static", "/component")
 """Addresses below these are no pages: no token is read from them, and who has none gets no page to type it in."""
 _TOKEN = "token"

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this folder instead
     sys.path.insert(0, str(ROOT))
 
-from dashboard import assembly, downloads, session, shell  # noqa: E402
+from dashboard import assembly, downloads, readiness, server_log, session, shell  # noqa: E402
 from dashboard.entrance import Entrance  # noqa: E402
 from dashboard.guard import Guard  # noqa: E402
 from dashboard.reach import Reach, refuse_open_host  # noqa: E402
@@ -75,6 +75,7 @@ app = App(
         Route("/assets/{name}", serve_asset),
         Mount("/api", app=api),
         Route("/metrics", api, methods=["GET"]),
+        Route(readiness.PATH, api.readiness.answer),
         *downloads.routes(),
         *shell.routes(),
     ],
@@ -82,12 +83,14 @@ app = App(
 )
 
 
-def main(reach: Reach, port: int, workspace: str, example: bool) -> int:
+def main(reach: Reach, port: int, workspace: str, example: bool, structured_log: bool = False) -> int:
     """Serves until it is told to end (Ctrl-C, SIGTERM); prints the address once it answers. Returns the exit code."""
+    if structured_log:
+        server_log.structured()
     try:
         api.reach = reach.checked()
         with listening(api.reach.host, port) as bound:
-            settings = assembly.Settings(Path(workspace).resolve(), bound.getsockname()[1], example, api.reach)
+            settings = assembly.Settings(Path(workspace).resolve(), bound.getsockname()[1], example, api.reach, structured_log)
             with assembly.assembled(settings, api):
                 _serve(bound, settings)
     except TidemarkError as error:
@@ -140,6 +143,7 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
         "access_log": False,
         "ws_ping_timeout": PATIENCE_SECONDS,
         "use_colors": False,
+        **({"log_config": None} if settings.structured_log else {}),
         **settings.reach.uvicorn,
     }
     uvicorn_config = uvicorn.Config(app, http=TimedProtocol, ws=TimedWebsocket, log_level="warning", server_header=False, **options)

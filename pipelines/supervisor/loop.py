@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 
 from pipelines.catalog import operations as operation_rows
 from pipelines.catalog import runs as run_rows
@@ -78,6 +79,7 @@ class SupervisorLoop:
         self._interval = interval
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        self._passed_s = time.monotonic()
 
     def start(self) -> None:
         if self._thread is None:
@@ -93,6 +95,10 @@ class SupervisorLoop:
             self._thread.join()
             self._thread = None
 
+    def silence_s(self) -> float:
+        """Seconds since its last pass that nothing broke off, or since it was made."""
+        return time.monotonic() - self._passed_s
+
     def wake(self) -> None:
         self._changed.set()
 
@@ -107,6 +113,7 @@ class SupervisorLoop:
                 self._supervisor.tick()
                 for scheduler in schedulers:
                     scheduler.tick()
+                self._passed_s = time.monotonic()
             except Exception:
                 log.exception("a pass failed")
             self._changed.wait(self._interval)

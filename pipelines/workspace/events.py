@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 
 from pipelines.catalog import events as event_rows
+from pipelines.domain import events
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
@@ -16,6 +18,8 @@ from pipelines.verbs.system import ListEvents
 from pipelines.workspace import ingestion
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
+
+log = logging.getLogger("tidemark.events")
 
 
 def say(context: Context, kind: str, job: JobName | None, subject: str, message: str) -> None:
@@ -29,6 +33,7 @@ def append(context: Context, event: Event) -> None:
     content = {"at_ms": event.at_ms, "kind": event.kind, "job": event.job, "subject": event.subject, "message": event.message}
     if event.actor:
         content["actor"] = event.actor
+    _log(event)
     line = json.dumps(content, separators=(",", ":")).encode() + b"\n"
     with suppress(Unavailable) if context.is_unwritable else nullcontext(), typed_errors(context.layout.events_file.name):
         descriptor = os.open(context.layout.events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -36,6 +41,14 @@ def append(context: Context, event: Event) -> None:
             os.write(descriptor, line)
         finally:
             os.close(descriptor)
+
+
+def _log(event: Event) -> None:
+    """Into the server's log too, where that is structured (level INFO): what went wrong as a warning."""
+    if log.isEnabledFor(logging.INFO):
+        level = logging.WARNING if event.kind.endswith(events.FAILURES) else logging.INFO
+        said = {"event": event.kind, "job": event.job, "subject": event.subject, "actor": event.actor}
+        log.log(level, "%s", event.message, extra=said)
 
 
 @answers(ListEvents)

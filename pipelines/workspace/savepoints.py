@@ -141,10 +141,9 @@ def space(context: Context, job: str) -> Space:
     return measuring.space(context.library, [savepoint.id for savepoint in newest_first(context, job)])
 
 
-def forget(context: Context, savepoint: SavepointId) -> None:
+def _forget(context: Context, savepoint: SavepointId, job: JobName | None) -> None:
     """Removes a savepoint whose files are gone from the catalog, and its readings."""
     with context.catalog.writing() as writer:
-        job = _job(writer, savepoint)
         savepoint_rows.forget(writer, savepoint)
     readings.forget(context, savepoint)
     kept_differences.forget(context, savepoint)
@@ -161,5 +160,7 @@ def _job(reader: Reader, savepoint: SavepointId) -> JobName | None:
 
 def dispose(context: Context, savepoint: SavepointId) -> None:
     """Deletes it; Conflict (`savepoint.in_use`) while something is made from it."""
+    with context.catalog.reading() as reader:
+        job = _job(reader, savepoint)  # first: whoever looks for its files meanwhile has the catalog forget it
     disposing.dispose(context.library, savepoint, context.now_ms())
-    forget(context, savepoint)
+    _forget(context, savepoint, job)

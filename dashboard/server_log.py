@@ -1,0 +1,33 @@
+"""The server's own log as JSON: a document a line on stderr, for what collects logs (journald, a container's runtime, Loki).
+
+Each has `timestamp` (ISO 8601, UTC), `level`, `logger` and `message`; an error its `exc_info`; what happened in the workspace also its
+`event` (`run.failed`), `job`, `subject` and `actor`. Streamlit and uvicorn write through it too.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TextIO
+
+NAMES = {"levelname": "level", "name": "logger"}
+
+
+def structured(stream: TextIO | None = None) -> None:
+    """Has this process log so from now on, from level INFO, to `stream` (stderr unless given)."""
+    from pythonjsonlogger.json import JsonFormatter
+    from streamlit import logger
+
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter(["levelname", "name", "message"], rename_fields=NAMES, timestamp=True))
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logger.setup_formatter = _leave_to_root
+    logger.update_formatter()
+
+
+def _leave_to_root(logger: logging.Logger) -> None:
+    """Instead of Streamlit's own handler, which it gives to each of its loggers and to uvicorn's."""
+    own = getattr(logger, "streamlit_console_handler", None)
+    if own is not None:
+        logger.removeHandler(own)
+    logger.propagate = True
