@@ -17,7 +17,7 @@ from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
 from pipelines.workspace import replay_parts
 from pipelines.workspace.replay_parts import Span
-from tests.replayed import REPLAY
+from tests import replayed
 from tests.workspace.conftest import NEWEST, House
 
 BEGAN = 9
@@ -68,15 +68,15 @@ def test_code_that_writes_elsewhere_has_to_be_allowed(house: House, span: tuple[
 
 
 def test_the_whole_is_different_where_a_part_is() -> None:
-    equal, different = (ReplayedPart(Kind.OUTPUT, REPLAY.parts[0].query, "json", kind) for kind in (Outcome.EQUAL, Outcome.DIFFERENT))
+    equal, different = (ReplayedPart(Kind.OUTPUT, replayed.COUNTS, "json", kind) for kind in (Outcome.EQUAL, Outcome.DIFFERENT))
     assert (outcome((equal,)), outcome((equal, different))) == (Outcome.EQUAL, Outcome.DIFFERENT)
 
 
 def test_junit_has_a_case_for_the_run_and_for_each_part() -> None:
-    root = ElementTree.fromstring(junit.document(REPLAY, lambda part: part.note))
+    root = ElementTree.fromstring(junit.document(replayed.replay(), lambda part: part.note))
     suite = root[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("4", "1", "0", "1")
     assert next(suite.iter("testcase")).get("name") == "the code runs"
-    failed = replace(REPLAY, outcome=Outcome.FAILED, parts=(), failure="boom \x01 <&>")
+    failed = replace(replayed.replay(), outcome=Outcome.FAILED, parts=(), failure="boom \x01 <&>")
     told = ElementTree.fromstring(junit.document(failed, lambda part: part.note)).find(".//error")
     assert told is not None and told.text == "boom \ufffd <&>"
