@@ -53,7 +53,7 @@ def replay() -> Replay:
                     "changed": ({"post": "p1", "a.views": 12, "b.views": 11}, {"post": "p2", "a.views": 8, "b.views": 6}),
                 },
             ),
-            ReplayedPart(Kind.STATE, COUNTS, "counts / 0 / default", Outcome.EQUAL, ("key", "value"), ("key",), 40, 40, 40),
+            ReplayedPart(Kind.STATE, COUNTS, "counts / 0 / default", Outcome.EQUAL, ("value.count",), ("key.post",), 40, 40, 40),
             ReplayedPart(Kind.OUTPUT, QueryName("late"), "console", Outcome.NOT_COMPARED, note="the sink console keeps no rows to compare"),
         ),
     )

@@ -42,6 +42,7 @@ class ReplayedPart:
     keys: tuple[str, ...] = ()
     """The columns that name a row; none where whole rows were compared."""
     rows_a: Count = 0
+    """Rows of an output, keys of state: so are all counts."""
     rows_b: Count = 0
     equal: Count = 0
     only_a: Count = 0

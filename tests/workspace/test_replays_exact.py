@@ -104,7 +104,7 @@ def test_other_code_differs_in_its_batch_and_is_kept(
     plain, state = part(replay, Kind.OUTPUT, "plain"), part(replay, Kind.STATE, "counts")
     assert (plain.only_a, plain.only_b, plain.changed, plain.first) == (1, 0, 0, 6)
     assert [row["v"] for row in plain.examples["only_a"]] == [WRONG]
-    assert (state.changed, state.equal) == (1, ROWS - 1) and state.keys == ("key",)
+    assert (state.changed, state.equal) == (1, ROWS - 1) and state.keys == ("key.k",)
     assert 'type="different"' in report.read_text() and "output of plain (json)" in report.read_text()
     assert "first batch whose rows differ is 6" in ran.stdout
 

@@ -11,7 +11,7 @@ from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.commands import Shown, commands
 from dashboard.views.experiments.shares import PARTS, bar, examples_frame, share, tinted, whole
 from dashboard.widgets import Tone, chip, message_box, page_header, section, when
-from pipelines.domain.replays import Outcome, Replay, ReplayedPart
+from pipelines.domain.replays import Kind, Outcome, Replay, ReplayedPart
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.replay import ListReplays, RunReplay
 from pipelines.words import formats, replays
@@ -91,10 +91,11 @@ def _part(part: ReplayedPart, at: int) -> None:
             st.caption(f"{part.note[:1].upper()}{part.note[1:]}.")
             return
         by = f"by {', '.join(part.keys)}" if part.keys else "as whole rows"
+        counted = "Rows" if part.kind is Kind.OUTPUT else "Keys"
         figures = [
             KeyFigure("Agreement", share(part.equal, whole(part)), note=by),
-            KeyFigure("Rows of A", formats.count(part.rows_a), note="the job's own"),
-            KeyFigure("Rows of B", formats.count(part.rows_b), note="the replay's"),
+            KeyFigure(f"{counted} of A", formats.count(part.rows_a), note="the job's own"),
+            KeyFigure(f"{counted} of B", formats.count(part.rows_b), note="the replay's"),
         ]
         if part.first is not None:
             figures.append(KeyFigure("First batch", formats.count(part.first), note="whose rows differ"))
