@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pipelines.domain.bisections import Answer, Bisection, Input, Over, Step, Way
@@ -9,6 +10,7 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import BisectionId, JobName, QueryName, ReplayId, SavepointId, VersionId
 from pipelines.domain.replays import Kind, Outcome, Replay, ReplayedPart
 from pipelines.verbs.bisect import Bisect, BisectPlan, ListBisections, ShowBisection
+from pipelines.verbs.forget import Forget
 from pipelines.verbs.replay import ListReplays, ReplayPlan, RunReplay, ShowReplay
 from tests import samples
 
@@ -105,6 +107,11 @@ PLANS: dict[Any, Any] = {
 ANSWERS: dict[Any, Any] = {RunReplay: lambda face, it: replay(), Bisect: lambda face, it: bisection()}
 
 
+def _as_it_is(face: Any) -> Replay:
+    """Without its fork, once that is forgotten."""
+    return replace(replay(), kept=Forget(replay().fork) not in face.begun)
+
+
 def _named(known: Any, name: str) -> Any:
     if name != known.id:
         raise NotFound("replay.not_found", f"There is no {name!r}", "List them to see their ids.")
@@ -112,8 +119,8 @@ def _named(known: Any, name: str) -> Any:
 
 
 ASKED: dict[Any, Any] = {
-    ListReplays: lambda face, it: (replay(),),
-    ShowReplay: lambda face, it: _named(replay(), it.replay),
+    ListReplays: lambda face, it: (_as_it_is(face),),
+    ShowReplay: lambda face, it: _named(_as_it_is(face), it.replay),
     ListBisections: lambda face, it: (bisection(),),
     ShowBisection: lambda face, it: _named(bisection(), it.bisection),
 }

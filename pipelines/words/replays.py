@@ -10,7 +10,7 @@ def sentence(replay: Replay) -> str:
     """The whole: `12 batches of a were replayed: all that was compared is equal.`"""
     read = f"{formats.plural(replay.batches, 'batch', 'batches')} of {replay.job} replayed"
     if replay.outcome is Outcome.FAILED:
-        return f"{read}, not to the end: the code failed."
+        return f"{read}, not to the end: {'the server ended meanwhile' if replay.is_interrupted else 'the code failed'}."
     if replay.outcome is Outcome.EQUAL:
         return f"{read}: all that was compared is equal."
     apart = [part.title for part in replay.parts if part.outcome is Outcome.DIFFERENT]

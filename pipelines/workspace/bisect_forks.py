@@ -8,6 +8,7 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import BisectionId, JobName
 from pipelines.domain.lockstep import GONE
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.what_ifs import WhatIf
 from pipelines.verbs.fork import Variant
 from pipelines.workspace import forks, what_ifs
 from pipelines.workspace.bisect_stretches import Stretch
@@ -40,7 +41,7 @@ class Forks:
         variant = Variant(name=name, sinks={"*": "fresh"}, conf=conf, until_ms=stretch.line.times_ms[until])
         fork = forks.plan_variant(self.context, base, variant)
         self.begun.append(name)
-        what_ifs.begin(self.context, fork, ticket)
+        what_ifs.begin(self.context, fork, WhatIf(self.bisection), ticket)
         following = fork.plan.lock_step
         failure = what_ifs.ended(self.context, name, following.ready if following else {}, ticket, "running batches again")
         if failure:

@@ -36,6 +36,7 @@ from pipelines.domain.state_differences import StateDifference
 from pipelines.domain.states import Reading
 from pipelines.domain.trust import Verification
 from pipelines.domain.versions import Version
+from pipelines.domain.what_ifs import WhatIf
 from pipelines.savepoint.checksums import Seal
 from pipelines.savepoint.exports import Target
 from pipelines.savepoint.import_records import ImportRecord
@@ -91,6 +92,7 @@ DECODED = [
     Verification,
     Version,
     Wanted,
+    WhatIf,
 ]
 """Everything that is decoded from a file."""
 CHECKED = [CheckpointSize, Operation, Progress, SourceSeen]
