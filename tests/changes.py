@@ -71,7 +71,6 @@ if TYPE_CHECKING:
 RUN, SAVEPOINT, VERSION = "r-000000000100", "sp-000000000100", VersionId("v-100")
 """What begins, is taken, is planned."""
 EXAMPLE = ("example_events", "example_counts")
-NIGHTLY = ShownToken("nightly", Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command")
 COUNTED = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("computes: sum(v) before, count(v) now",))
 GOES_ON = (Step(Does.UNMARK, "It is marked as dropped no more."), Step(Does.LEAVE, "It stays as it is."))
 Told = Mapping[type[Change[Any, Any]], Callable[["FakeFace", Any], Any]]
@@ -188,7 +187,7 @@ PLANS: Told = {
     StartExample: lambda face, it: ExamplePlan(tuple(map(JobName, EXAMPLE))),
     RebuildCatalog: lambda face, it: RebuildPlan(3, 2),
     CreateToken: lambda face, it: TokenPlan(it.name, it.for_role, samples.NOW_MS + (it.expires_in_ms or 0)),
-    RevokeToken: lambda face, it: replace(NIGHTLY, name=it.token),
+    RevokeToken: lambda face, it: ShownToken(it.token, Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command"),
 }
 
 

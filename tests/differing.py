@@ -32,7 +32,7 @@ SIDES = {
 def difference() -> StateDifference:
     """Windows ended and others began between batch 7 and batch 9 of a job; one operator has no counterpart."""
     files = _files()
-    said = state_differences.compare([files["a"]], [files["b"]], False, files["difference"], lambda step: None)
+    said, _ = state_differences.compare([files["a"]], [files["b"]], False, files["difference"], lambda step: None)
     table = TableDifference(QueryName(samples.QUERY), 0, "stateStoreSave", "default", "", reading_a="st-a", reading_b="st-b", **said)
     return StateDifference(
         DIFFERENCE,

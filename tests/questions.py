@@ -55,9 +55,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LOG = "line one\nline two\nline three\n"
-AUDITED = AuditLine(
-    1, samples.NOW_MS, "stop", "post_engagement", Result.REFUSED, "access.role", "", "looker for alice", "looker", "127.0.0.1", FIRST
-)
 EXAMPLE = ShownExample(
     JobName("card_fraud"), "Cards that are stolen", ("payments",), JobName("streams"), "card_fraud_longer", "Later", Outcome.CHANGED_MEANING
 )
@@ -170,6 +167,12 @@ def point(face: FakeFace, named: str) -> Point:
     return Point(s.id, PointKind.SAVEPOINT, s.job, s.run, face.versions[s.version], s.spark_version, s.created_ms, queries, s.label)
 
 
+def audited() -> AuditLine:
+    return AuditLine(
+        1, samples.NOW_MS, "stop", "post_engagement", Result.REFUSED, "access.role", "", "looker for alice", "looker", "127.0.0.1", FIRST
+    )
+
+
 def schedule(face: FakeFace, asked: ShowSchedule) -> ScheduleState:
     """The next times are whole hours from now on."""
     if asked.job:
@@ -217,7 +220,7 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ShowExperiment: lambda face, it: known(face.experiments_by_id, it.experiment, "experiment"),
     Compare: lambda face, it: samples.comparison(it),
     **replayed.ASKED,
-    ListAudit: lambda face, it: (AUDITED,),
+    ListAudit: lambda face, it: (audited(),),
     VerifyAudit: lambda face, it: Verified(1, 1, "ab" * 32, ()),
     ListTokens: lambda face, it: (ShownToken("nightly", Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command"),),
     ShowIntervals: lambda face, it: samples.intervals(),

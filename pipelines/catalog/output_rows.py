@@ -161,10 +161,10 @@ def _shown(db: DuckDBPyConnection, table: str, named: Mapping[str, str], order: 
     values = ", ".join(f"to_json({at})::VARCHAR" for at in named.values())
     by = f"ORDER BY {', '.join(order)}" if order else ""
     rows = db.execute(f"SELECT {values} FROM {table} {by} LIMIT {limit:d}").fetchall()
-    return [{name: _plain(value) for name, value in zip(named, row, strict=True)} for row in rows]
+    return [{name: of_json(value) for name, value in zip(named, row, strict=True)} for row in rows]
 
 
-def _plain(text: str | None) -> Any:
+def of_json(text: str | None) -> Any:
     """The value of a JSON text; numbers that JSON does not have (NaN, infinities) as text."""
     return None if text is None else json.loads(text, parse_constant=str)
 

@@ -34,6 +34,19 @@ def flattened(columns: Sequence[tuple[str, Any]]) -> Iterator[Field]:
         yield from _field(name, quoted(name), kind)
 
 
+def structs(columns: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The structs of the columns, with those in them: their path, and the SQL that gives their value."""
+    for name, kind in columns:
+        yield from _structs(name, quoted(name), kind)
+
+
+def _structs(name: str, sql: str, kind: Any) -> Iterator[tuple[str, str]]:
+    if kind.id == "struct":
+        yield name, sql
+        for inside, its in kind.children:
+            yield from _structs(f"{name}.{inside}", f"{sql}.{quoted(inside)}", its)
+
+
 def _field(name: str, sql: str, kind: Any) -> Iterator[Field]:
     if kind.id == "struct":
         for inside, its in kind.children:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pipelines.catalog import state_differences
-from pipelines.domain.state_differences import ColumnDrift, ColumnRange, KeyChanges, WindowChanges
+from pipelines.domain.state_differences import ColumnDrift, ColumnRange, KeyChanges, StateExamples, WindowChanges
 from pipelines.domain.watch import Watch
 from pipelines.workers.child import Caller, serve
 from pipelines.workers.pool import Pool
@@ -24,11 +24,14 @@ TASK = Task(
 """It takes as long as it takes; whoever asked for it can cancel it."""
 
 
-def compare(pool: Pool, a: Sequence[str], b: Sequence[str], several: bool, rows_file: str, watch: Watch) -> dict[str, Any]:
+def compare(
+    pool: Pool, a: Sequence[str], b: Sequence[str], several: bool, rows_file: str, watch: Watch, limit: int = 0
+) -> tuple[dict[str, Any], StateExamples]:
     """What `state_differences.compare` answers; raises what that and `watch` raise, and Unavailable (`state.memory`, `state.ended`)."""
-    request = {"a": list(a), "b": list(b), "several": several, "rows_file": rows_file}
-    said = pool.do(request, watch)
-    return {
+    request = {"a": list(a), "b": list(b), "several": several, "rows_file": rows_file, "limit": limit}
+    told = pool.do(request, watch)
+    said, examples = told["said"], told["examples"]
+    table = {
         "keys_a": said["keys_a"],
         "keys_b": said["keys_b"],
         "changes": KeyChanges(**said["changes"]),
@@ -37,17 +40,24 @@ def compare(pool: Pool, a: Sequence[str], b: Sequence[str], several: bool, rows_
         "columns": tuple(ColumnDrift(**{**one, "a": ColumnRange(**one["a"]), "b": ColumnRange(**one["b"])}) for one in said["columns"]),
         "notes": tuple(said["notes"]),
     }
+    return table, StateExamples(
+        keys=tuple(examples["keys"]),
+        columns=tuple(examples["columns"]),
+        apart=tuple(examples["apart"]),
+        rows={kind: tuple(rows) for kind, rows in examples["rows"].items()},
+    )
 
 
 def _compare(request: dict[str, Any], caller: Caller) -> dict[str, Any]:
-    said = state_differences.compare(**request, step=caller.step)
-    return {
+    said, examples = state_differences.compare(**request, step=caller.step)
+    table = {
         **said,
         "changes": asdict(said["changes"]),
         "partitions": {partition: asdict(changes) for partition, changes in said["partitions"].items()},
         "windows": [asdict(one) for one in said["windows"]],
         "columns": [asdict(one) for one in said["columns"]],
     }
+    return {"said": table, "examples": asdict(examples)}
 
 
 if __name__ == "__main__":

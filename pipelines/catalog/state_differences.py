@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog.connection import scratch
 from pipelines.catalog.state_columns import Field
+from pipelines.catalog.state_examples import examples
 from pipelines.catalog.state_sides import PARTITION, Shared, Side, shared, side
 from pipelines.catalog.states import text
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import NotFound
-from pipelines.domain.state_differences import MOST_WINDOWS, ColumnDrift, ColumnRange, KeyChanges, WindowChanges
+from pipelines.domain.state_differences import MOST_WINDOWS, ColumnDrift, ColumnRange, KeyChanges, StateExamples, WindowChanges
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -26,8 +27,11 @@ Said = dict[str, Any]
 """`keys_a`, `keys_b`, `changes`, `partitions`, `windows`, `columns` and `notes` of a `TableDifference`."""
 
 
-def compare(a: Sequence[str], b: Sequence[str], several: bool, rows_file: str, step: Callable[[str], None]) -> Said:
-    """Compares the Parquet files of two readings; the rows that differ go into `rows_file`. `several`: a key may have several rows.
+def compare(
+    a: Sequence[str], b: Sequence[str], several: bool, rows_file: str, step: Callable[[str], None], limit: int = 0
+) -> tuple[Said, StateExamples]:
+    """Compares the Parquet files of two readings; the rows that differ go into `rows_file`, `limit` of each kind
+    into the examples. `several`: a key may have several rows.
 
     Raises Unsupported (`state.keys_differ`), NotFound (`state.not_read`) where files are gone.
     """
@@ -43,7 +47,7 @@ def compare(a: Sequence[str], b: Sequence[str], several: bool, rows_file: str, s
         db.execute("DROP TABLE differing")
         db.execute(f"CREATE VIEW difference AS SELECT * FROM read_parquet({text(rows_file)})")
         step("measuring drift")
-        return {
+        said = {
             "keys_a": _keys(db, both, "a"),
             "keys_b": _keys(db, both, "b"),
             "changes": _changes(db),
@@ -52,6 +56,7 @@ def compare(a: Sequence[str], b: Sequence[str], several: bool, rows_file: str, s
             "columns": _columns(db, both),
             "notes": both.notes,
         }
+        return said, examples(db, both, left, right, limit)
 
 
 def _slices(db: DuckDBPyConnection, both: Shared) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog.output_files import quoted
-from pipelines.catalog.state_columns import Field, flattened
+from pipelines.catalog.state_columns import Field, flattened, structs
 from pipelines.domain.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ class Side:
     def values(self) -> list[str]:
         return [name for name in self.types if name not in (*KEYS, PARTITION)]
 
+    @property
+    def structs(self) -> dict[str, str]:
+        """The structs of its values: path -> SQL. One that is null has the same fields as one of nulls."""
+        return dict(structs([(name, self.types[name]) for name in self.values]))
+
     def fields(self, names: Sequence[str]) -> dict[str, Field]:
         """The fields of these columns, structs flattened, by their paths."""
         return {field.column.name: field for field in flattened([(name, self.types[name]) for name in names])}
@@ -48,15 +53,21 @@ class Shared:
 
     keys: tuple[str, ...]
     fields: tuple[Field, ...]
+    structs: tuple[str, ...]
+    """SQL of the structs of values that both have."""
     several: bool
     notes: tuple[str, ...]
+    apart: tuple[str, ...]
+    """Columns that one side lacks, or that have another type there, of which those of numbers are compared all the same."""
 
     def relation(self, side: Side, only: str = "TRUE") -> str:
         """The rows of a side; of those that hold `only`."""
         keys = "".join(f"{name}, " for name in self.keys)
         if not self.several:
             return f"SELECT {keys}{PARTITION}, {_struct(side.values, side)} AS held, TRUE AS present FROM {side.view} WHERE {only}"
-        packed = f"struct_pack({', '.join(f'{quoted(field.column.name)} := {field.sql}' for field in self.fields)})" if self.fields else "0"
+        values = [f"{quoted(field.column.name)} := {field.sql}" for field in self.fields]
+        nulls = [f"{quoted(f'{struct} IS NULL')} := {struct} IS NULL" for struct in self.structs]
+        packed = f"struct_pack({', '.join([*values, *nulls])})" if values or nulls else "0"
         by = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
         rows = f"list({packed} ORDER BY {packed})"
         return f"SELECT {keys}min({PARTITION}) AS {PARTITION}, {rows} AS held, TRUE AS present FROM {side.view} WHERE {only}{by}"
@@ -77,7 +88,9 @@ class Shared:
         """The condition under which two rows of one key differ."""
         if self.several:
             return "a.held IS DISTINCT FROM b.held"
-        return " OR ".join(f"({self.value('a.held', one)} IS DISTINCT FROM {self.value('b.held', one)})" for one in self.fields) or "FALSE"
+        values = [f"({self.value('a.held', one)} IS DISTINCT FROM {self.value('b.held', one)})" for one in self.fields]
+        nulls = [f"((a.held.{struct} IS NULL) <> (b.held.{struct} IS NULL))" for struct in self.structs]
+        return " OR ".join([*values, *nulls]) or "FALSE"
 
 
 def _struct(names: Sequence[str], side: Side) -> str:
@@ -104,7 +117,10 @@ def shared(a: Side, b: Side, several: bool) -> Shared:
     notes += [
         f"{left.column.name} is {left.column.type} at A and {right.column.type} at B" for left, right in both if not _alike(left, right)
     ]
-    return Shared(tuple(a.keys), tuple(left for left, right in both if _alike(left, right)), several, tuple(notes))
+    same = tuple(left for left, right in both if _alike(left, right))
+    nulls = tuple(sql for path, sql in a.structs.items() if path in b.structs)
+    apart = [*values_a.keys() ^ values_b.keys(), *(left.column.name for left, right in both if left.column.type != right.column.type)]
+    return Shared(tuple(a.keys), same, nulls, several, tuple(notes), tuple(sorted(apart)))
 
 
 def _alike(a: Field, b: Field) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
@@ -12,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog.connection import sealed
+from pipelines.catalog.output_rows import of_json
 from pipelines.catalog.state_columns import Field, flattened
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import Invalid, NotFound, Unavailable
@@ -113,7 +113,7 @@ def _rows(
     shown = ", ".join(one.as_json for one in fields)
     page = f"SELECT * FROM (\n{relation}\n) LIMIT {limit + 1:d} OFFSET {offset:d}"
     found = db.execute(f"SELECT {shown} FROM ({page})", list(values)).fetchall()
-    rows = tuple(tuple(None if text is None else json.loads(text, parse_constant=str) for text in one) for one in found)
+    rows = tuple(tuple(map(of_json, one)) for one in found)
     return rows[:limit], len(rows) > limit
 
 

@@ -10,6 +10,9 @@ from typing import Any
 from pipelines.domain.bounds import Batch, Count, Moment, Took
 from pipelines.domain.ids import JobName, QueryName, ReplayId, SavepointId, VersionId
 
+SERVER_ENDED = "The server ended meanwhile."
+"""The failure of a replay that ended with its server."""
+
 
 class Outcome(enum.StrEnum):
     """What came of a replay, or of a part of it."""
@@ -17,7 +20,7 @@ class Outcome(enum.StrEnum):
     EQUAL = "equal"
     DIFFERENT = "different"
     FAILED = "failed"
-    """The code failed before it had read all."""
+    """The code failed before it had read all, or the server ended before all was compared."""
     NOT_COMPARED = "not compared"
     """Of a part alone: the note says why."""
 
@@ -42,6 +45,7 @@ class ReplayedPart:
     keys: tuple[str, ...] = ()
     """The columns that name a row; none where whole rows were compared."""
     rows_a: Count = 0
+    """Rows of an output, keys of state: so are all counts."""
     rows_b: Count = 0
     equal: Count = 0
     only_a: Count = 0
@@ -84,7 +88,7 @@ class Replay:
     took_ms: Took
     outcome: Outcome
     parts: tuple[ReplayedPart, ...] = ()
-    """None where the code failed."""
+    """None where it failed."""
     failure: str = ""
     """What it failed with."""
 
@@ -92,6 +96,11 @@ class Replay:
     def batches(self) -> int:
         """How many batches were replayed, of all queries."""
         return sum(self.until[query] - self.began[query] for query in self.until)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether it failed because the server ended: nothing is said of the code."""
+        return self.failure == SERVER_ENDED
 
 
 def outcome(parts: tuple[ReplayedPart, ...]) -> Outcome:

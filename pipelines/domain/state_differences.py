@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pipelines.domain.bounds import Batch, Count, Moment, Rate, Took
 from pipelines.domain.errors import Invalid, NotFound
@@ -104,6 +104,20 @@ class TableDifference:
     def same(self) -> int:
         """Keys that both have with the same value."""
         return self.keys_a - self.changes.removed - self.changes.changed
+
+
+@dataclass(frozen=True)
+class StateExamples:
+    """What a comparison of a table shows besides its counts."""
+
+    keys: tuple[str, ...]
+    """The columns that a row is found by."""
+    columns: tuple[str, ...]
+    """The columns of values that were compared."""
+    apart: tuple[str, ...]
+    """Columns that one side lacks, or that have another type there."""
+    rows: Mapping[str, tuple[Mapping[str, Any], ...]]
+    """`only_a`, `only_b`: rows; `changed`: the key, and `a.<column>` and `b.<column>` of each column that differs. JSON values."""
 
 
 @dataclass(frozen=True)

@@ -165,6 +165,10 @@ class Layout:
     def wanted_file(self, job: JobName) -> Path:
         return self.job(job) / "wanted.json"
 
+    def what_if_file(self, job: JobName) -> Path:
+        """What a fork is run for, where a piece of work began it for itself and goes on."""
+        return self.job(job) / "what-if.json"
+
     def output(self, job: JobName) -> Path:
         return self.job(job) / OUTPUT
 

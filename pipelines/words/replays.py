@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.domain.replays import Outcome, Replay, ReplayedPart
+from pipelines.domain.replays import Kind, Outcome, Replay, ReplayedPart
 from pipelines.words import formats
 
 
@@ -10,7 +10,7 @@ def sentence(replay: Replay) -> str:
     """The whole: `12 batches of a were replayed: all that was compared is equal.`"""
     read = f"{formats.plural(replay.batches, 'batch', 'batches')} of {replay.job} replayed"
     if replay.outcome is Outcome.FAILED:
-        return f"{read}, not to the end: the code failed."
+        return f"{read}, not to the end: {'the server ended meanwhile' if replay.is_interrupted else 'the code failed'}."
     if replay.outcome is Outcome.EQUAL:
         return f"{read}: all that was compared is equal."
     apart = [part.title for part in replay.parts if part.outcome is Outcome.DIFFERENT]
@@ -23,9 +23,10 @@ def lines(part: ReplayedPart) -> list[str]:
         return [f"{part.title}: {part.outcome.value}"]
     by = f" by {', '.join(part.keys)}" if part.keys else ""
     counts = [(part.changed, f"changed{by}"), (part.only_a, "only in the job's own"), (part.only_b, "only in the replay's")]
+    counted = "rows" if part.kind is Kind.OUTPUT else "keys"
     odd = ", ".join(f"{count:,} {word}" for count, word in counts if count)
     return [
-        f"{part.title}: {part.outcome.value}, {part.equal:,} rows equal{f', {odd}' if odd else ''}",
+        f"{part.title}: {part.outcome.value}, {part.equal:,} {counted} equal{f', {odd}' if odd else ''}",
         *([where(part)] if where(part) else []),
     ]
 

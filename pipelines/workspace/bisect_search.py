@@ -8,7 +8,8 @@ from pipelines.domain import bisections
 from pipelines.domain.bisections import Answer, Step
 from pipelines.domain.errors import Conflict
 from pipelines.workspace.bisect_judges import Judge, Judged
-from pipelines.workspace.bisect_points import Points, Stretch
+from pipelines.workspace.bisect_points import Points
+from pipelines.workspace.bisect_stretches import Stretch
 from pipelines.workspace.tickets import Ticket
 
 

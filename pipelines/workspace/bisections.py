@@ -25,9 +25,11 @@ from pipelines.savepoint import states as state_tables
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.bisect import Bisect, BisectPlan, ListBisections, ShowBisection
 from pipelines.verbs.jobs import ListRetained
-from pipelines.workspace import attachments, bisect_judges, bisect_points, compare, events, runs, savepoints, sources
-from pipelines.workspace.bisect_points import OutputPoints, Points, StatePoints, Stretch
+from pipelines.workspace import attachments, bisect_judges, bisect_points, bisect_stretches, compare, events, runs, savepoints, sources
+from pipelines.workspace.bisect_forks import Forks
+from pipelines.workspace.bisect_points import OutputPoints, Points, StatePoints
 from pipelines.workspace.bisect_search import Search
+from pipelines.workspace.bisect_stretches import Stretch
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.files import readable
@@ -40,6 +42,7 @@ MOST_LISTED = 200
 class Asked:
     """A bisection to carry out."""
 
+    id: BisectionId
     change: Bisect
     stretch: Stretch
     points: Points
@@ -62,10 +65,11 @@ def plan(context: Context, change: Bisect) -> Planned[Bisection, BisectPlan]:
     query = table.query if table else _query(bad, change.query)
     _require_order(good, bad, query)
     checkpoints = str(PurePath(sources.of_job(context, name).queries[0].checkpoint).parent)
-    stretch = bisect_points.stretch(context, name, good, bad, query, checkpoints)
-    points = _points(context, stretch, table)
+    stretch = bisect_stretches.stretch(context, name, good, bad, query, checkpoints)
+    bisection = BisectionId(context.new_id("bi"))
+    points = _points(context, stretch, table, Forks(context, bisection, stretch))
     shown = _plan(stretch, points, change.over, table)
-    return Planned(shown, lambda ticket: _bisect(context, Asked(change, stretch, points, shown), ticket))
+    return Planned(shown, lambda ticket: _bisect(context, Asked(bisection, change, stretch, points, shown), ticket))
 
 
 def _require_judge(change: Bisect) -> None:
@@ -108,14 +112,14 @@ def _require_order(good: Manifest, bad: Manifest, query: QueryName) -> None:
         raise Conflict("bisect.order", message, "--good is the earlier one, at which all was right.")
 
 
-def _points(context: Context, stretch: Stretch, table: StateTable | None) -> Points:
+def _points(context: Context, stretch: Stretch, table: StateTable | None, forks: Forks) -> Points:
     if table is not None:
         kept = [batch.batch for batch in savepoints.retained(context, ListRetained(stretch.job)) if batch.query == stretch.query]
         between = range(stretch.batch(stretch.good) + 1, stretch.batch(stretch.bad))
         known = stretch.line.times_ms if stretch.line else {}
-        return StatePoints(context, stretch, table, frozenset(batch for batch in kept if batch in between and batch in known))
+        return StatePoints(context, stretch, table, frozenset(batch for batch in kept if batch in between and batch in known), forks)
     seen = compare.queries(context, stretch.job).get(stretch.query)
-    return OutputPoints(context, stretch, bisect_points.last_files(context, stretch), seen.sink_path if seen else "")
+    return OutputPoints(context, stretch, bisect_points.last_files(context, stretch), seen.sink_path if seen else "", forks)
 
 
 def _plan(stretch: Stretch, points: Points, over: Over, table: StateTable | None) -> BisectPlan:
@@ -129,7 +133,6 @@ def _plan(stretch: Stretch, points: Points, over: Over, table: StateTable | None
 
 def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
     began = time.monotonic()
-    bisection = BisectionId(context.new_id("bi"))
     change, stretch = asked.change, asked.stretch
     judge = (
         bisect_judges.by_sql(context, change.sql, change.examples, ticket)
@@ -143,7 +146,7 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
     finally:
         asked.points.close()  # 4
     found = Bisection(
-        bisection,
+        asked.id,
         stretch.job,
         stretch.query,
         change.over,
@@ -163,9 +166,9 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
         context.now_ms(),
         (time.monotonic() - began) * 1000,
     )
-    context.files.write(context.layout.bisection_file(bisection), found)  # 5
+    context.files.write(context.layout.bisection_file(found.id), found)  # 5
     message = f"{found.job} was bisected: the first wrong batch of {found.query} is {found.wrong}"
-    events.say(context, "job.bisected", found.job, bisection, message)
+    events.say(context, "job.bisected", found.job, found.id, message)
     return found
 
 

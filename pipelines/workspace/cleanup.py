@@ -26,6 +26,7 @@ from pipelines.workspace import (
     readings,
     repairs,
     trash,
+    what_ifs,
 )
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
@@ -37,8 +38,9 @@ def clean(context: Context) -> None:
     0. Documents whose writing was broken off; 1. savepoints that were not published, disposals that were begun, what exports left where
     they wrote, proofs, state that was read of savepoints that are gone and its differences,
     environments that nobody used for long; 2. jobs that have lost a document get another;
-    3. experiments are completed, so that their forks are no half jobs; 4. half jobs go to the trash, jobs that were being forgotten are
-    deleted; 5. restores and runs that nobody wants; 6. operations whose stop was never written down, and the reverse.
+    3. experiments are completed, so that their forks are no half jobs; 4. forks of replays and bisections that ended with the server, and
+    half jobs, go to the trash, jobs that were being forgotten are deleted; 5. restores and runs that nobody wants; 6. operations whose stop
+    was never written down, and the reverse.
     """
     _unfinished_writes(context)  # 0
     _savepoints(context)  # 1
@@ -50,7 +52,8 @@ def clean(context: Context) -> None:
     environments.clean(context)
     repairs.repair(context)  # 2
     experiments.complete(context)  # 3
-    _leftover_jobs(context)  # 4
+    what_ifs.clean(context)  # 4
+    _leftover_jobs(context)
     wanted_by_job = _wanted(context)
     for job in wanted_by_job:  # 5
         restore.clean(str(context.layout.job(job) / "checkpoints"), context.now_ms())

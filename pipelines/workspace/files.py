@@ -18,6 +18,7 @@ from pipelines.domain.replays import Replay
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec
 from pipelines.domain.schedules import Schedule
 from pipelines.domain.versions import Version
+from pipelines.domain.what_ifs import WhatIf
 from pipelines.storage import documents
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.chain import ChainFile
@@ -105,6 +106,9 @@ class Files:
 
     def wanted(self, job: JobName) -> Wanted:
         return self.find(Wanted, self.layout.wanted_file(job)) or Wanted(None)
+
+    def what_if(self, job: JobName) -> WhatIf | None:
+        return self.find(WhatIf, self.layout.what_if_file(job))
 
     def spec(self, job: JobName, run: RunId) -> RunSpec:
         return self.read(RunSpec, self.layout.run(job, run) / SPEC_FILE)

@@ -93,14 +93,19 @@ def _forget(context: Context, name: JobName) -> None:
         _refuse_live(context, name)
         _refuse_needed(context, name)
         aside = context.layout.jobs / f".forgotten-{context.new_id(name)}"
-        with context.ingesting:
-            context.layout.job(name).rename(aside)  # 1
-            with context.catalog.writing() as writer:  # 2
-                job_rows.forget(writer, name)
-                position_rows.forget(writer, f"jobs/{name}")
-            ingestion.leave(context, f"jobs/{name}/")
+        move(context, name, aside)  # 1, 2
         events.say(context, "job.forgotten", None, name, f"{name} was forgotten; its savepoints stay")
         shutil.rmtree(aside)  # 3
+
+
+def move(context: Context, name: JobName, aside: Path) -> None:
+    """Moves the folder of a job that does not run `aside`; the catalog forgets it."""
+    with context.ingesting:
+        context.layout.job(name).rename(aside)
+        with context.catalog.writing() as writer:
+            job_rows.forget(writer, name)
+            position_rows.forget(writer, f"jobs/{name}")
+        ingestion.leave(context, f"jobs/{name}/")
 
 
 def _refuse_live(context: Context, name: JobName) -> None:

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pipelines.catalog import outputs
 from pipelines.catalog.output_files import FORMATS
 from pipelines.catalog.outputs import OutputComparison
-from pipelines.domain.errors import Invalid
+from pipelines.domain import state_differences
+from pipelines.domain.errors import Unsupported
 from pipelines.domain.experiments import LockStepped
 from pipelines.domain.ids import JobName
 from pipelines.domain.replays import Kind, Outcome, ReplayedPart
-from pipelines.domain.savepoints import Manifest, QueryImage, Reason
+from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.domain.state_differences import Pair
 from pipelines.domain.states import StateTable
 from pipelines.savepoint import states as tables
 from pipelines.savepoint import written
 from pipelines.savepoint.sinks import FILE_SINKS
+from pipelines.storage.protocol import Storage
 from pipelines.verbs.take import Take
-from pipelines.workspace import compare, compare_batches, readings, savepoints, states
+from pipelines.workspace import compare, compare_batches, state_points
+from pipelines.workspace import state_differences as differing
 from pipelines.workspace.context import Context
+from pipelines.workspace.state_points import Held
 from pipelines.workspace.tickets import Ticket
 
 EXAMPLES = 20
 NOWHERE = frozenset({"memory", "console", "noop"})
 """Sinks that leave nothing behind."""
-KEY = ("key",)
-"""The column that names a row of state, where the table has one."""
 
 
 @dataclass(frozen=True)
@@ -57,26 +62,38 @@ def comparable(context: Context, span: Span) -> tuple[tuple[str, ...], tuple[str
     moved = [after for _, after in span.moved()]
     able = [f"output of {image.query} ({image.sink})" for image in moved if image.sink.lower() in FORMATS]
     unable = [f"output of {image.query}: {_why_not(image)}" for image in moved if image.sink.lower() not in FORMATS]
-    return (*able, *(f"state of {table.title}" for table in _tables(context, span.end, span))), tuple(unable)
+    return (*able, *(f"state of {table.title}" for table in _tables(context.library, span.end, span))), tuple(unable)
 
 
 def compared(context: Context, span: Span, fork: JobName, ticket: Ticket) -> Iterator[ReplayedPart]:
-    """Each part, the fork having ended with the span's last batches. Takes a savepoint of the fork where there is state to compare."""
+    """Each part, the fork having ended with the span's last batches."""
     for before, after in span.moved():
         ticket.step(f"comparing the output of {after.query}")
         if after.sink.lower() in FORMATS:
             yield _output(context, span, fork, before, after)
         else:
             yield ReplayedPart(Kind.OUTPUT, after.query, after.sink, Outcome.NOT_COMPARED, note=_why_not(after))
-    if not (own := _tables(context, span.end, span)):
-        return
-    taken = savepoints.taken(context, fork, Take(fork, label="the end of the replay"), Reason.MANUAL, ticket)
-    other = savepoints.manifest(context, taken.id)
-    others = {(table.query, table.operator, table.store, table.variable): table for table in _tables(context, other, span)}
-    for table in own:
-        yield _state(context, span, table, others.pop((table.query, table.operator, table.store, table.variable), None), other, ticket)
-    for table in others.values():
-        yield ReplayedPart(Kind.STATE, table.query, table.title, Outcome.DIFFERENT, note="Only the replay has this state.")
+    if _tables(context.library, span.end, span):
+        folder = context.layout.sandbox_folder(ticket.operation)
+        folder.mkdir(parents=True)
+        try:
+            yield from _states(context, span, fork, folder, ticket)
+        finally:
+            shutil.rmtree(folder)
+
+
+def _states(context: Context, span: Span, fork: JobName, folder: Path, ticket: Ticket) -> Iterator[ReplayedPart]:
+    """Each table of state, read as a savepoint of the fork has it that is taken into the scratch `folder` and that no list shows."""
+    own = Held(context.library, span.end, span.end.id)
+    other = state_points.taken(context, Take(fork), folder / "replay", ticket)
+    own_tables, other_tables = (_tables(held.shelf, held.manifest, span) for held in (own, other))
+    pairs, apart = state_differences.paired(own_tables, other_tables)
+    queries = {table.title: table.query for table in (*own_tables, *other_tables)}
+    for pair in pairs:
+        ticket.step(f"comparing the state {pair.a.title}")
+        yield _state(context, pair, (own, other), folder, ticket)
+    for table in apart:
+        yield ReplayedPart(Kind.STATE, queries[table.title], table.title, Outcome.DIFFERENT, note=_sentence(table.reason))
 
 
 def _why_not(image: QueryImage) -> str:
@@ -96,7 +113,7 @@ def _output(context: Context, span: Span, fork: JobName, before: QueryImage, aft
     other = compare_batches.files_until(seen.sink_path, after.batch)
     comparison = outputs.compare(own, other, format=after.sink.lower(), examples=EXAMPLES)
     stepped = _stepped(context, span, seen.sink_path, before, after)
-    return _part(Kind.OUTPUT, after, after.sink, comparison, stepped)
+    return _part(after, comparison, stepped)
 
 
 def _stepped(context: Context, span: Span, path: str, before: QueryImage, after: QueryImage) -> LockStepped | None:
@@ -108,32 +125,45 @@ def _stepped(context: Context, span: Span, path: str, before: QueryImage, after:
     return stepped if stepped.since <= after.batch else None
 
 
-def _state(context: Context, span: Span, table: StateTable, twin: StateTable | None, other: Manifest, ticket: Ticket) -> ReplayedPart:
-    if twin is None:
-        return ReplayedPart(Kind.STATE, table.query, table.title, Outcome.DIFFERENT, note="The replay has no such state.")
-    a, b = states.whole(context, span.end, table, ticket), states.whole(context, other, twin, ticket)
-    ticket.step(f"comparing the state {table.title}")
-    comparison = _by_key(readings.files(context, a), readings.files(context, b))
-    image = next(image for image in span.end.queries if image.query == table.query)
-    return _part(Kind.STATE, image, table.title, comparison, None)
-
-
-def _by_key(a: Sequence[str], b: Sequence[str]) -> OutputComparison:
-    """By key where the table has one: the state of an aggregation over everything has none."""
+def _state(context: Context, pair: Pair, held: tuple[Held, Held], folder: Path, ticket: Ticket) -> ReplayedPart:
+    """By key, as a difference of state compares it."""
     try:
-        return outputs.compare(a, b, keys=KEY, examples=EXAMPLES)
-    except Invalid as error:
-        if error.code != "compare.keys":
-            raise
-        return outputs.compare(a, b, examples=EXAMPLES)
+        table, shown = differing.compared(context, pair, held, folder, folder / "rows.parquet", ticket, EXAMPLES)
+    except Unsupported as error:
+        return ReplayedPart(Kind.STATE, pair.a.query, pair.a.title, Outcome.DIFFERENT, note=_sentence(error.message))
+    is_equal = not (table.changes.total or shown.apart)
+    return ReplayedPart(
+        Kind.STATE,
+        pair.a.query,
+        pair.a.title,
+        Outcome.EQUAL if is_equal else Outcome.DIFFERENT,
+        shown.columns,
+        shown.keys,
+        table.keys_a,
+        table.keys_b,
+        table.same,
+        table.changes.removed,
+        table.changes.added,
+        table.changes.changed,
+        examples=shown.rows,
+        note=_sentence("; ".join(table.notes)) or _other_types(shown.apart),
+    )
 
 
-def _part(kind: Kind, image: QueryImage, name: str, comparison: OutputComparison, stepped: LockStepped | None) -> ReplayedPart:
+def _other_types(columns: Sequence[str]) -> str:
+    return f"Of other type: {', '.join(columns)}." if columns else ""
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
+
+
+def _part(image: QueryImage, comparison: OutputComparison, stepped: LockStepped | None) -> ReplayedPart:
     different = comparison.differs or bool(comparison.columns_apart)
     return ReplayedPart(
-        kind,
+        Kind.OUTPUT,
         image.query,
-        name,
+        image.sink,
         Outcome.DIFFERENT if different else Outcome.EQUAL,
         comparison.columns,
         comparison.keys,
@@ -145,12 +175,12 @@ def _part(kind: Kind, image: QueryImage, name: str, comparison: OutputComparison
         comparison.changed,
         stepped.since if stepped else None,
         stepped.first if stepped else None,
-        {kind_of: tuple(rows) for kind_of, rows in comparison.examples.items()},
+        {kind: tuple(rows) for kind, rows in comparison.examples.items()},
         comparison.note,
     )
 
 
-def _tables(context: Context, manifest: Manifest, span: Span) -> list[StateTable]:
+def _tables(shelf: Storage, manifest: Manifest, span: Span) -> list[StateTable]:
     """Tables of state of the queries that read anything, without Spark's own layout."""
     moved = {after.query for _, after in span.moved()}
-    return [table for table in tables.tables(context.library, manifest) if table.query in moved and not table.internal]
+    return [table for table in tables.tables(shelf, manifest) if table.query in moved and not table.internal]

@@ -1,19 +1,21 @@
 """Replays: changed code over what a job read between two savepoints, in a what-if fork that is out of the way.
 
-The order: (1) the fork is begun, and runs the batches in between; (2) what it wrote and its state are compared; (3) it is removed where
-all is equal, or nothing came of it; (4) `replays/<id>.json` is written: from here the replay is listed.
+The order: (1) the fork is begun, and runs the batches in between; (2) what it wrote and its state are compared; (3) `replays/<id>.json`
+is written: from here the replay is listed; (4) the fork is removed where all is equal. A server that ends before (3) leaves a fork that
+says what it is for (`what_ifs`): the next opening lists the replay as failed, and completes (4).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from pipelines.domain import replays
 from pipelines.domain.errors import NotFound, Unsupported
 from pipelines.domain.ids import JobName, QueryName, ReplayId
 from pipelines.domain.replays import Outcome, Replay
+from pipelines.domain.what_ifs import WhatIf
 from pipelines.verbs.fork import Variant
 from pipelines.verbs.replay import ListReplays, ReplayPlan, RunReplay, ShowReplay
 from pipelines.verbs.revision import Revision
@@ -69,51 +71,64 @@ def _refuse(span: Span, able: Sequence[str], change: RunReplay) -> None:
 
 
 def _replay(context: Context, asked: Asked, ticket: Ticket) -> Replay:
-    began = time.monotonic()
-    replay = ReplayId(context.new_id("rp"))
+    began, fork = time.monotonic(), asked.fork
+    unended = _unended(context, asked)
     try:
         ticket.step("beginning")
-        what_ifs.begin(context, asked.fork, ticket)  # 1
-        failure = what_ifs.ended(context, asked.fork.job, asked.plan.until, ticket, "replaying")
-        parts = () if failure else tuple(replay_parts.compared(context, asked.span, asked.fork.job, ticket))  # 2
+        what_ifs.begin(context, fork, WhatIf(unended.id, unended), ticket)  # 1
+        failure = what_ifs.ended(context, fork.job, asked.plan.until, ticket, "replaying")
+        parts = () if failure else tuple(replay_parts.compared(context, asked.span, fork.job, ticket))  # 2
     except BaseException:
-        what_ifs.remove(context, asked.fork.job)
+        what_ifs.remove(context, fork.job)
         raise
     outcome = Outcome.FAILED if failure else replays.outcome(parts)
     kept = asked.plan.keep or outcome is not Outcome.EQUAL
-    if not kept:
-        what_ifs.remove(context, asked.fork.job)  # 3
-    ended = Replay(
-        replay,
-        asked.span.job,
-        asked.span.start.id,
-        asked.span.end.id,
+    took_ms = (time.monotonic() - began) * 1000
+    ended = replace(unended, kept=kept, created_ms=context.now_ms(), took_ms=took_ms, outcome=outcome, parts=parts, failure=failure)
+    context.files.write(context.layout.replay_file(ended.id), ended)  # 3
+    events.say(context, "job.replayed", ended.job, ended.id, f"{ended.batches:,} batches of {ended.job} were replayed: {outcome.value}")
+    if kept:
+        what_ifs.keep(context, fork.job)  # 4
+    else:
+        what_ifs.remove(context, fork.job)
+    return ended
+
+
+def _unended(context: Context, asked: Asked) -> Replay:
+    """The replay before anything has come of it."""
+    span, plan = asked.span, asked.plan
+    return Replay(
+        ReplayId(context.new_id("rp")),
+        span.job,
+        span.start.id,
+        span.end.id,
         asked.fork.version.id,
         asked.fork.job,
-        kept,
-        asked.plan.began,
-        asked.plan.until,
+        False,
+        plan.began,
+        plan.until,
         context.now_ms(),
-        (time.monotonic() - began) * 1000,
-        outcome,
-        parts,
-        failure,
+        0.0,
+        Outcome.FAILED,
     )
-    context.files.write(context.layout.replay_file(replay), ended)  # 4
-    events.say(context, "job.replayed", ended.job, replay, f"{ended.batches:,} batches of {ended.job} were replayed: {outcome.value}")
-    return ended
 
 
 @answers(ListReplays)
 def newest_first(context: Context, question: ListReplays) -> Sequence[Replay]:
     """Those that can be read."""
     listed = readable(context.files.replay, context.files.replay_ids(), [])
-    return sorted(listed, key=lambda replay: (replay.created_ms, replay.id), reverse=True)[:MOST_LISTED]
+    newest = sorted(listed, key=lambda replay: (replay.created_ms, replay.id), reverse=True)[:MOST_LISTED]
+    return [_as_it_is(context, replay) for replay in newest]
 
 
 @answers(ShowReplay)
 def show(context: Context, question: ShowReplay) -> Replay:
     """Raises NotFound (`replay.not_found`)."""
     if question.replay in context.files.replay_ids() and (replay := context.files.replay(ReplayId(question.replay))) is not None:
-        return replay
+        return _as_it_is(context, replay)
     raise NotFound("replay.not_found", f"There is no replay {question.replay!r}", "List the replays to see their ids.")
+
+
+def _as_it_is(context: Context, replay: Replay) -> Replay:
+    """Without the fork that was forgotten since."""
+    return replace(replay, kept=replay.kept and context.files.has_begun(replay.fork))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import time
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from pipelines.domain import state_differences as pairing
 from pipelines.domain import states
 from pipelines.domain.errors import NotFound, Unsupported
 from pipelines.domain.ids import content_id
-from pipelines.domain.state_differences import NotCompared, Pair, StateDifference, TableDifference
+from pipelines.domain.state_differences import NotCompared, Pair, StateDifference, StateExamples, TableDifference
 from pipelines.domain.states import StateRows
 from pipelines.savepoint import states as tables
 from pipelines.savepoint.states import SIDES
@@ -21,10 +20,8 @@ from pipelines.workspace import kept_differences, readings, state_points
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.state_points import Held, StatePoint
-from pipelines.workspace.states import reading_of
+from pipelines.workspace.states import whole
 from pipelines.workspace.tickets import Ticket
-
-EVERY_ROW = sys.maxsize
 
 
 @plans(CompareState)
@@ -69,19 +66,19 @@ def _compare(context: Context, a: StatePoint, b: StatePoint, change: CompareStat
     try:
         held_a, held_b = (state_points.held(context, point, folder / side, ticket) for side, point in (("a", a), ("b", b)))  # 1
         pairs, apart = _pairs(held_a, held_b, change)
-        compared = list[TableDifference]()
+        tables_compared = list[TableDifference]()
         for pair in pairs:
             try:
-                compared.append(
-                    _table(context, pair, (held_a, held_b), folder, kept_differences.rows_file(built, len(compared)), ticket)
-                )  # 2, 3
+                rows_file = kept_differences.rows_file(built, len(tables_compared))
+                tables_compared.append(compared(context, pair, (held_a, held_b), folder, rows_file, ticket)[0])  # 2, 3
             except Unsupported as error:
                 apart = (*apart, NotCompared(pair.a.title, error.message))
+        titles = [table.title for table in tables_compared]
         difference = StateDifference(
-            id=content_id(kept_differences.PREFIX, {"a": held_a.key, "b": held_b.key, "tables": [table.title for table in compared]}),
+            id=content_id(kept_differences.PREFIX, {"a": held_a.key, "b": held_b.key, "tables": titles}),
             a=held_a.at(change.a),
             b=held_b.at(change.b),
-            tables=tuple(compared),
+            tables=tuple(tables_compared),
             apart=apart,
             bytes=readings.size(built),
             made_ms=context.now_ms(),
@@ -103,15 +100,19 @@ def _pairs(a: Held, b: Held, change: CompareState) -> tuple[tuple[Pair, ...], tu
     return pairs, apart
 
 
-def _table(context: Context, pair: Pair, held: tuple[Held, Held], folder: Path, rows_file: Path, ticket: Ticket) -> TableDifference:
+def compared(
+    context: Context, pair: Pair, held: tuple[Held, Held], folder: Path, rows_file: Path, ticket: Ticket, limit: int = 0
+) -> tuple[TableDifference, StateExamples]:
+    """Reads a table of both points, in the scratch `folder`, where it was not read before, and compares it; the rows that differ go into
+    `rows_file`, `limit` of each kind into the examples. Raises Unsupported (`state.keys_differ`)."""
     scratch = folder / "reading"
-    left = reading_of(context, held[0], pair.a, EVERY_ROW, scratch, ticket)
-    right = reading_of(context, held[1], pair.b, EVERY_ROW, scratch, ticket)
+    left = whole(context, held[0], pair.a, scratch, ticket)
+    right = whole(context, held[1], pair.b, scratch, ticket)
     several = pair.a.store in SIDES or pair.a.kind == "list"
     files = [list(readings.files(context, reading)) for reading in (left, right)]
     pool = context.state_difference_workers
-    said = state_difference_worker.compare(pool, files[0], files[1], several, str(rows_file), ticket)
-    return TableDifference(
+    said, examples = state_difference_worker.compare(pool, files[0], files[1], several, str(rows_file), ticket, limit)
+    table = TableDifference(
         query=pair.a.query,
         operator=pair.a.operator,
         name=pair.a.name,
@@ -121,3 +122,4 @@ def _table(context: Context, pair: Pair, held: tuple[Held, Held], folder: Path, 
         reading_b=right.id,
         **said,
     )
+    return table, examples

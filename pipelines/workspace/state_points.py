@@ -66,20 +66,29 @@ def find(context: Context, named: str) -> StatePoint:
     return StatePoint(named, savepoint.job, savepoint.id)
 
 
-def planned(context: Context, point: StatePoint, shelf: Storage | None = None) -> PlannedTake:
-    """The savepoint that would be taken of a job's batch, into `shelf`; raises what taking one raises."""
-    return savepoints.planned_take(context, point.job, Take(point.job, batch=point.batch), Reason.MANUAL, shelf)
+def planned(context: Context, point: StatePoint) -> PlannedTake:
+    """The savepoint that would be taken of a job's batch; raises what taking one raises."""
+    return savepoints.planned_take(context, point.job, _take(point), Reason.MANUAL)
 
 
 def held(context: Context, point: StatePoint, folder: Path, ticket: Ticket) -> Held:
     """The point's files. A job's batch is taken into `folder`, which must not exist and is the caller's to remove."""
     if point.savepoint is not None:
         return Held(context.library, savepoints.manifest(context, point.savepoint), point.savepoint)
+    return taken(context, _take(point), folder, ticket)
+
+
+def taken(context: Context, take: Take, folder: Path, ticket: Ticket) -> Held:
+    """A savepoint that is taken into `folder`, which must not exist and is the caller's to remove: no list shows it."""
     folder.mkdir(parents=True)
     shelf = open_storage(str(folder))
-    take = planned(context, point, shelf)
-    manifest = library.manifest(shelf, savepoints.take_into(context, shelf, take, ticket).id)
-    return Held(shelf, manifest, _key(take, manifest))
+    plan = savepoints.planned_take(context, JobName(take.job), take, Reason.MANUAL, shelf)
+    manifest = library.manifest(shelf, savepoints.take_into(context, shelf, plan, ticket).id)
+    return Held(shelf, manifest, _key(plan, manifest))
+
+
+def _take(point: StatePoint) -> Take:
+    return Take(point.job, batch=point.batch)
 
 
 def _key(take: PlannedTake, manifest: Manifest) -> SavepointId:

@@ -51,10 +51,9 @@ def plan(context: Context, change: ReadState) -> Planned[str, ReadStatePlan]:
     return Planned(plan, work)
 
 
-def whole(context: Context, manifest: Manifest, table: StateTable, ticket: Ticket) -> Reading:
-    """Every row of a table, read before or now."""
-    held = Held(context.library, manifest, manifest.id)
-    return reading_of(context, held, table, MOST, context.layout.sandbox_folder(ticket.operation), ticket)
+def whole(context: Context, held: Held, table: StateTable, folder: Path, ticket: Ticket) -> Reading:
+    """Every row of a table, read before or now, in the scratch `folder`."""
+    return reading_of(context, held, table, MOST, folder, ticket)
 
 
 def _of_library(context: Context, savepoint: str) -> Held:

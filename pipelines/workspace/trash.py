@@ -13,8 +13,13 @@ KEPT_MS = 7 * 24 * 3_600_000
 def put(context: Context, folder: Path) -> None:
     """Moves `folder` into the trash, under a name that says when; nothing where it is not there."""
     if folder.exists():
-        context.layout.trash.mkdir(exist_ok=True)
-        folder.rename(context.layout.trash / f"{context.now_ms()}-{folder.name}")
+        folder.rename(place(context, folder))
+
+
+def place(context: Context, folder: Path) -> Path:
+    """Where `folder` would be in the trash, which is there."""
+    context.layout.trash.mkdir(exist_ok=True)
+    return context.layout.trash / f"{context.now_ms()}-{folder.name}"
 
 
 def clean(context: Context) -> None:

@@ -56,7 +56,7 @@ def compared(folder: Path, keys: int, several: bool) -> tuple[float, int]:
     pool, peak = Pool(state_difference_worker.TASK), PeakOf()
     began = time.perf_counter()
     try:
-        said = state_difference_worker.compare(pool, a, b, several, str(folder / "rows.parquet"), peak)
+        said, _ = state_difference_worker.compare(pool, a, b, several, str(folder / "rows.parquet"), peak)
     finally:
         pool.close()
     assert (said["changes"].added, said["changes"].removed) == (apart, apart) and said["changes"].changed > keys // 8

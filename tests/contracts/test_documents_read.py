@@ -36,6 +36,7 @@ from pipelines.domain.state_differences import StateDifference
 from pipelines.domain.states import Reading
 from pipelines.domain.trust import Verification
 from pipelines.domain.versions import Version
+from pipelines.domain.what_ifs import WhatIf
 from pipelines.savepoint.checksums import Seal
 from pipelines.savepoint.exports import Target
 from pipelines.savepoint.import_records import ImportRecord
@@ -91,12 +92,13 @@ DECODED = [
     Verification,
     Version,
     Wanted,
+    WhatIf,
 ]
 """Everything that is decoded from a file."""
 CHECKED = [CheckpointSize, Operation, Progress, SourceSeen]
 """What is made of such a file, and goes into the catalog."""
 DECODES = re.compile(r"(?:\bdecode|files\.find|files\.read|self\.(?:find|read))\(([A-Z]\w+), ")
-PARSES = {"pipelines/domain/json_text.py", "pipelines/catalog/states.py", "pipelines/catalog/output_rows.py", "dashboard/environment.py"}
+PARSES = {"pipelines/domain/json_text.py", "pipelines/catalog/output_rows.py", "dashboard/environment.py"}
 """Who may call `json.loads`: the one reader, and readers of what this program itself has just written."""
 OWN = ("pipelines/jobs/", "pipelines/driver/", "pipelines/sandbox/", "pipelines/workers/")
 """Programs of their own."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from dashboard import session
 from dashboard.views.experiments.intervals import intervals_table
 from dashboard.views.experiments.shares import Pair, bar, examples_frame, pair, parting_table, share, whole
 from pipelines.domain import verdicts
@@ -19,12 +20,13 @@ from pipelines.domain.verdicts import Outcome, Part
 from pipelines.verbs.bisect import Bisect
 from pipelines.verbs.drop import Drop
 from pipelines.verbs.experiments import Compare
+from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.replay import RunReplay
 from tests import samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, answered, asked, clicked, column, said, selected, tables
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, said, selected, tables
 from tests.faces import FakeFace
 
 
@@ -92,6 +94,21 @@ def test_replays_and_bisections_are_listed_and_shown(opened: Opener) -> None:
     for part in ("The first batch of counts", "nothing was run again", "file:///data/events/007.json"):
         assert part in said(bisected), part
     assert "replay.not_found" in said(opened(FakeFace.sample(), "experiments", replay="rp-none"))
+
+
+def test_the_fork_of_a_replay_is_discarded_and_the_replay_stays(opened: Opener) -> None:
+    face = follow(FakeFace.sample(), Forget)
+    app = opened(face, "experiments", replay="rp-000000000001")
+    assert "It cannot be undone" in said(asked(app, "replay_discard"))
+    app = agreed(app, "replay_discard")
+    assert face.begun == [Forget("replay-000000000001")]
+    assert "Replay of post_engagement" in said(app) and not any(one.key == "replay_discard" for one in app.button)
+
+
+def test_replays_and_bisections_of_the_fakes_are_over(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "NOW_MS", round(session.now_ms()))
+    for chosen, ago in (({"replay": "rp-000000000001"}, "1 min ago"), ({"bisection": "bi-000000000001"}, "2 min ago")):
+        assert f">{ago}<" in said(opened(FakeFace.sample(), "experiments", **chosen))
 
 
 def test_a_replay_and_a_bisection_are_begun(opened: Opener) -> None:

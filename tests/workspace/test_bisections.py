@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,10 +15,12 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.take import Take
 from pipelines.workspace import compare_batches
 from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace.conftest import NEWEST, House, query_line
+from tests.workspace.killed_replay import DRIVER, cleaned, goes_on, killed
 
 GOOD = 9
 NUMBER = "import os, sys\nsys.exit({})\n"
@@ -108,6 +111,16 @@ def test_files_that_are_gone_are_named(house: House, ends: dict[str, Any]) -> No
     for path in Path(house.face.layout.output(JobName("a"))).rglob("*.parquet"):
         path.unlink()
     refused(house, Bisect(sql="SELECT 1", **ends), Conflict, "output.history_gone")
+
+
+def test_a_bisection_whose_server_is_killed_leaves_no_fork(house: House, ends: dict[str, Any]) -> None:
+    counts = Path(house.face.ask(ShowJob("a")).runs[0].checkpoints) / "counts"
+    (counts / "sources").rename(counts / "without")
+    shutil.rmtree(house.face.layout.output(JobName("a")) / "counts" / "_spark_metadata")
+    pid = killed(house, "bisect", ends["good"], ends["bad"], DRIVER)
+    assert house.face.context.files.job_names() == ["a"] and not goes_on(pid)
+    assert len(list(house.face.layout.trash.glob("*-bisect-*"))) == 1 and "bi-" in cleaned(house)[0]
+    assert house.face.ask(ListBisections()) == [] and not list(house.face.layout.sandbox.glob("*"))
 
 
 def test_the_middle_and_the_answers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pipelines.domain.operations import OperationState
 from pipelines.domain.replays import Kind, Outcome, Replay, ReplayedPart
 from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.face import do
+from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.operations import CancelOperation, ShowOperation
 from pipelines.verbs.replay import ListReplays, RunReplay, ShowReplay
@@ -104,9 +106,12 @@ def test_other_code_differs_in_its_batch_and_is_kept(
     plain, state = part(replay, Kind.OUTPUT, "plain"), part(replay, Kind.STATE, "counts")
     assert (plain.only_a, plain.only_b, plain.changed, plain.first) == (1, 0, 0, 6)
     assert [row["v"] for row in plain.examples["only_a"]] == [WRONG]
-    assert (state.changed, state.equal) == (1, ROWS - 1) and state.keys == ("key",)
+    assert (state.changed, state.equal) == (1, ROWS - 1) and state.keys == ("key.k",)
     assert 'type="different"' in report.read_text() and "output of plain (json)" in report.read_text()
     assert "first batch whose rows differ is 6" in ran.stdout
+    assert f"`forget {replay.fork}` removes it" in ran.stdout
+    do(server.face, Forget(replay.fork))
+    assert jobs(server) == {"a"} and server.face.ask(ShowReplay(replay.id)) == dataclasses.replace(replay, kept=False)
 
 
 def test_code_that_fails_is_said_to(played: tuple[Server, str, str]) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import navigation, session
+from dashboard import navigation, once, permitted, session
 from dashboard.components.frames import save_buttons
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.commands import Shown, commands
 from dashboard.views.experiments.shares import PARTS, bar, examples_frame, share, tinted, whole
-from dashboard.widgets import Tone, chip, message_box, page_header, section, when
-from pipelines.domain.replays import Outcome, Replay, ReplayedPart
+from dashboard.widgets import Tone, chip, confirm, message_box, page_header, section, when
+from pipelines.domain.access import Role
+from pipelines.domain.replays import Kind, Outcome, Replay, ReplayedPart
 from pipelines.verbs.experiments import Compare
+from pipelines.verbs.forget import Forget
 from pipelines.verbs.replay import ListReplays, RunReplay
 from pipelines.words import formats, replays
 
@@ -62,18 +64,26 @@ def draw(replay: Replay) -> None:
         if st.button("All experiments", icon=":material/arrow_back:", type="tertiary", key="replay_back"):
             navigation.go("experiments")
         shown: list[Shown] = [RunReplay(savepoint=replay.savepoint, end=replay.end)]
-        shown += [Compare(replay.job, replay.fork)] if replay.kept else []
+        shown += [Compare(replay.job, replay.fork), Forget(replay.fork)] if replay.kept else []
         commands(shown, key="replay_command")
     st.caption(replays.sentence(replay))
     if replay.failure:
-        message_box("The code failed", replay.failure)
+        message_box("Not to the end" if replay.is_interrupted else "The code failed", replay.failure)
     if replay.kept:
-        with st.container(horizontal=True, key="replay_links"):
+        with st.container(horizontal=True, vertical_alignment="center", key="replay_links"):
             navigation.link("job", f"Open {replay.fork}", icon=":material/stream:", job=replay.fork)
             if not replay.failure:
                 navigation.link("experiments", "Compare side by side", icon=":material/compare:", a=replay.job, b=replay.fork)
+            if permitted.button("Discard the fork…", Role.AUTHOR, icon=":material/delete:", type="tertiary", key="replay_discard"):
+                _ask_discard(replay)
     for at, part in enumerate(replay.parts):
         _part(part, at)
+
+
+def _ask_discard(replay: Replay) -> None:
+    says = f"This deletes **{replay.fork}**: its log, its checkpoint and its output. It cannot be undone."
+    stays = "What is said here of the replay stays, with its examples."
+    confirm(f"Discard {replay.fork}", says, "Discard", lambda: once.do(Forget(replay.fork)), details=stays, danger=True)
 
 
 def _span(replay: Replay) -> str:
@@ -91,10 +101,11 @@ def _part(part: ReplayedPart, at: int) -> None:
             st.caption(f"{part.note[:1].upper()}{part.note[1:]}.")
             return
         by = f"by {', '.join(part.keys)}" if part.keys else "as whole rows"
+        counted = "Rows" if part.kind is Kind.OUTPUT else "Keys"
         figures = [
             KeyFigure("Agreement", share(part.equal, whole(part)), note=by),
-            KeyFigure("Rows of A", formats.count(part.rows_a), note="the job's own"),
-            KeyFigure("Rows of B", formats.count(part.rows_b), note="the replay's"),
+            KeyFigure(f"{counted} of A", formats.count(part.rows_a), note="the job's own"),
+            KeyFigure(f"{counted} of B", formats.count(part.rows_b), note="the replay's"),
         ]
         if part.first is not None:
             figures.append(KeyFigure("First batch", formats.count(part.first), note="whose rows differ"))

@@ -95,7 +95,8 @@ def plan_text(plan: ReplayPlan, now_ms: int) -> str:
 def text_of(replay: Replay) -> str:
     """The whole, each part with its examples, and the fork that is kept."""
     parts = ["\n".join([*replays.lines(part), *([part.note] if part.note else []), *_examples(part)]) for part in replay.parts]
-    kept = f"Kept: {replay.fork}. `compare {replay.job} {replay.fork}` and its page say more." if replay.kept else ""
+    kept = f"Kept: {replay.fork}. `compare {replay.job} {replay.fork}` and its page say more, `forget {replay.fork}` removes it."
+    kept = kept if replay.kept else ""
     return "\n\n".join(filter(None, [f"{replay.id}: {replays.sentence(replay)}", replay.failure, *parts, kept]))
 
 
