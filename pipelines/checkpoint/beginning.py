@@ -31,6 +31,14 @@ def beginning(storage: Storage) -> Beginning:
     return Beginning(query.query_id, tuple(sorted(entries)))
 
 
+def positions(storage: Storage) -> dict[str, str]:
+    """Where sources begin that note it in one document, as Kafka's does (KafkaSourceInitialOffsetWriter): source -> its text."""
+    listing = listed(storage, SOURCES)
+    noted = {source: f"{SOURCES}/{source}/0" for source in sorted(listing.subfolders(SOURCES))}
+    texts = {source: logs.decoded(path, storage.read(path)) for source, path in noted.items() if listing.get(path)}
+    return {source: text.partition("\n")[2] for source, text in texts.items()}
+
+
 def refuse_lost_commits(storage: Storage) -> None:
     """Raises Corrupt where no batch is committed, and one after the first is planned: the commits are gone."""
     planned = logs.batch_ids(listed(storage, offsets.FOLDER).files(offsets.FOLDER))

@@ -46,6 +46,8 @@ class Holding:
     """What `gone` counts."""
     gaps: tuple[str, ...] = ()
     """What is gone, the first `MOST_GAPS`."""
+    has_folder: bool = True
+    """Whether the folder of files that are gone is there: Spark then reads what is left in it, and says nothing."""
 
 
 @dataclass(frozen=True)

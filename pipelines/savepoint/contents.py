@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from pipelines.checkpoint import beginning, commits, sink_log
+from pipelines.checkpoint import beginning, commits, offsets, sink_log
 from pipelines.checkpoint import closure as closures
 from pipelines.checkpoint.closure import Closure
 from pipelines.checkpoint.provider import Provider
@@ -65,6 +65,27 @@ def retained_batches(place: QueryLocation) -> tuple[RetainedBatch, ...]:
     )
 
 
+def standing(place: QueryLocation) -> QueryImage:
+    """The query where it goes on: after its newest committed batch, or where its sources begin. Only the logs of batches are read, so that
+    damage of its state keeps nobody from asking its sources. Raises Corrupt, Unsupported, NotFound where those cannot be read."""
+    storage = open_storage(place.checkpoint)
+    newest = closures.newest_committed(storage)
+    if newest is None:
+        beginning.refuse_lost_commits(storage)
+        return replace(_blank(place, "", ()), offsets=starts(storage))
+    entry = offsets.read(storage, newest)
+    return replace(_blank(place, "", ()), batch=newest, offsets=_offsets(entry.offsets))
+
+
+def starts(storage: Storage) -> tuple[SourceOffset, ...]:
+    """Where sources of a query that has not begun begin, as far as its checkpoint says it."""
+    return _offsets(beginning.positions(storage))
+
+
+def _offsets(noted: Mapping[str, str | None]) -> tuple[SourceOffset, ...]:
+    return tuple(SourceOffset(source, offset or "null") for source, offset in noted.items())
+
+
 def _has_log(place: QueryLocation) -> bool:
     return place.sink.lower() in sinks.FILE_SINKS and bool(place.sink_path)
 
@@ -78,9 +99,14 @@ def _not_begun(storage: Storage, place: QueryLocation) -> QueryContents:
     """A query before its first commit: where its sources begin, nothing of its sink."""
     start = beginning.beginning(storage)
     part = _part(storage, start.clone, {}, layout.checkpoint(place.query), "")
-    image = QueryImage(
+    return QueryContents(_blank(place, start.query_id, part.files), (part,))
+
+
+def _blank(place: QueryLocation, query_id: str, files: Sequence[StoredFile]) -> QueryImage:
+    """The image of a query that has not begun."""
+    return QueryImage(
         query=QueryName(place.query),
-        query_id=start.query_id,
+        query_id=query_id,
         batch=NOT_BEGUN,
         batch_timestamp_ms=0,
         watermark_ms=0,
@@ -91,14 +117,13 @@ def _not_begun(storage: Storage, place: QueryLocation) -> QueryContents:
         conf={},
         sink=place.sink,
         sink_path=place.sink_path,
-        files=len(part.files),
-        bytes=sum(file.bytes for file in part.files),
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
         sink_table=place.sink_table,
         sources=place.sources,
         location=place.location,
         brokers=place.brokers,
     )
-    return QueryContents(image, (part,))
 
 
 def _begun(storage: Storage, place: QueryLocation, closure: Closure) -> QueryContents:
@@ -157,7 +182,7 @@ def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> Que
         batch=closure.batch,
         batch_timestamp_ms=closure.offsets.batch_timestamp_ms,
         watermark_ms=closure.commit.next_batch_watermark_ms,
-        offsets=tuple(SourceOffset(source, offset or "null") for source, offset in closure.offsets.offsets.items()),
+        offsets=_offsets(closure.offsets.offsets),
         provider=closure.provider.value,
         state_format=closure.format_version if closure.stateful else 0,
         operators=tuple(Operator(operator.id, operator.name, operator.partitions, operator.stores) for operator in closure.operators),

@@ -6,6 +6,7 @@ and time of every file that it has seen in `sources/<source>` of the checkpoint 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +72,8 @@ def holding(query: QueryName, offset: SourceOffset, own: Storage, others: Iterab
     gone = [entry.path for entry in needed if not seen.is_there(entry.path)]
     if gone:
         why = f"{len(gone):,} of the {len(needed):,} files that were read after it are gone"
-        return Holding(query, offset.source, Usable.NO, why, gone=len(gone), gaps=tuple(gone[:MOST_GAPS]))
+        has_folder = _has_folder((*read, *needed))
+        return Holding(query, offset.source, Usable.NO, why, gone=len(gone), gaps=tuple(gone[:MOST_GAPS]), has_folder=has_folder)
     why = f"all {len(needed):,} files that were read after it are there" if needed else "no file was read after it yet"
     first_ms = min((entry.timestamp_ms for entry in needed), default=now_ms)
     keeps_ms = _keeps_ms(read, first_ms, seen, now_ms)
@@ -83,6 +85,12 @@ def _needed(read: set[str], others: Iterable[Storage], source: str) -> list[Sour
     """Every file that the job has read, and the savepoint has not; oldest first."""
     after = {entry.path: entry for storage in others for entry in entries(storage, source) if entry.path not in read}
     return sorted(after.values(), key=lambda entry: (entry.timestamp_ms, entry.path))
+
+
+def _has_folder(files: Iterable[SourceFile]) -> bool:
+    """Whether the folder that all files were in is there. Where it is not, Spark does not begin to read it (`DataSource`)."""
+    folders = {local.parent for file in files if (local := local_path(file.path)) is not None}
+    return bool(folders) and Path(os.path.commonpath(folders)).is_dir()
 
 
 def _keeps_ms(read: Sequence[SourceFile], first_ms: int, seen: Seen, now_ms: int) -> int | None:

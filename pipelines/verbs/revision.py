@@ -18,7 +18,7 @@ REQUIREMENTS = (
     "A requirements file (pip's): an environment with these packages is made for the job, once, and shared by all that ask for the same. "
     "What it names by a relative path comes along. {code} in it is the folder of the script and its files; an empty file is none."
 )
-FORCE = "Begin it although its verdict says that it cannot start."
+FORCE = "Begin it although its verdict says that it cannot start, or rows that it would go on with are gone."
 NEW_QUERY = f"A query that the changed code adds, and that begins anew; {AGAIN}."
 
 

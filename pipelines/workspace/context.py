@@ -12,8 +12,10 @@ from typing import Any
 from pipelines.catalog import state_difference_worker, state_worker
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.holdings import Holding
 from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
 from pipelines.domain.operations import Operation
+from pipelines.domain.savepoints import SourceOffset
 from pipelines.sandbox.pool import Pool as SparkPool
 from pipelines.savepoint import worker as savepoint_worker
 from pipelines.storage.addresses import open_storage
@@ -75,6 +77,8 @@ class Context:
     """Ask Kafka brokers what they hold."""
     brokers_away: dict[str, tuple[int, Unavailable]] = field(default_factory=dict)
     """Brokers that did not answer: until when (epoch ms) they are not asked again, and why."""
+    files_held: dict[tuple[str, SourceOffset], tuple[int, Holding]] = field(default_factory=dict)
+    """What many files took long to answer, by checkpoint and offset: until when (epoch ms) they are not looked for again."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _locks_turn: threading.Lock = field(default_factory=threading.Lock)
     _passed_over: set[JobName] = field(default_factory=set)

@@ -16,7 +16,7 @@ from pipelines.domain.verdicts import Outcome, Verdict
 from pipelines.domain.versions import Version
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.words import plans as plans_words
-from pipelines.workspace import environments, events, lockstep, query_names, restores, runs, savepoints, verdicts, versions
+from pipelines.workspace import environments, events, lockstep, query_names, restores, runs, savepoints, source_gaps, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.query_names import QueryNames
@@ -58,8 +58,10 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     restoring = restores.of_fork(context, manifest, name, run, version, variant)
     names = query_names.restored(manifest, variant.new_queries)
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
-    restored = restoring.plan()
     following = lockstep.plan(context, manifest, variant)
+    restored = source_gaps.told_of_savepoint(  # the plan of a lock-step has looked for files
+        context, restoring.plan(), manifest, is_accepted=variant.force, with_files=following is None
+    )
     is_accepted = variant.force or _is_rewritten(verdict, restored.migration)
     refused = restored.refusal or _unneeded(restored, verdict) or (None if is_accepted else verdicts.refusal(verdict))
     builds = environments.is_missing(context, version)

@@ -92,18 +92,21 @@ def kind_of(image: QueryImage, offset: SourceOffset) -> str:
 
 def _of_savepoint(context: Context, manifest: Manifest, asking: Asking) -> Holdings:
     answers = [
-        of_source(context, image, offset, _own(context, manifest.id, image.query), _others(context, manifest, image.query), asking)
+        of_source(
+            context, image, offset, checkpoint_in(context, manifest.id, image.query), others_of(context, manifest, image.query), asking
+        )
         for image in manifest.begun
         for offset in image.offsets
     ]
     return Holdings(HOLDINGS_FORMAT, manifest.id, asking.now_ms, tuple(answers))
 
 
-def _own(context: Context, savepoint: SavepointId, query: QueryName) -> Storage:
+def checkpoint_in(context: Context, savepoint: SavepointId, query: QueryName) -> Storage:
+    """The query's checkpoint in the savepoint."""
     return open_storage(f"{context.library.url}/{layout.inside(savepoint, layout.checkpoint(query))}")
 
 
-def _others(context: Context, manifest: Manifest, query: QueryName) -> list[Storage]:
+def others_of(context: Context, manifest: Manifest, query: QueryName) -> list[Storage]:
     """The query's checkpoints in all runs of the savepoint's job; none where the savepoint comes from elsewhere."""
     ran = runs.of_job(context, manifest.job)
     if manifest.run is None or manifest.run not in [run.id for run in ran]:

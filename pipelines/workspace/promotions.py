@@ -23,7 +23,7 @@ from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.stop import Stop
-from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, verdicts, versions
+from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, source_gaps, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
 from pipelines.workspace.doers import Planned, plans
@@ -135,6 +135,7 @@ def _restore(context: Context, variant: Variant, target: Version) -> RestorePlan
     """The plan of going back to the savepoint; refuses where a sink of the parent cannot."""
     manifest = savepoints.manifest(context, variant.origin.savepoint)
     plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r")), target).plan()
+    plan = source_gaps.told_of_savepoint(context, plan, manifest)
     if plan.refusal is not None:
         raise plan.refusal.error
     return replace(plan, verdict=_known(context, variant, manifest, target), judged=manifest.id)

@@ -17,7 +17,7 @@ from pipelines.domain.versions import Version
 from pipelines.savepoint import conversion, migration, rescaling, restore
 from pipelines.savepoint.rescaling import Held
 from pipelines.verbs.fork import Variant
-from pipelines.workspace import conversions, migrations, rewrites, source_gaps
+from pipelines.workspace import conversions, migrations, rewrites
 from pipelines.workspace.context import Context
 from pipelines.workspace.migrations import Asked
 from pipelines.workspace.tickets import Ticket
@@ -45,8 +45,7 @@ class Restoring:
         refusal = next((step.refusal for step in (migrated, convert, rewrite) if step and step.refusal), None)
         warnings = (*plan.warnings, *self._ignored(), *masters.remarks(self.version.master))
         plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master, warnings=warnings)
-        plan = replace(plan, migration=migrated, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal)
-        return source_gaps.told(self.context, plan, self.manifest.queries)
+        return replace(plan, migration=migrated, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal)
 
     def apply(self, ticket: Ticket, note: Callable[[Migration], None] = lambda migration: None) -> dict[str, str]:
         """Makes the checkpoints, migrates their state, converts it, and rescales it; answers with the sink logs to carry (query ->

@@ -28,7 +28,7 @@ from pipelines.workspace.environments import is_missing
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
-from pipelines.workspace.source_gaps import told, told_of_present
+from pipelines.workspace.source_gaps import told_of_batches, told_of_present, told_of_savepoint
 from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.verdicts import known, refusal, stand_in
 
@@ -45,6 +45,7 @@ class Going:
     attempt: int = 0
     partitions: int | None = None
     """Of the state, where a savepoint's copy is to be rescaled."""
+    force: bool = False
 
 
 Go = Callable[[Context, Ticket], Run]
@@ -80,7 +81,7 @@ def planned(
     newest = _ended(context, name)
     version = versions.changed(versions.get(context, _base(context, name, change.version) or newest.version), change, context.now_ms())
     versions.check_here(context, version)
-    going = Going(name, newest, run or RunId(context.new_id("r")), version, change.new_queries, attempt, partitions)
+    going = Going(name, newest, run or RunId(context.new_id("r")), version, change.new_queries, attempt, partitions, change.force)
     shown, go = _way(context, going, change)
     refused = shown.refusal or (None if change.force else refusal(shown.verdict))
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
@@ -144,6 +145,7 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
         )
     safe = safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
     shown = restores.of_resume(context, manifest, going.job, going.run, going.version, going.partitions).plan()
+    shown = told_of_savepoint(context, shown, manifest, is_accepted=going.force)
 
     def go(context: Context, ticket: Ticket) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
@@ -184,7 +186,7 @@ def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) 
         savepoint = savepoints.publish(context, take, ticket)
         return _restored(context, going, frozen, savepoints.manifest(context, savepoint.id), ticket)
 
-    shown = told(context, rewind.plan(take.look, target), (query.image for query in take.look.gathered), "that batch")
+    shown = told_of_batches(context, rewind.plan(take.look, target), going.job, take.look, is_accepted=going.force)
     return replace(shown, saves=(*safe.labels, take.label)), go
 
 
@@ -202,7 +204,7 @@ def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
         return _begin(context, going, frozen, newest.checkpoints, _left_sink_logs(context, newest), "", names)
 
     # A restart asks nobody: its query finds out by itself.
-    return shown if going.attempt else told_of_present(context, shown, going.job), go
+    return shown if going.attempt else told_of_present(context, shown, going.job, is_accepted=going.force), go
 
 
 def _left_sink_logs(context: Context, newest: Run) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pipelines.catalog import operators as operator_rows
 from pipelines.domain.errors import Conflict, Corrupt
-from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import QUERIES_FILE, QueryStarted
 from pipelines.savepoint.sinks import inside, plain
@@ -63,6 +63,11 @@ def started_before(context: Context, job: JobName) -> list[QueryStarted]:
     """The queries that came up on the job's newest checkpoint, oldest first."""
     ran = _on_newest_checkpoint(context, job)
     return [query for run in reversed(ran) for query in started_queries(context, job, run.id)]
+
+
+def restored_from(context: Context, job: JobName) -> SavepointId | None:
+    """The savepoint that the job's newest checkpoint was made from; None where it began by itself."""
+    return next((run.from_savepoint for run in _on_newest_checkpoint(context, job) if run.from_savepoint), None)
 
 
 def _here(context: Context, job: JobName, query: QueryStarted) -> QueryStarted:

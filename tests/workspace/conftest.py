@@ -40,6 +40,9 @@ class Ticking:
     def __call__(self) -> int:
         return next(self._times)
 
+    def pass_ms(self, more_ms: int) -> None:
+        self._times = itertools.count(self() + more_ms)
+
 
 class Counting:
     """Bytes that never repeat."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pipelines.domain.errors import Conflict
 from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import Run
 from pipelines.domain.savepoints import SourceOffset
@@ -16,12 +18,14 @@ from pipelines.savepoint import layout
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.import_ import Import
+from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
-from pipelines.workspace import holdings
+from pipelines.workspace import holdings, source_gaps
 from pipelines.workspace.holdings import Asking
 from tests.sourced import FIRST_MS, lay_input
 from tests.workspace.conftest import House
@@ -68,6 +72,33 @@ def test_it_is_usable_as_long_as_all_files_read_since_are_there(house: House, fi
     assert house.face.ask(ShowSavepoint(taken.id)).holdings == lacking
     do(house.face, Dispose((taken.id,)))
     assert not house.face.layout.savepoint(taken.id).exists()
+
+
+def test_nothing_begins_without_the_files_that_come_next(house: House, files: list[Path]) -> None:
+    taken = do(house.face, Take("a", BEGAN))
+    changes = (Fork(taken.id, name="b"), Resume("a", from_savepoint=taken.id), Resume("a", batch=BEGAN))
+    assert [house.face.plan(change).refusal for change in changes] == [None] * 3
+    files[BEGAN + 1].unlink()
+    for change in changes:
+        with pytest.raises(Conflict, match=rf"1 of the 3 files .* are gone, such as {files[BEGAN + 1].as_uri()}\.") as refused:
+            do(house.face, change)
+        assert refused.value.code == "source.gone" and "--force" in refused.value.hint
+        forced = house.face.plan(replace(change, force=True))
+        assert forced.refusal is None and any("are gone, such as" in warning for warning in forced.warnings)
+    assert house.face.plan(Resume("a")).refusal is None, "the job has read it"
+    shutil.rmtree(files[0].parent)
+    plan = house.face.plan(changes[0])
+    assert plan.refusal is None and any(warning.endswith("with their folder.") for warning in plan.warnings), "Spark refuses by itself"
+
+
+def test_many_files_are_not_looked_for_with_every_click(house: House, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    fork = Fork(do(house.face, Take("a", BEGAN)).id, name="b")
+    monkeypatch.setattr(source_gaps, "SLOW_MS", 0)
+    assert house.face.plan(fork).refusal is None
+    files[-1].unlink()
+    assert house.face.plan(fork).refusal is None
+    house.clock.pass_ms(source_gaps.KEPT_MS)
+    assert house.face.plan(fork).refusal is not None
 
 
 def test_files_that_go_by_their_age_say_until_when(house: House, files: list[Path]) -> None:
@@ -119,7 +150,7 @@ def test_each_kind_of_source_answers_in_its_way(
     taken = do(house.face, Take("a", BEGAN))
     (image,) = house.face.ask(ReadManifest(taken.id)).queries
     image = replace(image, sources=(source,), offsets=(SourceOffset("0", offset),))
-    others = holdings._others(house.face.context, house.face.ask(ReadManifest(taken.id)), image.query)
-    own = holdings._own(house.face.context, taken.id, image.query)
+    others = holdings.others_of(house.face.context, house.face.ask(ReadManifest(taken.id)), image.query)
+    own = holdings.checkpoint_in(house.face.context, taken.id, image.query)
     held = holdings.of_source(house.face.context, image, image.offsets[0], own, others, Asking(FIRST_MS))
     assert held.usable is usable and says in held.why

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -21,7 +22,7 @@ from pipelines.verbs.attach import Attach
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListOperators, ReadLog
+from pipelines.verbs.jobs import ListOperators, ReadLog, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
@@ -76,8 +77,9 @@ def table(file: Path) -> list[dict[str, object]]:
 
 
 def positions(server: Server, job: str, query: str) -> str:
-    """Where the newest batch of the query ended."""
-    seen = {query.query: query for query in server.face.ask(ListOperators(job))}
+    """Where the newest batch of the query ended; nothing before its job's newest run has done one."""
+    begun_ms = server.newest(job).created_ms
+    seen = {query.query: query for query in server.face.ask(ListOperators(job)) if query.at_ms > begun_ms}
     return seen[query].sources[0].end if query in seen else ""
 
 
@@ -170,6 +172,7 @@ def test_a_job_on_kafka(server: Server, broker: Broker, tmp_path: Path) -> None:
     do(face, Stop("of_theirs", savepoint=False))
 
     retention_overtakes(server, broker, begun)
+    the_present_is_overtaken(server, broker)
 
 
 def attach(server: Server, broker: Broker, outside: Path) -> Savepoint:
@@ -205,4 +208,52 @@ def retention_overtakes(server: Server, broker: Broker, begun: Savepoint) -> Non
         with pytest.raises(Conflict, match="offsets 24 to 29 are gone"):
             do(face, change)
     assert (len(face.ask(ListSavepoints("a"))), server.newest("a").id) == there
-    assert face.plan(Resume("a")).refusal is None
+
+
+def the_present_is_overtaken(server: Server, broker: Broker) -> None:
+    """Nor does the job go on where it stands, once what comes next there is gone; a broker that does not answer stops nobody."""
+    face = server.face
+    broker.write(CLICKS, phase(5, 3))
+    plan = face.plan(Resume("a"))
+    assert plan.refusal is None
+    assert [
+        warning for warning in plan.warnings if warning.startswith("Query query-0: Kafka clicks has all after its last batch, at least")
+    ]
+
+    broker.forget(CLICKS, {0: 37})
+    assert face.plan(Resume("a")).refusal is None, "it begins where the job goes on"
+    refused(server, "topic clicks, partition 0: offsets 37 to 39 are gone, it begins at 40", lambda: broker.forget(CLICKS, {0: 40}))
+    forced = face.plan(Resume("a", force=True))
+    assert forced.refusal is None and any("offsets 37 to 39 are gone" in warning for warning in forced.warnings)
+    spark_refuses(server)
+    newest = server.newest("a").id
+    refused(server, "topic clicks is gone", lambda: broker.delete(CLICKS))
+    refused(server, "topic clicks, partition 0 ends at offset 0, before 37: the topic was made anew", lambda: broker.create(CLICKS, 3))
+    broker.process.kill()
+    broker.process.wait()
+    plan = face.plan(Resume("a"))
+    says = "Query query-0: whether its source still has all rows after its last batch is not known: Kafka at"
+    assert plan.refusal is None and any(warning.startswith(says) for warning in plan.warnings)
+    assert server.newest("a").id == newest
+
+
+def spark_refuses(server: Server) -> None:
+    """Who forces it hears the same from Spark: the plan has refused nothing that would have gone on."""
+    forced = do(server.face, Resume("a", force=True)).id
+
+    def cause() -> str:
+        return next((run.exit.error_class for run in server.face.ask(ShowJob("a")).runs if run.id == forced and run.exit), "")
+
+    until(cause)
+    do(server.face, Stop("a", at_once=True))
+    assert "DATA_LOSS" in cause()
+
+
+def refused(server: Server, gap: str, loss: Callable[[], None]) -> None:
+    """After the loss, going on is refused with the gap; before the broker has told of it, it may be as it was."""
+    loss()
+    until(lambda: (plan := server.face.plan(Resume("a"))).refusal is not None and gap in plan.refusal.message)
+    refusal = server.face.plan(Resume("a")).refusal
+    assert refusal is not None and refusal.code == "source.gone" and "Query query-0 " in refusal.message and refusal.hint
+    with pytest.raises(Conflict, match=re.escape(gap)):
+        do(server.face, Resume("a"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,12 @@ from pipelines.domain import connectors, kafka
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.kafka import Partition, Topic
 from pipelines.domain.offsets import PartitionOffset, partitions
-from pipelines.domain.runs import QUERIES_FILE
+from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.driver import inputs
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
@@ -165,6 +167,57 @@ def test_a_savepoint_that_retention_has_overtaken_is_refused(house: House, monke
             do(house.face, change)
     assert set(map(str, asked)) == {str((SERVERS, NEXT))}
     assert len(house.face.ask(ListSavepoints("a"))) == len(house.face.ask(ListJobs())) == 1
+
+
+def test_a_checkpoint_without_its_state_hides_no_loss(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved(house)
+    checkpoint = Path(house.face.ask(ShowJob("a")).runs[0].checkpoints) / "counts"
+    shutil.rmtree(checkpoint / "state")
+    answer(monkeypatch, {"clicks": Topic({0: Partition(11, 20), 1: Partition(0, 9)})})
+    plan = house.face.plan(Resume("a"))
+    assert plan.refusal is not None and plan.refusal.code == "source.gone"
+    (checkpoint / "offsets" / "13").write_text("no log")
+    plan = house.face.plan(Resume("a"))
+    says = "Query counts: whether its source still has all rows after its last batch is not known: offsets/13 is damaged"
+    assert plan.refusal is None and any(warning.startswith(says) for warning in plan.warnings)
+
+
+def test_a_job_whose_queries_never_came_up_on_its_checkpoint_needs_what_the_savepoint_needs(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    savepoint = saved(house)
+    for change in (Fork(savepoint.id, name="b"), Resume("a", from_savepoint=savepoint.id)):
+        answer(monkeypatch, {"clicks": Topic(WHOLE)})
+        begun = do(house.face, change)
+        house.see(begun, RunState.STOPPED)
+        assert house.face.plan(Resume(begun.job)).refusal is None
+        answer(monkeypatch, {})
+        plan = house.face.plan(Resume(begun.job))
+        assert plan.refusal is not None and plan.refusal.code == "source.gone" and "topic clicks is gone" in plan.refusal.message
+
+
+def test_a_query_without_a_batch_needs_what_it_was_to_begin_with(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved(house)
+    checkpoint = Path(house.face.ask(ShowJob("a")).runs[0].checkpoints) / "counts"
+    for folder in ("commits", "offsets", "sources"):
+        shutil.rmtree(checkpoint / folder)
+    (checkpoint / "sources" / "0").mkdir(parents=True)
+    (checkpoint / "sources" / "0" / "0").write_bytes(b'\0v1\n{"clicks":{"0":10,"1":5}}')
+    asked = answer(monkeypatch, {"clicks": Topic({0: Partition(11, 20), 1: Partition(0, 9)})})
+    plan = house.face.plan(Resume("a"))
+    assert plan.refusal is not None and "offsets 10 to 10 are gone" in plan.refusal.message
+    assert asked == [(SERVERS, NEXT)]
+
+
+def test_who_accepts_the_loss_goes_on(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house)
+    answer(monkeypatch, {})
+    says = "cannot have all rows after"
+    for change in (Fork(savepoint.id, name="b"), Resume("a", from_savepoint=savepoint.id), Resume("a")):
+        assert house.face.plan(change).refusal is not None
+        forced = house.face.plan(replace(change, force=True))
+        assert forced.refusal is None and any(says in warning for warning in forced.warnings)
+    assert do(house.face, Resume("a", force=True)).job == "a"
 
 
 def test_until_when_it_can_be_gone_on_from_is_said(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
