@@ -22,7 +22,7 @@ from pipelines.verbs.attach import Attach
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListOperators, ReadLog, ShowJob
+from pipelines.verbs.jobs import ListOperators, ReadLog
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
@@ -212,7 +212,7 @@ def retention_overtakes(server: Server, broker: Broker, begun: Savepoint) -> Non
 
 def the_present_is_overtaken(server: Server, broker: Broker) -> None:
     """Nor does the job go on where it stands, once what comes next there is gone; a broker that does not answer stops nobody."""
-    face = server.face
+    face, newest = server.face, server.newest("a").id
     broker.write(CLICKS, phase(5, 3))
     plan = face.plan(Resume("a"))
     assert plan.refusal is None
@@ -225,8 +225,6 @@ def the_present_is_overtaken(server: Server, broker: Broker) -> None:
     refused(server, "topic clicks, partition 0: offsets 37 to 39 are gone, it begins at 40", lambda: broker.forget(CLICKS, {0: 40}))
     forced = face.plan(Resume("a", force=True))
     assert forced.refusal is None and any("offsets 37 to 39 are gone" in warning for warning in forced.warnings)
-    spark_refuses(server)
-    newest = server.newest("a").id
     refused(server, "topic clicks is gone", lambda: broker.delete(CLICKS))
     refused(server, "topic clicks, partition 0 ends at offset 0, before 37: the topic was made anew", lambda: broker.create(CLICKS, 3))
     broker.process.kill()
@@ -235,18 +233,6 @@ def the_present_is_overtaken(server: Server, broker: Broker) -> None:
     says = "Query query-0: whether its source still has all rows after its last batch is not known: Kafka at"
     assert plan.refusal is None and any(warning.startswith(says) for warning in plan.warnings)
     assert server.newest("a").id == newest
-
-
-def spark_refuses(server: Server) -> None:
-    """Who forces it hears the same from Spark: the plan has refused nothing that would have gone on."""
-    forced = do(server.face, Resume("a", force=True)).id
-
-    def cause() -> str:
-        return next((run.exit.error_class for run in server.face.ask(ShowJob("a")).runs if run.id == forced and run.exit), "")
-
-    until(cause)
-    do(server.face, Stop("a", at_once=True))
-    assert "DATA_LOSS" in cause()
 
 
 def refused(server: Server, gap: str, loss: Callable[[], None]) -> None:
