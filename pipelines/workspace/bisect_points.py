@@ -21,7 +21,7 @@ from pipelines.savepoint.sinks import plain
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.fork import Variant
 from pipelines.verbs.take import Take
-from pipelines.workspace import compare, compare_batches, forks, readings, savepoints, states, what_ifs
+from pipelines.workspace import compare, compare_batches, forks, homes, readings, savepoints, states, what_ifs
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -111,7 +111,7 @@ class OutputPoints:
 
     def _files(self, manifest: Manifest) -> tuple[str, ...]:
         output = str(self.context.layout.output(self.stretch.job))
-        return written.files(self.context.library, manifest, self.stretch.image(manifest), output)
+        return written.files(self.context.shelf(manifest.id), manifest, self.stretch.image(manifest), output)
 
     def _in_log(self) -> frozenset[int]:
         if not self.sink:
@@ -184,7 +184,7 @@ class StatePoints:
         return savepoints.manifest(self.context, taken.id)
 
     def _read(self, manifest: Manifest, ticket: Ticket) -> Rows:
-        own = state_tables.tables(self.context.library, manifest)
+        own = state_tables.tables(self.context.shelf(manifest.id), manifest)
         table = tables.chosen(own, self.table)
         reading = states.whole(self.context, manifest, table, ticket)
         return Rows(Over.STATE.value, "parquet", tuple(readings.files(self.context, reading)))
@@ -219,7 +219,7 @@ def _require_one_version(stretch: Stretch, base: Manifest, until: int) -> None:
 
 def last_files(context: Context, whole: Stretch) -> tuple[str, ...]:
     """The data files of the last batch."""
-    return written.files(context.library, whole.bad, whole.image(whole.bad), str(context.layout.output(whole.job)))
+    return written.files(context.shelf(whole.bad.id), whole.bad, whole.image(whole.bad), str(context.layout.output(whole.job)))
 
 
 def stretch(context: Context, job: JobName, good: Manifest, bad: Manifest, query: QueryName, checkpoints: str) -> Stretch:
@@ -231,7 +231,7 @@ def stretch(context: Context, job: JobName, good: Manifest, bad: Manifest, query
         return whole
     between = [
         savepoints.manifest(context, savepoint.id)
-        for savepoint in savepoints.newest_first(context, job)
+        for savepoint in homes.reachable(context, savepoints.newest_first(context, job))
         if any(_on(line, image) and _inside(whole, image) for image in savepoint.queries if image.query == query)
     ]
     return replace(whole, line=line, between=tuple({whole.batch(manifest): manifest for manifest in between}.values()))

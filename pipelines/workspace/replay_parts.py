@@ -91,8 +91,8 @@ def _output(context: Context, span: Span, fork: JobName, before: QueryImage, aft
         note = f"The replay has no such output: it writes to {seen.sink}." if seen else "The replay has no such query."
         return ReplayedPart(Kind.OUTPUT, after.query, after.sink, Outcome.DIFFERENT, note=note)
     output = str(context.layout.output(span.job))
-    past = set(written.files(context.library, span.start, before, output))
-    own = [file for file in written.files(context.library, span.end, after, output) if file not in past]
+    past = set(written.files(context.shelf(span.start.id), span.start, before, output))
+    own = [file for file in written.files(context.shelf(span.end.id), span.end, after, output) if file not in past]
     other = compare_batches.files_until(seen.sink_path, after.batch)
     comparison = outputs.compare(own, other, format=after.sink.lower(), examples=EXAMPLES)
     stepped = _stepped(context, span, seen.sink_path, before, after)
@@ -153,4 +153,4 @@ def _part(kind: Kind, image: QueryImage, name: str, comparison: OutputComparison
 def _tables(context: Context, manifest: Manifest, span: Span) -> list[StateTable]:
     """Tables of state of the queries that read anything, without Spark's own layout."""
     moved = {after.query for _, after in span.moved()}
-    return [table for table in tables.tables(context.library, manifest) if table.query in moved and not table.internal]
+    return [table for table in tables.tables(context.shelf(manifest.id), manifest) if table.query in moved and not table.internal]

@@ -53,13 +53,13 @@ def plan(context: Context, change: ReadState) -> Planned[str, ReadStatePlan]:
 
 def whole(context: Context, manifest: Manifest, table: StateTable, ticket: Ticket) -> Reading:
     """Every row of a table, read before or now."""
-    held = Held(context.library, manifest, manifest.id)
+    held = Held(context.shelf(manifest.id), manifest, manifest.id)
     return reading_of(context, held, table, MOST, context.layout.sandbox_folder(ticket.operation), ticket)
 
 
 def _of_library(context: Context, savepoint: str) -> Held:
     manifest = savepoints.manifest(context, savepoint)
-    return Held(context.library, manifest, manifest.id)
+    return Held(context.shelf(manifest.id), manifest, manifest.id)
 
 
 def reading_of(context: Context, held: Held, table: StateTable, limit: int, folder: Path, ticket: Ticket) -> Reading:
@@ -101,7 +101,7 @@ def _listed(context: Context, held: Held) -> tuple[StateTable, ...]:
 
 def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryName, int], int | None]:
     """Rows by (query, operator): as a proof read them, else as the job's progress event of that batch has them."""
-    verified = manifests.last_verification(context.library, manifest.id)
+    verified = manifests.last_verification(context.shelf(manifest.id), manifest.id)
     events = _said(context, manifest)
     rows: dict[tuple[QueryName, int], int | None] = {}
     for image in manifest.queries:
@@ -114,7 +114,7 @@ def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryN
 
 def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
     """Progress events of the batches: from the savepoint, else from the job's runs."""
-    events = progress_file.read(context.library, manifest.id)
+    events = progress_file.read(context.shelf(manifest.id), manifest.id)
     return events if len(events) == len(manifest.begun) else {**progress.find(context, manifest), **events}
 
 
