@@ -198,7 +198,9 @@ class TakePlan:
     new_bytes: int
     how: str
     to: str = ""
-    """The URL that it goes to; empty for the workspace."""
+    """The URL that it is exported to; empty where it is kept."""
+    home: str = ""
+    """Where it is kept; empty for the workspace."""
     not_begun: tuple[QueryName, ...] = ()
     """Queries that have committed no batch yet: a fork begins them at their start."""
     warnings: tuple[str, ...] = ()

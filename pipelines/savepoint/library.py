@@ -35,6 +35,8 @@ class Outcome(enum.Enum):
     """What cleaning did with one savepoint."""
 
     KEPT = enum.auto()
+    BUSY = enum.auto()
+    """Some process works on it, or what is made from it keeps its disposal from being completed."""
     UNFINISHED = enum.auto()
     DISPOSED = enum.auto()
     LOST = enum.auto()
@@ -87,17 +89,17 @@ def clean(library: Storage, now_ms: int, lives: process_marks.Lives = process_ma
     failed: list[Unreadable] = []
     for savepoint in _folders(library):
         try:
-            outcomes[_clean(library, savepoint, now_ms, lives)].append(savepoint)
+            outcomes[cleaned(library, savepoint, now_ms, lives)].append(savepoint)
         except TidemarkError as error:
             failed.append(Unreadable(savepoint, error))
     return Cleaned(tuple(outcomes[Outcome.UNFINISHED]), tuple(outcomes[Outcome.DISPOSED]), tuple(outcomes[Outcome.LOST]), tuple(failed))
 
 
-def _clean(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives) -> Outcome:
-    """Cleans one savepoint. Who makes one says so first, and takes that away last: without a mark it was whole once."""
+def cleaned(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> Outcome:
+    """Cleans one savepoint as `clean` does. Who makes one says so first, and takes that away last: without a mark it was whole once."""
     making, disposing = (process_marks.read(library, layout.inside(savepoint, name)) for name in (layout.MAKING, layout.DISPOSING))
     if any(mark is not None and lives(mark, now_ms) for mark in (making, disposing)):
-        return Outcome.KEPT
+        return Outcome.BUSY
     published, held = _exists(library, savepoint, layout.MANIFEST), leases.held(library, savepoint, now_ms, lives)
     marked = [name for name in (layout.DISPOSING, layout.MAKING) if _exists(library, savepoint, name)]
     if not published and not marked and next(iter(library.list(savepoint)), None) is not None:
@@ -108,7 +110,7 @@ def _clean(library: Storage, savepoint: SavepointId, now_ms: int, lives: process
     library.delete([layout.inside(savepoint, layout.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
     if not held:
         folders.sweep(library, savepoint)
-    return Outcome.KEPT
+    return Outcome.KEPT if disposing is None else Outcome.BUSY
 
 
 def _folders(library: Storage) -> list[SavepointId]:

@@ -97,6 +97,14 @@ class Layout:
         return self.root / "bisections"
 
     @property
+    def homes(self) -> Path:
+        """Where savepoints lie that are not in the workspace, a note for each."""
+        return self.root / "homes"
+
+    def home_file(self, savepoint: SavepointId) -> Path:
+        return self.homes / f"{savepoint}.json"
+
+    @property
     def exports(self) -> Path:
         """What exports leave if their process dies: where each of them writes to, and what is taken only to be exported."""
         return self.root / "exports"
@@ -217,22 +225,12 @@ class Layout:
             self.events_file,
             *self.root.glob(f"{self.catalog_file.name}*"),
         )
-        yield from (
-            self.versions,
-            self.large_files,
-            self.savepoints,
-            self.experiments,
-            self.replays,
-            self.bisections,
-            self.exports,
-            self.trash,
-            self.sandbox,
-            self.readings.parent,
-        )
+        yield from (self.versions, self.large_files, self.savepoints, self.homes, self.experiments, self.replays, self.bisections)
+        yield from (self.exports, self.trash, self.sandbox, self.readings.parent)
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""
-        yield from (self.root, self.exports, self.experiments, self.replays, self.bisections)
+        yield from (self.root, self.homes, self.exports, self.experiments, self.replays, self.bisections)
         for pattern in ("*", "*/code", "*/code/**"):
             yield from self.versions.glob(pattern)
         for pattern in ("*", "*/runs/*"):

@@ -9,7 +9,7 @@ import time
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
-from pipelines.workspace import events, holdings, savepoints
+from pipelines.workspace import events, holdings, homes, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.holdings import Asking
 
@@ -41,7 +41,7 @@ class Asker:
     def tick(self) -> None:
         """One round over all savepoints. What keeps one from it is an event, once, and does not keep the others."""
         asking = Asking(self._context.now_ms())
-        for savepoint in savepoints.newest_first(self._context, ""):
+        for savepoint in homes.reachable(self._context, savepoints.newest_first(self._context, "")):
             if self._ended.is_set():
                 return
             self._ask(savepoint, asking)

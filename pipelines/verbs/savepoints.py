@@ -36,7 +36,7 @@ class ShowSavepoint(Question[Savepoint]):
     role = Role.VIEWER
     http = Http("GET", "/savepoints/{savepoint}")
     within = "show"
-    refuses = (NotFound,)
+    refuses = (NotFound, Unavailable)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ReadManifest(Question[Manifest]):
     call, topic = "manifest", "savepoints"
     role = Role.VIEWER
     http = Http("GET", "/savepoints/{savepoint}/manifest")
-    refuses = (NotFound, Corrupt, Unsupported)
+    refuses = (NotFound, Corrupt, Unsupported, Unavailable)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class ListStates(Question[Sequence[StateTable]]):
     role = Role.VIEWER
     http = Http("GET", "/savepoints/{savepoint}/states")
     within = "state --tables"
-    refuses = (NotFound, Corrupt, Unsupported)
+    refuses = (NotFound, Corrupt, Unsupported, Unavailable)
 
 
 @dataclass(frozen=True)

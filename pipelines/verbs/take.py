@@ -16,8 +16,8 @@ from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 @dataclass(frozen=True)
 class Take(Change[Savepoint, TakePlan]):
     """Take a savepoint of a job. It is of the newest committed batch, of `batch`, of the newest one committed at or before a time, or of
-    the newest one whose watermark was at or before an event time. It goes into the workspace or `to` a URL. The job may run or not, and
-    does not notice."""
+    the newest one whose watermark was at or before an event time. It goes into the workspace, to a `home`, or `to` a URL. The job may run
+    or not, and does not notice."""
 
     job: str = named(JOB)
     batch: int | Mapping[str, int] | None = option(
@@ -44,6 +44,14 @@ class Take(Change[Savepoint, TakePlan]):
     )
     label: str = option("A note to find the savepoint by.", "", text=LABEL)
     to: str = option("Export it to this path or URL instead of keeping it in the workspace.", "", metavar="URL", reads=Reads.PLACE)
+
+    home: str = option(
+        "Keep it in this folder (s3://bucket/folder, or a path outside of the workspace): beside the job's state the storage copies it by "
+        "itself. It is listed, forked, exported and disposed of like any other.",
+        "",
+        metavar="URL",
+        reads=Reads.PLACE,
+    )
 
     call, topic = "take", "jobs"
     role = Role.OPERATOR

@@ -54,6 +54,7 @@ def take(plan: TakePlan) -> Facts:
         *(("not begun", query) for query in plan.not_begun),
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         *([("to", plan.to)] if plan.to else []),
+        *([("home", plan.home)] if plan.home else []),
         *(("warning", warning) for warning in plan.warnings),
     ]
 

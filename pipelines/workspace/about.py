@@ -86,7 +86,7 @@ def _storage(context: Context) -> Storage:
         catalog_format=catalog_format,
         catalog_bytes=sum(file.stat().st_size for file in files if file.exists()),
         rows=rows,
-        savepoints=len(space.savepoints),
+        savepoints=len(savepoints.newest_first(context, "")),
         savepoint_bytes=space.disk_bytes,
         disk=_disk(layout.root),
         s3={name: bool(os.environ.get(name)) for name in S3_SETTINGS},

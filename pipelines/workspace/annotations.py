@@ -20,13 +20,13 @@ def plan(context: Context, change: Annotate) -> Planned[Savepoint, Annotation]:
 
 def _annotation(context: Context, savepoint: Savepoint, change: Annotate) -> Annotation:
     fields = (change.label, change.note, change.best_before_ms)
-    return annotation.annotation(context.library, savepoint.id, *fields, context.now_ms())
+    return annotation.annotation(context.shelf(savepoint.id), savepoint.id, *fields, context.now_ms())
 
 
 def _annotate(context: Context, savepoint: Savepoint, change: Annotate) -> Savepoint:
     """Applies one change at a time to the newest annotation, so that two that were planned at once are both kept."""
     with context.claiming(f"annotation of {savepoint.id}"):
-        annotation.write(context.library, _annotation(context, savepoint, change))
+        annotation.write(context.shelf(savepoint.id), _annotation(context, savepoint, change))
         savepoints.refresh(context, savepoint.id)
     fields = {"label": change.label, "note": change.note, "best before": change.best_before_ms}
     names = ", ".join(name for name, value in fields.items() if value is not None)

@@ -75,7 +75,7 @@ class OutputPoints:
 
     def _files(self, manifest: Manifest) -> tuple[str, ...]:
         output = str(self.context.layout.output(self.stretch.job))
-        return written.files(self.context.library, manifest, self.stretch.image(manifest), output)
+        return written.files(self.context.shelf(manifest.id), manifest, self.stretch.image(manifest), output)
 
     def _in_log(self) -> frozenset[int]:
         if not self.sink:
@@ -120,7 +120,7 @@ class StatePoints:
     def at(self, batch: int, wrong: int, ticket: Ticket) -> tuple[Rows, Way]:
         manifest = self.stretch.of_batch(batch)
         if manifest is not None:
-            held = Held(self.context.library, manifest, manifest.id)
+            held = Held(self.context.shelf(manifest.id), manifest, manifest.id)
             return self._read(held, self.context.layout.sandbox_folder(ticket.operation), ticket), Way.SAVEPOINT
         if batch in self.retained and (rows := self._retained(batch, ticket)) is not None:
             return rows, Way.RETAINED
@@ -154,4 +154,4 @@ class StatePoints:
 
 def last_files(context: Context, whole: Stretch) -> tuple[str, ...]:
     """The data files of the last batch."""
-    return written.files(context.library, whole.bad, whole.image(whole.bad), str(context.layout.output(whole.job)))
+    return written.files(context.shelf(whole.bad.id), whole.bad, whole.image(whole.bad), str(context.layout.output(whole.job)))

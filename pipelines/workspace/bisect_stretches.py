@@ -9,7 +9,7 @@ from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.savepoint import leads
 from pipelines.savepoint.leads import Line
-from pipelines.workspace import savepoints
+from pipelines.workspace import homes, savepoints
 from pipelines.workspace.context import Context
 
 
@@ -56,7 +56,7 @@ def stretch(context: Context, job: JobName, good: Manifest, bad: Manifest, query
         return whole
     between = [
         savepoints.manifest(context, savepoint.id)
-        for savepoint in savepoints.newest_first(context, job)
+        for savepoint in homes.reachable(context, savepoints.newest_first(context, job))
         if any(_on(line, image) and _inside(whole, image) for image in savepoint.queries if image.query == query)
     ]
     return replace(whole, line=line, between=tuple({whole.batch(manifest): manifest for manifest in between}.values()))

@@ -98,7 +98,7 @@ def _query(bad: Manifest, asked: str) -> QueryName:
 
 
 def _table(context: Context, bad: Manifest, change: Bisect) -> StateTable:
-    return states.chosen(state_tables.tables(context.library, bad), change)
+    return states.chosen(state_tables.tables(context.shelf(bad.id), bad), change)
 
 
 def _require_order(good: Manifest, bad: Manifest, query: QueryName) -> None:

@@ -51,7 +51,7 @@ def plan(context: Context, change: Check) -> PlannedChange[Verdict, CheckPlan]:
 def _check(context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], ticket: Ticket) -> Verdict:
     """1. The checkpoints are linked into a scratch folder; 2. Spark plans there; 3. the judge decides. Nothing else is left."""
     began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
-    with verifications.turn(context, ticket), leases.lease(context.library, manifest.id, str(folder), context.now_ms()):
+    with verifications.turn(context, ticket), leases.lease(context.shelf(manifest.id), manifest.id, str(folder), context.now_ms()):
         folder.mkdir(parents=True)
         try:
             planning = planned(context, manifest, version, new_queries, folder, ticket)  # 1, 2
@@ -80,7 +80,7 @@ def planned(
     Raises Unavailable, and what `ticket` raises."""
     ticket.step("linking")
     target = restore.Scratch(manifest.job, str(folder / CHECKPOINTS), context.new_query_id)
-    restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)
+    restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)
     ticket.step("planning")
     python = environments.entered(context, environments.make(context, version, ticket)).python
     return _planned(context, manifest, version, python, new_queries, folder, ticket, takes_apart)

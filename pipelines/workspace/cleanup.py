@@ -6,14 +6,12 @@ import shutil
 from collections.abc import Mapping
 
 from pipelines.catalog import operations as operation_rows
-from pipelines.domain.access import DAY_MS
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.savepoint import library, restore
 from pipelines.storage import paths
-from pipelines.verbs.system import ListEvents
 from pipelines.workspace import (
     environments,
     events,
@@ -78,16 +76,10 @@ def _savepoints(context: Context) -> None:
         events.say(context, "savepoint.disposed", None, savepoint, f"the disposal of savepoint {savepoint} was completed")
     for savepoint in cleaned.lost:
         message = f"savepoint {savepoint} has lost its manifest, and stays; dispose of it by its id, or put the manifest back from a copy"
-        if not _was_said_today(context, "savepoint.lost", savepoint):
+        if not events.was_said_today(context, "savepoint.lost", savepoint):
             events.say(context, "savepoint.lost", None, savepoint, message)
     for left in cleaned.failed:
         events.say(context, left.error.code, None, left.id, f"savepoint {left.id} could not be cleaned up: {left.error.message}")
-
-
-def _was_said_today(context: Context, kind: str, subject: str) -> bool:
-    """Every command without a server opens the workspace: what stays as it is would fill the events."""
-    asked = ListEvents(kind=kind, text=subject, from_ms=max(0, context.now_ms() - DAY_MS))
-    return any(event.subject == subject for event in events.newest(context, asked))
 
 
 def _leftover_jobs(context: Context) -> None:

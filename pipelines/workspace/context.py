@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pipelines.catalog import state_difference_worker, state_worker
@@ -18,6 +19,7 @@ from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import SourceOffset
 from pipelines.sandbox.pool import Pool as SparkPool
 from pipelines.savepoint import worker as savepoint_worker
+from pipelines.storage import folders
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import Layout
 from pipelines.storage.protocol import Storage
@@ -86,8 +88,14 @@ class Context:
 
     @property
     def library(self) -> Storage:
-        """The storage that holds all savepoints."""
+        """The storage of the savepoints in the workspace."""
         return open_storage(str(self.layout.savepoints))
+
+    def shelf(self, savepoint: SavepointId) -> Storage:
+        """The storage that the savepoint is in: its home, else the workspace's. Raises Unavailable (`home.away`) for a folder of this
+        machine that is not there: a disk that is not mounted must not look like one that was emptied."""
+        home = self.files.home(savepoint)
+        return self.library if home is None else _there(open_storage(home.url))
 
     def now_ms(self) -> int:
         return self.clock()
@@ -144,3 +152,9 @@ class Context:
     def _lock(self, job: str) -> threading.RLock:
         with self._locks_turn:
             return self._locks.setdefault(job.casefold(), threading.RLock())
+
+
+def _there(home: Storage) -> Storage:
+    if folders.local(home) and not Path(home.url).is_dir():
+        raise Unavailable("home.away", f"{home.url} is not there", "Mount it, or move it back.")
+    return home

@@ -21,7 +21,7 @@ from pipelines.savepoint.worker import Checkpoint
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
-from pipelines.workspace import advice, runs, savepoints, sources
+from pipelines.workspace import advice, homes, runs, savepoints, sources
 from pipelines.workspace.advice import Good, Outlook
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
@@ -119,7 +119,7 @@ def _savepoint(context: Context, savepoint: Savepoint, watch: Watch) -> list[Dia
     """Examines a savepoint: its files by manifest and seal, its checkpoints as Spark would read them."""
     good, live = list(_good(context, savepoint.job, savepoint.id)), _restorable_live(context, savepoint.job, watch)
     try:
-        manifest = manifests.load(context.library, savepoint.id)
+        manifest = manifests.load(context.shelf(savepoint.id), savepoint.id)
     except (Corrupt, Unsupported) as error:
         broken = Finding(Damage(layout.MANIFEST, "unreadable", error.message), (savepoint.batch,), "manifest")
         advised = advice.of_savepoint(savepoint.id, savepoint.job, True, good, live)
@@ -131,13 +131,14 @@ def _savepoint(context: Context, savepoint: Savepoint, watch: Watch) -> list[Dia
 
 def _by_files(context: Context, manifest: Manifest, watch: Watch) -> list[Damage]:
     """Damages by the manifest and, where the savepoint is sealed, by checksum."""
+    shelf = context.shelf(manifest.id)
     try:
-        sealed = checksums.read(context.library, manifest.id) is not None
+        sealed = checksums.read(shelf, manifest.id) is not None
     except Corrupt as error:
-        return [Damage(layout.CHECKSUMS, "unreadable", error.message), *completeness.damages(context.library, manifest.id, manifest.files)]
+        return [Damage(layout.CHECKSUMS, "unreadable", error.message), *completeness.damages(shelf, manifest.id, manifest.files)]
     level = Trust.INTACT if sealed else Trust.COMPLETE
     watch.step("computing checksums", sum(file.bytes for file in manifest.files) if sealed else 0)
-    return list(worker.check(context.savepoint_workers, context.library, manifest.id, level, context.now_ms(), watch).damages)
+    return list(worker.check(context.savepoint_workers, shelf, manifest.id, level, context.now_ms(), watch).damages)
 
 
 def _image(
@@ -149,7 +150,8 @@ def _image(
     live: Sequence[int],
     watch: Watch,
 ) -> Diagnosis:
-    home, sink = (f"{context.library.url}/{manifest.id}/{folder(image.query)}" for folder in (layout.checkpoint, layout.sink_log))
+    shelf = context.shelf(manifest.id).url
+    home, sink = (f"{shelf}/{manifest.id}/{folder(image.query)}" for folder in (layout.checkpoint, layout.sink_log))
     has_log = bool(layout.below([file.path for file in manifest.files], layout.sink_log(image.query)))
     told = _told(context, manifest, image)
     examined = worker.examine(context.savepoint_workers, Checkpoint(home, sink if has_log else None, _of(image), told), watch)
@@ -163,7 +165,7 @@ def _image(
 def _told(context: Context, manifest: Manifest, image: QueryImage) -> int:
     """How many stateful operators the job itself told of at that batch; of none where its words are damaged, which is a finding itself."""
     try:
-        event = progress_file.read(context.library, manifest.id).get(image.query, {})
+        event = progress_file.read(context.shelf(manifest.id), manifest.id).get(image.query, {})
     except (Corrupt, Unsupported):
         return 0
     operators = event.get("stateOperators")
@@ -210,17 +212,17 @@ def _concerns(manifest: Manifest, image: QueryImage, path: str) -> bool:
 
 def _good(context: Context, job: str, other_than: SavepointId | str) -> Iterator[Good]:
     """Savepoints of the job whose files are all there and of which no verification found any damaged, newest first."""
-    for savepoint in savepoints.newest_first(context, job):
+    for savepoint in homes.reachable(context, savepoints.newest_first(context, job)):
         if savepoint.id != other_than and not savepoint.damaged_files and _complete(context, savepoint.id):
             yield Good(savepoint.id, savepoint.batch)
 
 
 def _complete(context: Context, savepoint: SavepointId) -> bool:
     try:
-        manifest = manifests.load(context.library, savepoint)
+        manifest = manifests.load(context.shelf(savepoint), savepoint)
     except (Corrupt, Unsupported, NotFound):
         return False
-    return not completeness.damages(context.library, savepoint, manifest.files)
+    return not completeness.damages(context.shelf(savepoint), savepoint, manifest.files)
 
 
 def _restorable_live(context: Context, job: JobName, watch: Watch) -> Sequence[int]:

@@ -117,7 +117,7 @@ def _savepoint(context: Context, name: str) -> Point:
             image,
             _operators(
                 image,
-                context.library,
+                context.shelf(manifest.id),
                 layout.inside(manifest.id, layout.checkpoint(image.query)),
                 manifest.files,
                 rows.get(image.query, {}),
@@ -140,13 +140,13 @@ def _savepoint(context: Context, name: str) -> Point:
 
 def _rows(context: Context, manifest: Manifest) -> dict[QueryName, Mapping[int, int]]:
     """Query -> operator -> rows: as the newest proof read them, else as the job's own progress said at that batch."""
-    verified = manifests.last_verification(context.library, manifest.id)
+    verified = manifests.last_verification(context.shelf(manifest.id), manifest.id)
     if verified and verified.proof:
         counted: dict[QueryName, dict[int, int]] = {}
         for count in verified.proof.states:
             counted.setdefault(count.query, {})[count.operator] = count.rows
         return dict(counted)
-    events = progress_file.read(context.library, manifest.id) or progress.find(context, manifest)
+    events = progress_file.read(context.shelf(manifest.id), manifest.id) or progress.find(context, manifest)
     conf = manifest.version.conf
     return {image.query: proofs.told_rows(image, events.get(image.query), conf) for image in manifest.queries}
 

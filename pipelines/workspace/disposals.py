@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipelines.domain.disposals import Disposal, DisposeOutcome, disposal
+from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
 from pipelines.domain.errors import Invalid, TidemarkError, refusal
 from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import dispose as disposing
@@ -12,7 +13,7 @@ from pipelines.savepoint import space
 from pipelines.savepoint.space import Held
 from pipelines.storage import folders
 from pipelines.verbs.dispose import Dispose
-from pipelines.workspace import savepoints
+from pipelines.workspace import homes, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 
@@ -57,14 +58,17 @@ def _outcomes(context: Context, names: Sequence[str], holdings: dict[str, Held])
 
 def _named(context: Context, name: str) -> SavepointId:
     """The savepoint of a name; of one that no list shows, because its manifest is damaged or lost, its whole id."""
-    if name in folders.children(context.library):
+    if name in folders.children(context.library) or name in context.files.home_ids():
         return SavepointId(name)
     return savepoints.get(context, name).id
 
 
 def _planned(context: Context, savepoint: SavepointId, holdings: dict[str, Held]) -> DisposeOutcome:
     try:
-        look = disposing.look(context.library, savepoint, context.now_ms())
+        if homes.gone(context, savepoint):
+            holdings[savepoint] = Held(Counter())
+            return DisposeOutcome(savepoint, DisposePlan(savepoint, 0, 0, 0))
+        look = disposing.look(context.shelf(savepoint), savepoint, context.now_ms())
         if look.plan.blockers:
             raise disposing.in_use(savepoint, look.plan.blockers)
     except TidemarkError as error:

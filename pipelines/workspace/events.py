@@ -10,6 +10,7 @@ from contextlib import nullcontext, suppress
 
 from pipelines.catalog import events as event_rows
 from pipelines.domain import events
+from pipelines.domain.access import DAY_MS
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
@@ -55,3 +56,9 @@ def _log(event: Event) -> None:
 def newest(context: Context, question: ListEvents) -> Sequence[Event]:
     with context.catalog.reading() as reader:
         return event_rows.listed(reader, question)
+
+
+def was_said_today(context: Context, kind: str, subject: str) -> bool:
+    """Every command without a server opens the workspace: what stays as it is would fill the events."""
+    asked = ListEvents(kind=kind, text=subject, from_ms=max(0, context.now_ms() - DAY_MS))
+    return any(event.subject == subject for event in newest(context, asked))

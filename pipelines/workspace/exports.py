@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain.errors import Conflict, Corrupt, Invalid, TidemarkError
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, TidemarkError
 from pipelines.domain.ids import JobName, OperationId, SavepointId
 from pipelines.domain.savepoints import ExportPlan, Savepoint, TakePlan
 from pipelines.savepoint import archive, exports, library, worker
@@ -35,10 +35,10 @@ def plan_export(context: Context, change: Export) -> Planned[str, ExportPlan]:
     """Copies a savepoint out; raises at once what can be said at once (AlreadyExists, Invalid, Corrupt), the rest fails the operation."""
     savepoint = savepoints.get(context, change.savepoint)
     to = exports.target(_outside(context, change.url), change.archive, context.new_id("x"))
-    plan = exports.plan(context.library, savepoint.id, to, change.then_dispose)
+    plan = exports.plan(context.shelf(savepoint.id), savepoint.id, to, change.then_dispose)
 
     def work(ticket: Ticket) -> str:
-        _export(context, context.library, savepoint.id, to, ticket, read_back=plan.disposes)
+        _export(context, context.shelf(savepoint.id), savepoint.id, to, ticket, read_back=plan.disposes)
         events.say(context, "savepoint.exported", savepoint.job, savepoint.id, f"savepoint {savepoint.id} was exported to {to.url}")
         if plan.disposes:
             _dispose(context, savepoint, to)
@@ -57,8 +57,8 @@ def plan_import(context: Context, change: Import) -> Planned[str, ImportPlan]:
         imported = worker.bring(
             context.savepoint_workers, at.url, context.library, context.now_ms(), ticket, lambda found: _claimed(context, ticket, found)
         )
-        brought = library.load(context.library, imported)
-        large_files.adopt(context, library.manifest(context.library, imported))
+        brought = library.load(context.shelf(imported), imported)
+        large_files.adopt(context, library.manifest(context.shelf(imported), imported))
         savepoints.record(context, brought)
         message = f"savepoint {brought.id} of job {brought.job} was imported from {at.url}"
         events.say(context, "savepoint.imported", brought.job, brought.id, message)
@@ -152,6 +152,10 @@ def _take(context: Context, folder: Path, planned: PlannedTake, home: str, ticke
 def _claimed(context: Context, ticket: Ticket, found: Found) -> Iterator[None]:
     """Holds the savepoint's id during its import, stores its version, and shows its job on the operation."""
     ticket.job = found.job
+    home = context.files.home(found.savepoint)
+    if home is not None:
+        message = f"Savepoint {found.savepoint} is in the workspace already, and lies at {home.url}"
+        raise AlreadyExists("savepoint.exists", message, "Fork it from there, or dispose of it first.")
     with context.claiming(found.savepoint):
         versions.keep(context, found.version)
         yield

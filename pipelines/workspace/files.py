@@ -10,7 +10,8 @@ from pipelines.domain.alerts import AlertSettings, AlertStates
 from pipelines.domain.bisections import Bisection
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import Experiment
-from pipelines.domain.ids import BisectionId, ExperimentId, JobName, ReplayId, RunId, VersionId
+from pipelines.domain.homes import Home
+from pipelines.domain.ids import BisectionId, ExperimentId, JobName, ReplayId, RunId, SavepointId, VersionId
 from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.jobs import Job, Wanted
 from pipelines.domain.masters import CLUSTER_FILE, Cluster
@@ -80,6 +81,9 @@ class Files:
     def version_ids(self) -> list[VersionId]:
         return [VersionId(folder.name) for folder in _folders(self.layout.versions) if (folder / "version.json").is_file()]
 
+    def home_ids(self) -> list[SavepointId]:
+        return [SavepointId(path.stem) for path in sorted(self.layout.homes.glob("[!.]*.json"))]
+
     def experiment_ids(self) -> list[ExperimentId]:
         return [ExperimentId(path.stem) for path in sorted(self.layout.experiments.glob("[!.]*.json"))]
 
@@ -129,6 +133,14 @@ class Files:
 
     def version(self, version: VersionId) -> Version | None:
         return self.find(Version, self.layout.version_file(version))
+
+    def home(self, savepoint: SavepointId) -> Home | None:
+        """Where the savepoint lies; None for one in the workspace."""
+        return self.find(Home, self.layout.home_file(savepoint))
+
+    def keeps(self, savepoint: SavepointId) -> bool:
+        """Whether a savepoint is in the workspace, or noted to lie elsewhere."""
+        return self.layout.savepoint(savepoint).is_dir() or self.layout.home_file(savepoint).exists()
 
     def experiment(self, experiment: ExperimentId) -> Experiment | None:
         return self.find(Experiment, self.layout.experiment_file(experiment))

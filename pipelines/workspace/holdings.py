@@ -51,7 +51,7 @@ def asked_again(context: Context, savepoint: SavepointId, asking: Asking) -> Sav
     if last is not None and is_same and _is_fresh(last, holdings):
         return before
     since_ms = last.since_ms if last is not None and is_same else holdings.at_ms
-    documents.write(context.library, replace(holdings, since_ms=since_ms))
+    documents.write(context.shelf(savepoint), replace(holdings, since_ms=since_ms))
     savepoints.refresh(context, savepoint)
     if holdings.usable is Usable.NO and not is_same:
         message = f"savepoint {savepoint} of {before.job} can no longer be used: {words.why(holdings)}"
@@ -103,7 +103,7 @@ def _of_savepoint(context: Context, manifest: Manifest, asking: Asking) -> Holdi
 
 def checkpoint_in(context: Context, savepoint: SavepointId, query: QueryName) -> Storage:
     """The query's checkpoint in the savepoint."""
-    return open_storage(f"{context.library.url}/{layout.inside(savepoint, layout.checkpoint(query))}")
+    return open_storage(f"{context.shelf(savepoint).url}/{layout.inside(savepoint, layout.checkpoint(query))}")
 
 
 def others_of(context: Context, manifest: Manifest, query: QueryName) -> list[Storage]:

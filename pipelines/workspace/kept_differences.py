@@ -57,7 +57,7 @@ def forget(context: Context, savepoint: SavepointId) -> None:
 def clean(context: Context) -> None:
     """Removes the differences of points that are gone: of savepoints, and of jobs' batches, whose readings go too."""
     for kept in list(_every(context)):
-        if not all(context.layout.savepoint(at.savepoint).is_dir() for at in (kept.a, kept.b)):
+        if not all(context.files.keeps(at.savepoint) for at in (kept.a, kept.b)):
             shutil.rmtree(context.layout.state_difference(kept.id))
 
 

@@ -50,7 +50,8 @@ def open_workspace(
     4. other users of the machine keep no rights but to jobs' outputs; what a crash left half done is finished or
        removed, in the audit too;
     5. the catalog learns what the files have and it lacks;
-    6. growing files are read on from where they were left.
+    6. growing files are read on from where they were left;
+    7. what a crash left half done at homes is finished beside the rest.
     """
     layout = Layout(root.resolve())
     files = Files(layout)
@@ -68,7 +69,7 @@ def open_workspace(
 
 
 def _rebuild(context: Context) -> None:
-    rebuild.rebuild(context, rebuild.read(context))
+    rebuild.rebuild(context, rebuild.read_all(context))
 
 
 def _with(context: Context, then: Callable[[Context], object] = lambda context: None) -> Workspace:
@@ -87,7 +88,7 @@ def _with(context: Context, then: Callable[[Context], object] = lambda context: 
     except BaseException:
         context.catalog.close()
         raise
-    return Workspace(context)
+    return Workspace(context)  # 7
 
 
 def _close_to_others(context: Context) -> None:

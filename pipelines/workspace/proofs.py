@@ -28,12 +28,12 @@ def prove(context: Context, savepoint: SavepointId, operation: OperationId, tick
 
     1. files and checksums; 2. the scratch restore; 3. its state, store by store; 4. a batch. What damage a step finds ends it there.
     """
-    manifest = library.manifest(context.library, savepoint)
+    manifest = library.manifest(context.shelf(savepoint), savepoint)
     folder = context.layout.sandbox_folder(operation)
     context.sparks.expect(manifest.version.python, masters.beside(manifest.version.master), manifest.version.conf)
-    with leases.lease(context.library, savepoint, str(folder), context.now_ms()):
+    with leases.lease(context.shelf(savepoint), savepoint, str(folder), context.now_ms()):
         ticket.step("checking", sum(file.bytes for file in manifest.files))
-        intact = worker.check(context.savepoint_workers, context.library, savepoint, Trust.PROVED, context.now_ms(), ticket)  # 1
+        intact = worker.check(context.savepoint_workers, context.shelf(savepoint), savepoint, Trust.PROVED, context.now_ms(), ticket)  # 1
         if intact.reached is None:
             return intact
         folder.mkdir(parents=True)
@@ -54,7 +54,7 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
     began = time.monotonic()
     checkpoints = folder / "checkpoints"
     ticket.step("restoring")
-    restore.restore(context.library, manifest.id, _target(context, manifest, checkpoints), context.now_ms(), watch=ticket)  # 2
+    restore.restore(context.shelf(manifest.id), manifest.id, _target(context, manifest, checkpoints), context.now_ms(), watch=ticket)  # 2
     counted = _count(context, manifest, folder, checkpoints, ticket)  # 3
     counts, unread = _counts(context, manifest, counted)
     damages = (*(_damage(store_rows) for store_rows in unread if store_rows.damaged), *proofs.damages(counts))
@@ -127,7 +127,7 @@ def _counts(context: Context, manifest: Manifest, counted: Counted) -> tuple[tup
 
 def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
     """Progress events of the batches: from the job's runs, else from the savepoint."""
-    return {**progress_file.read(context.library, manifest.id), **progress.find(context, manifest)}
+    return {**progress_file.read(context.shelf(manifest.id), manifest.id), **progress.find(context, manifest)}
 
 
 def _damage(rows: StoreRows) -> Damage:

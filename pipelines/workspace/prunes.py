@@ -55,7 +55,7 @@ def _disk_bytes(context: Context, taken: Sequence[Savepoint], limits: Schedule) 
         return
     together = space.Held(Counter())
     for savepoint in scheduled_of(taken):
-        together.names.update(space.held(context.library, savepoint.id).names)
+        together.names.update(space.held(context.shelf(savepoint.id), savepoint.id).names)
         yield sum(node.bytes for node in together.names)
 
 

@@ -59,7 +59,7 @@ def forget(context: Context, savepoint: SavepointId) -> None:
 def clean(context: Context) -> None:
     """Removes the readings of savepoints that are gone."""
     for folder in _folders(context.layout.readings):
-        if not context.layout.savepoint(SavepointId(folder.name)).is_dir():
+        if not context.files.keeps(SavepointId(folder.name)):
             shutil.rmtree(folder)
 
 

@@ -22,7 +22,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import Version
 from pipelines.savepoint import library
 from pipelines.verbs.system import RebuildCatalog, RebuildPlan
-from pipelines.workspace import events, ingestion, repairs, runs
+from pipelines.workspace import events, homes, ingestion, repairs, runs
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.files import readable
@@ -43,7 +43,7 @@ class Known:
 
 @plans(RebuildCatalog)
 def plan(context: Context, change: RebuildCatalog) -> Planned[dict[str, int], RebuildPlan]:
-    documents = read(context)
+    documents = read_all(context)
 
     def work(_: Ticket) -> dict[str, int]:
         repairs.repair(context)
@@ -81,7 +81,10 @@ def register(context: Context) -> None:
     """Brings the catalog up to what the files have: adds what it lacks, removes what is gone. Runs that it knows stay as they are, but for
     those that were to be restarted: another may have been begun."""
     documents = read(context)
-    names, savepoint_ids = set(context.files.job_names()), {savepoint.id for savepoint in documents.savepoints}
+    errors = list(documents.unreadable)
+    elsewhere = set(homes.noted(context, errors))
+    documents = replace(documents, unreadable=tuple(errors))
+    names, savepoint_ids = set(context.files.job_names()), elsewhere | {savepoint.id for savepoint in documents.savepoints}
     with context.catalog.writing() as writer:
         for job in job_rows.listed(writer):
             if job.name not in names:
@@ -101,8 +104,18 @@ def report(context: Context, documents: Known) -> None:
     ingestion.workspace_events(context)
 
 
+def read_all(context: Context) -> Known:
+    """All documents, and the savepoints that lie elsewhere; of a home that is away as they are listed."""
+    documents = read(context)
+    with context.catalog.reading() as reader:
+        listed = {savepoint.id: savepoint for savepoint in savepoint_rows.listed(reader)}
+    errors = list(documents.unreadable)
+    elsewhere = tuple(homes.read(context, listed, errors))
+    return replace(documents, savepoints=(*documents.savepoints, *elsewhere), unreadable=tuple(errors))
+
+
 def read(context: Context) -> Known:
-    """All documents; a damaged one does not keep the others from being read."""
+    """All documents in the workspace; a damaged one does not keep the others from being read."""
     shelf = library.shelf(context.library)
     errors: list[TidemarkError] = [entry.error for entry in shelf.unreadable]
     names = context.files.job_names()

@@ -83,10 +83,11 @@ def _from_files(context: Context, job: JobName) -> Job:
 def _origin(context: Context, job: JobName, savepoint: SavepointId) -> Origin | None:
     """The origin of a fork; None where its savepoint is gone, which alone says of what job it was."""
     try:
-        manifest = library.manifest(context.library, savepoint)
+        home = context.files.home(savepoint)
+        parent = home.job if home is not None else library.manifest(context.library, savepoint).job
     except TidemarkError:
         return None
-    return Origin(savepoint, manifest.job, _experiment(context, job))
+    return Origin(savepoint, parent, _experiment(context, job))
 
 
 def _experiment(context: Context, job: JobName) -> ExperimentId | None:

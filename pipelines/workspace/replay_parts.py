@@ -62,7 +62,7 @@ def comparable(context: Context, span: Span) -> tuple[tuple[str, ...], tuple[str
     moved = [after for _, after in span.moved()]
     able = [f"output of {image.query} ({image.sink})" for image in moved if image.sink.lower() in FORMATS]
     unable = [f"output of {image.query}: {_why_not(image)}" for image in moved if image.sink.lower() not in FORMATS]
-    return (*able, *(f"state of {table.title}" for table in _tables(context.library, span.end, span))), tuple(unable)
+    return (*able, *(f"state of {table.title}" for table in _tables(context.shelf(span.end.id), span.end, span))), tuple(unable)
 
 
 def compared(context: Context, span: Span, fork: JobName, ticket: Ticket) -> Iterator[ReplayedPart]:
@@ -73,7 +73,7 @@ def compared(context: Context, span: Span, fork: JobName, ticket: Ticket) -> Ite
             yield _output(context, span, fork, before, after)
         else:
             yield ReplayedPart(Kind.OUTPUT, after.query, after.sink, Outcome.NOT_COMPARED, note=_why_not(after))
-    if _tables(context.library, span.end, span):
+    if _tables(context.shelf(span.end.id), span.end, span):
         folder = context.layout.sandbox_folder(ticket.operation)
         folder.mkdir(parents=True)
         try:
@@ -84,7 +84,7 @@ def compared(context: Context, span: Span, fork: JobName, ticket: Ticket) -> Ite
 
 def _states(context: Context, span: Span, fork: JobName, folder: Path, ticket: Ticket) -> Iterator[ReplayedPart]:
     """Each table of state, read as a savepoint of the fork has it that is taken into the scratch `folder` and that no list shows."""
-    own = Held(context.library, span.end, span.end.id)
+    own = Held(context.shelf(span.end.id), span.end, span.end.id)
     other = state_points.taken(context, Take(fork), folder / "replay", ticket)
     own_tables, other_tables = (_tables(held.shelf, held.manifest, span) for held in (own, other))
     pairs, apart = state_differences.paired(own_tables, other_tables)
@@ -108,8 +108,8 @@ def _output(context: Context, span: Span, fork: JobName, before: QueryImage, aft
         note = f"The replay has no such output: it writes to {seen.sink}." if seen else "The replay has no such query."
         return ReplayedPart(Kind.OUTPUT, after.query, after.sink, Outcome.DIFFERENT, note=note)
     output = str(context.layout.output(span.job))
-    past = set(written.files(context.library, span.start, before, output))
-    own = [file for file in written.files(context.library, span.end, after, output) if file not in past]
+    past = set(written.files(context.shelf(span.start.id), span.start, before, output))
+    own = [file for file in written.files(context.shelf(span.end.id), span.end, after, output) if file not in past]
     other = compare_batches.files_until(seen.sink_path, after.batch)
     comparison = outputs.compare(own, other, format=after.sink.lower(), examples=EXAMPLES)
     stepped = _stepped(context, span, seen.sink_path, before, after)

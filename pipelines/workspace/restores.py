@@ -40,7 +40,7 @@ class Restoring:
     """How the state is to be rewritten for changed code, where it is."""
 
     def plan(self) -> RestorePlan:
-        plan = restore.plan(self.context.library, self.manifest, self.target)
+        plan = restore.plan(self.context.shelf(self.manifest.id), self.manifest, self.target)
         migrated, convert, rewrite = self._rewriting()
         refusal = next((step.refusal for step in (migrated, convert, rewrite) if step and step.refusal), None)
         warnings = (*plan.warnings, *self._ignored(), *masters.remarks(self.version.master))
@@ -51,7 +51,7 @@ class Restoring:
         """Makes the checkpoints, migrates their state, converts it, and rescales it; answers with the sink logs to carry (query ->
         directory). `note` is told what was migrated."""
         migrated, convert, rewrite = self._rewriting()
-        restored = restore.restore(self.context.library, self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
+        restored = restore.restore(self.context.shelf(self.manifest.id), self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
         logs = {str(query): folder for query, folder in restored.sink_logs.items()}
         manifest = self.manifest
         if migrated is not None and self.migrate is not None:
@@ -66,7 +66,7 @@ class Restoring:
         """What is done with the copy's state, in this order."""
         if self.migrate is None and self.store is None and self.partitions is None:
             return None, None, None
-        held = rescaling.of_savepoint(self.context.library, self.manifest)
+        held = rescaling.of_savepoint(self.context.shelf(self.manifest.id), self.manifest)
         migrated = migration.plan(held, self.migrate.by, self._spark_version) if self.migrate is not None else None
         convert = conversion.plan(held, self.store, self._spark_version) if self.store is not None else None
         return migrated, convert, self._rescaling(conversion.converted(held, convert) if convert else held)

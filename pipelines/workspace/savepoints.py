@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.catalog import savepoints as savepoint_rows
 from pipelines.catalog.connection import Reader
-from pipelines.domain.errors import NotFound
+from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.savepoints import Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
@@ -18,13 +18,14 @@ from pipelines.savepoint import space as measuring
 from pipelines.savepoint import take as taking
 from pipelines.savepoint.batch_choice import BatchChoice
 from pipelines.savepoint.source import JobSource
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import savepoints as words
-from pipelines.workspace import events, kept_differences, readings, runs, sources, versions
+from pipelines.workspace import events, homes, kept_differences, readings, runs, sources, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -38,6 +39,8 @@ class PlannedTake:
     look: taking.Look
     label: str
     reason: Reason
+    home: str = ""
+    """Where it goes; empty for the workspace."""
 
     @property
     def plan(self) -> TakePlan:
@@ -48,7 +51,10 @@ def planned_take(context: Context, job: JobName, change: Take, reason: Reason = 
     """Plans to take a savepoint into `shelf` (the library if not given); nothing is changed."""
     source = sources.of_job(context, job)
     choice = batch_choice.point(change.batch, change.at_ms, change.event_ms)
-    return PlannedTake(source, choice, taking.look(source, choice, shelf or context.library), change.label, reason)
+    home = homes.checked(context, change.home) if change.home else ""
+    to = shelf or (open_storage(home) if home else context.library)
+    look = taking.look(source, choice, to)
+    return PlannedTake(source, choice, replace(look, plan=replace(look.plan, home=home)), change.label, reason, home)
 
 
 def taken(context: Context, job: JobName, change: Take, reason: Reason, watch: Watch) -> Savepoint:
@@ -58,7 +64,7 @@ def taken(context: Context, job: JobName, change: Take, reason: Reason, watch: W
 
 def publish(context: Context, planned: PlannedTake, watch: Watch) -> Savepoint:
     """Takes the planned savepoint into the library; listed when this returns."""
-    savepoint = take_into(context, context.library, planned, watch)
+    savepoint = _take_at_home(context, planned, watch) if planned.home else take_into(context, context.library, planned, watch)
     record(context, savepoint)
     context.unsealed.put(savepoint.id)
     label = f" ({savepoint.label})" if savepoint.label else ""
@@ -67,9 +73,23 @@ def publish(context: Context, planned: PlannedTake, watch: Watch) -> Savepoint:
     return savepoint
 
 
-def take_into(context: Context, shelf: Storage, planned: PlannedTake, watch: Watch) -> Savepoint:
+def _take_at_home(context: Context, planned: PlannedTake, watch: Watch) -> Savepoint:
+    """1. note where it will be, for the next opening to look after a crash; 2. take it, published there; 3. it is settled."""
+    savepoint = SavepointId(context.new_id("sp"))
+    shelf = homes.begin(context, savepoint, planned.source.job, planned.home)  # 1
+    try:
+        taken = take_into(context, shelf, planned, watch, savepoint)  # 2
+    except BaseException as error:
+        if not getattr(error, "__notes__", ()):  # else something is left there, for the next opening to remove
+            homes.forget(context, savepoint)
+        raise
+    homes.settle(context, savepoint)  # 3
+    return taken
+
+
+def take_into(context: Context, shelf: Storage, planned: PlannedTake, watch: Watch, savepoint: SavepointId | None = None) -> Savepoint:
     """The savepoint in any storage of savepoints, unknown to the catalog."""
-    naming = taking.Naming(SavepointId(context.new_id("sp")), context.now_ms(), planned.reason, planned.label)
+    naming = taking.Naming(savepoint or SavepointId(context.new_id("sp")), context.now_ms(), planned.reason, planned.label)
     return taking.take(planned.source, planned.choice, shelf, naming, watch, first=planned.look)
 
 
@@ -83,13 +103,18 @@ def refresh(context: Context, savepoint: SavepointId) -> None:
 
     Looked for once more after it was written: a disposal deletes the files before the row, so no row outlives both.
     """
-    record(context, library.load(context.library, savepoint))
+    record(context, library.load(context.shelf(savepoint), savepoint))
     try:
-        library.manifest(context.library, savepoint)
+        library.manifest(context.shelf(savepoint), savepoint)
     except NotFound:
-        with context.catalog.writing() as writer:
-            savepoint_rows.forget(writer, savepoint)
+        unlist(context, savepoint)
         raise
+
+
+def unlist(context: Context, savepoint: SavepointId) -> None:
+    """Its files are gone: the catalog forgets it."""
+    with context.catalog.writing() as writer:
+        savepoint_rows.forget(writer, savepoint)
 
 
 @answers(ListRetained)
@@ -106,13 +131,19 @@ def newest_first(context: Context, job: str) -> Sequence[Savepoint]:
 
 
 def get(context: Context, savepoint: str) -> Savepoint:
-    """The savepoint by id, by a unique beginning of it, or by its path; raises NotFound, or Invalid for several."""
-    with context.catalog.reading() as reader:
-        return savepoint_rows.get(reader, savepoint)
+    """The savepoint by id, by a unique beginning of it, or by its path. NotFound for none, Invalid for several, Unavailable for one whose
+    home did not answer since the catalog was lost."""
+    try:
+        with context.catalog.reading() as reader:
+            return savepoint_rows.get(reader, savepoint)
+    except NotFound:
+        homes.refuse_unread(context, savepoint)
+        raise
 
 
 def manifest(context: Context, savepoint: str) -> Manifest:
-    return library.manifest(context.library, get(context, savepoint).id)
+    known = get(context, savepoint).id
+    return library.manifest(context.shelf(known), known)
 
 
 @answers(ListSavepoints)
@@ -137,8 +168,11 @@ def _space(context: Context, question: ShowSpace) -> Space:
 
 
 def space(context: Context, job: str) -> Space:
-    """What the savepoints take on disk; of a job's alone, what another job's savepoints hold too counts as held by somebody else."""
-    return measuring.space(context.library, [savepoint.id for savepoint in newest_first(context, job)])
+    """What the savepoints in the workspace take on disk; of a job's alone, what another job's savepoints hold too counts as held by
+    somebody else."""
+    elsewhere = set(context.files.home_ids())
+    here = [savepoint.id for savepoint in newest_first(context, job) if savepoint.id not in elsewhere]
+    return measuring.space(context.library, here)
 
 
 def _forget(context: Context, savepoint: SavepointId, job: JobName | None) -> None:
@@ -159,8 +193,15 @@ def _job(reader: Reader, savepoint: SavepointId) -> JobName | None:
 
 
 def dispose(context: Context, savepoint: SavepointId) -> None:
-    """Deletes it; Conflict (`savepoint.in_use`) while something is made from it."""
+    """Deletes it; Conflict (`savepoint.in_use`) while something is made from it. Of one that somebody removed from its home the note."""
     with context.catalog.reading() as reader:
         job = _job(reader, savepoint)  # first: whoever looks for its files meanwhile has the catalog forget it
-    disposing.dispose(context.library, savepoint, context.now_ms())
+    if not homes.gone(context, savepoint):
+        homes.unsettle(context, savepoint)
+        try:
+            disposing.dispose(context.shelf(savepoint), savepoint, context.now_ms())
+        except (Conflict, NotFound):
+            homes.settle(context, savepoint)
+            raise
+    homes.forget(context, savepoint)
     _forget(context, savepoint, job)

@@ -74,7 +74,7 @@ def planned(context: Context, point: StatePoint) -> PlannedTake:
 def held(context: Context, point: StatePoint, folder: Path, ticket: Ticket) -> Held:
     """The point's files. A job's batch is taken into `folder`, which must not exist and is the caller's to remove."""
     if point.savepoint is not None:
-        return Held(context.library, savepoints.manifest(context, point.savepoint), point.savepoint)
+        return Held(context.shelf(point.savepoint), savepoints.manifest(context, point.savepoint), point.savepoint)
     return taken(context, _take(point), folder, ticket)
 
 

@@ -15,7 +15,7 @@ from pipelines.savepoint import layout
 from pipelines.savepoint import states as tables
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.state import ShowStateSizes
-from pipelines.workspace import readings, runs, savepoints, sources
+from pipelines.workspace import homes, readings, runs, savepoints, sources
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -28,7 +28,8 @@ NEWEST = 1 << 62
 def sizes(context: Context, question: ShowStateSizes) -> Sequence[OperatorSizes]:
     """Every stateful operator of the job's queries, in their order."""
     job = runs.known(context, question.job)
-    manifests = [savepoints.manifest(context, taken.id) for taken in savepoints.newest_first(context, job)[: question.savepoints]][::-1]
+    taken = homes.reachable(context, savepoints.newest_first(context, job)[: question.savepoints])
+    manifests = [savepoints.manifest(context, savepoint.id) for savepoint in taken][::-1]
     live = dict(_live(context, job))
     known = {key: operator for manifest in manifests for key, operator in _operators(manifest)} | {key: of for key, (of, _) in live.items()}
     return tuple(_sizes(context, key, known[key], manifests, live) for key in sorted(known))
@@ -73,7 +74,11 @@ def _saved(context: Context, manifest: Manifest, key: Key, operator: Operator) -
 
 def _rows(context: Context, manifest: Manifest, key: Key) -> Mapping[int, int]:
     """Rows by partition of the operator's tables, where every one of them was read."""
-    own = [table for table in tables.tables(context.library, manifest) if (table.query, table.operator) == key and not table.internal]
+    own = [
+        table
+        for table in tables.tables(context.shelf(manifest.id), manifest)
+        if (table.query, table.operator) == key and not table.internal
+    ]
     counts = [_read(context, manifest, table) for table in own]
     if not counts or any(count is None for count in counts):
         return {}

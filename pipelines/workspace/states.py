@@ -58,7 +58,7 @@ def whole(context: Context, held: Held, table: StateTable, folder: Path, ticket:
 
 def _of_library(context: Context, savepoint: str) -> Held:
     manifest = savepoints.manifest(context, savepoint)
-    return Held(context.library, manifest, manifest.id)
+    return Held(context.shelf(manifest.id), manifest, manifest.id)
 
 
 def reading_of(context: Context, held: Held, table: StateTable, limit: int, folder: Path, ticket: Ticket) -> Reading:
@@ -100,7 +100,7 @@ def _listed(context: Context, held: Held) -> tuple[StateTable, ...]:
 
 def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryName, int], int | None]:
     """Rows by (query, operator): as a proof read them, else as the job's progress event of that batch has them."""
-    verified = manifests.last_verification(context.library, manifest.id)
+    verified = manifests.last_verification(context.shelf(manifest.id), manifest.id)
     events = _said(context, manifest)
     rows: dict[tuple[QueryName, int], int | None] = {}
     for image in manifest.queries:
@@ -113,7 +113,7 @@ def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryN
 
 def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
     """Progress events of the batches: from the savepoint, else from the job's runs."""
-    events = progress_file.read(context.library, manifest.id)
+    events = progress_file.read(context.shelf(manifest.id), manifest.id)
     return events if len(events) == len(manifest.begun) else {**progress.find(context, manifest), **events}
 
 

@@ -38,13 +38,13 @@ def plan(context: Context, change: TryCode) -> Planned[Trial, TrialPlan]:
 def _try(context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], ticket: Ticket) -> Trial:
     """1. The checkpoints are linked into a scratch folder; 2. the code runs a batch there; 3. its rows are read. Nothing else is left."""
     began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
-    with verifications.turn(context, ticket), leases.lease(context.library, manifest.id, str(folder), context.now_ms()):
+    with verifications.turn(context, ticket), leases.lease(context.shelf(manifest.id), manifest.id, str(folder), context.now_ms()):
         folder.mkdir(parents=True)
         try:
             ticket.step("linking")
             checkpoints = folder / "checkpoints"
             target = restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
-            restore.restore(context.library, manifest.id, target, context.now_ms(), watch=ticket)  # 1
+            restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)  # 1
             python = environments.entered(context, environments.make(context, version, ticket)).python
             changed = replace(manifest, version=version)
             ran = rehearsals.rehearse(context, changed, python, folder, checkpoints, ticket, new_queries)  # 2

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipelines import __version__
 from pipelines.domain import errors, verdicts
-from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unsupported
+from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
 from pipelines.domain.installed import Installed, is_same
 from pipelines.domain.runs import QUERIES_FILE
@@ -70,7 +70,7 @@ def stand_in(context: Context, job: JobName) -> Manifest | None:
     savepoint = next(newest, None)
     try:
         return savepoints.manifest(context, savepoint.id) if savepoint is not None else None
-    except (Corrupt, NotFound, Unsupported):
+    except (Corrupt, NotFound, Unavailable, Unsupported):
         return None
 
 

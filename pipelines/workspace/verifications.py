@@ -34,14 +34,19 @@ def plan(context: Context, change: Verify) -> Planned[Verification, VerifyPlan]:
 
 @answers(ReadVerification)
 def last(context: Context, question: ReadVerification) -> Verification | None:
-    return manifests.last_verification(context.library, savepoints.get(context, question.savepoint).id)
+    savepoint = savepoints.get(context, question.savepoint).id
+    return manifests.last_verification(context.shelf(savepoint), savepoint)
 
 
 def seal(context: Context, savepoint: SavepointId, watch: Watch) -> None:
     """Seals a savepoint, or compares its checksums where it is sealed; raises what `watch` raises."""
     unsealed = savepoints.get(context, savepoint)
     _keep_progress(context, unsealed, Trust.INTACT)
-    _recorded(context, unsealed, worker.check(context.savepoint_workers, context.library, savepoint, Trust.INTACT, context.now_ms(), watch))
+    _recorded(
+        context,
+        unsealed,
+        worker.check(context.savepoint_workers, context.shelf(savepoint), savepoint, Trust.INTACT, context.now_ms(), watch),
+    )
 
 
 def _check(context: Context, savepoint: Savepoint, plan: VerifyPlan, ticket: Ticket) -> Verification:
@@ -49,7 +54,7 @@ def _check(context: Context, savepoint: Savepoint, plan: VerifyPlan, ticket: Tic
         return prove(context, savepoint, ticket)
     ticket.step("checking", plan.bytes)
     _keep_progress(context, savepoint, plan.level)
-    checked = worker.check(context.savepoint_workers, context.library, savepoint.id, plan.level, context.now_ms(), ticket)
+    checked = worker.check(context.savepoint_workers, context.shelf(savepoint.id), savepoint.id, plan.level, context.now_ms(), ticket)
     return _recorded(context, savepoint, checked)
 
 
@@ -78,7 +83,8 @@ def turn(context: Context, ticket: Ticket) -> Iterator[None]:
 def _keep_progress(context: Context, savepoint: Savepoint, level: Trust) -> None:
     """Keeps the progress events before the savepoint is sealed, so that the seal covers them."""
     if level is not Trust.COMPLETE:
-        progress.keep(context, context.library, library.manifest(context.library, savepoint.id))
+        shelf = context.shelf(savepoint.id)
+        progress.keep(context, shelf, library.manifest(shelf, savepoint.id))
 
 
 def _recorded(context: Context, savepoint: Savepoint, verification: Verification) -> Verification:
@@ -95,7 +101,7 @@ def _recorded(context: Context, savepoint: Savepoint, verification: Verification
 def _kept(context: Context, verification: Verification) -> Verification:
     """Records a verification in its savepoint; what was found is in the error, too, where there is no room for it."""
     try:
-        return verifying.record(context.library, verification)
+        return verifying.record(context.shelf(verification.savepoint), verification)
     except TidemarkError as error:
         if error.code != "storage.full":
             raise

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pipelines.domain.audit import Call
 from pipelines.storage.layout import Layout
 from pipelines.verbs.verb import Begun, Change, Question
-from pipelines.workspace import audit, checksums, doers, operations
+from pipelines.workspace import audit, checksums, doers, home_completion, operations
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -24,6 +24,8 @@ class Workspace:
     def __init__(self, context: Context) -> None:
         self.context = context
         self._sealer = checksums.Sealer(context)
+        self._completion = home_completion.Completion(context)
+        self._completion.start()
 
     @property
     def layout(self) -> Layout:
@@ -52,6 +54,7 @@ class Workspace:
 
     def close(self) -> None:
         """Gives the catalog back; drivers run on."""
+        self._completion.end()
         self._sealer.stop()
         operations.end_all(self.context)
         self.context.state_workers.close()

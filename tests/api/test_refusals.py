@@ -36,6 +36,8 @@ REFUSALS = [
     ("POST", "/v1/jobs/post_engagement/resume", {}, 409, "job.running"),
     ("POST", "/v1/jobs/nobody/savepoints", {}, 404, "job.not_found"),
     ("POST", "/v1/jobs/post_engagement/savepoints", {"batch": 99}, 404, "savepoint.not_retained"),
+    ("POST", "/v1/jobs/post_engagement/savepoints", {"home": "hdfs://lake/savepoints"}, 501, "home.untried"),
+    ("POST", "/v1/jobs/post_engagement/savepoints", {"home": "s3://lake/savepoints", "to": "/mnt/a"}, 422, "savepoint.to_and_home"),
     ("POST", "/v1/jobs/attach", {**ATTACH, "name": "clicks"}, 409, "job.exists"),
     ("POST", "/v1/jobs/attach", {**ATTACH, "checkpoints": {"counts": "/gone"}}, 404, "checkpoint.not_found"),
     ("POST", "/v1/jobs/clicks/resume", {}, 409, "job.attached"),

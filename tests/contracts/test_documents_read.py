@@ -20,6 +20,7 @@ from pipelines.domain.audit import AuditLine
 from pipelines.domain.bisections import Bisection
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.holdings import Holdings
+from pipelines.domain.homes import Home
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
 from pipelines.domain.masters import Cluster
@@ -65,6 +66,7 @@ DECODED = [
     Experiment,
     Found,
     Holdings,
+    Home,
     Idle,
     ImportRecord,
     Installed,

@@ -1,0 +1,133 @@
+"""Savepoints outside of the workspace: where each lies, listed here though its home is away, and cleaned of what a crash left there.
+
+The workspace keeps a note for each, and goes to no other folder of a home: several workspaces share one without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pipelines.domain.errors import Invalid, TidemarkError, Unavailable, Unsupported
+from pipelines.domain.homes import Home
+from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.savepoints import Savepoint
+from pipelines.savepoint import library
+from pipelines.savepoint.addresses import address
+from pipelines.storage import folders
+from pipelines.storage.addresses import LOCAL_ADDRESSES, S3_ADDRESSES, open_storage
+from pipelines.storage.protocol import Storage
+from pipelines.workspace.context import Context
+from pipelines.workspace.files import readable
+
+
+def checked(context: Context, url: str) -> str:
+    """`url` as a home; raises Invalid (`home.inside`, those of an address), Unsupported (`home.untried`) for a storage no suite ran on."""
+    if "://" in url and not url.startswith((*S3_ADDRESSES, *LOCAL_ADDRESSES)):
+        scheme = url.partition("://")[0]
+        hint = "Take it into the workspace, or export it there (--to)."
+        raise Unsupported("home.untried", f"Savepoints were not tried at {scheme}:// yet", hint)
+    at = address(f"{url.removesuffix('/')}/home" if url.strip() else url).parent
+    if folders.local(at) and Path(at.url).resolve().is_relative_to(context.layout.root):
+        raise Invalid("home.inside", f"{at.url} is inside of the workspace", "Leave --home out: savepoints are kept in the workspace then.")
+    return at.url
+
+
+def begin(context: Context, savepoint: SavepointId, job: JobName, url: str) -> Storage:
+    """Notes that the savepoint of `job` will be at `url`, before anything is written there: the next opening looks after a crash.
+
+    A folder of this machine is made first: from here on a folder that is missing is one that is away.
+    """
+    folders.make_shared(open_storage(url))
+    _note(context, savepoint, Home(url, job, settled=False))
+    return context.shelf(savepoint)
+
+
+def unsettle(context: Context, savepoint: SavepointId) -> None:
+    """From now on the next opening completes its disposal; nothing is done for one in the workspace."""
+    _settle(context, savepoint, settled=False)
+
+
+def settle(context: Context, savepoint: SavepointId) -> None:
+    """It is published, and nobody is disposing of it; nothing is done for one in the workspace."""
+    _settle(context, savepoint, settled=True)
+
+
+def forget(context: Context, savepoint: SavepointId) -> None:
+    """The savepoint is gone."""
+    context.layout.home_file(savepoint).unlink(missing_ok=True)
+
+
+def _settle(context: Context, savepoint: SavepointId, *, settled: bool) -> None:
+    home = context.files.home(savepoint)
+    if home is not None:
+        _note(context, savepoint, replace(home, settled=settled))
+
+
+def _note(context: Context, savepoint: SavepointId, home: Home) -> None:
+    context.layout.homes.mkdir(exist_ok=True)
+    context.files.write(context.layout.home_file(savepoint), home)
+
+
+def noted(context: Context, errors: list[TidemarkError]) -> Mapping[SavepointId, Home]:
+    """Every note that can be read, by savepoint; errors of the others go to `errors`."""
+    return dict(readable(lambda savepoint: _with_id(context, savepoint), context.files.home_ids(), errors))
+
+
+def _with_id(context: Context, savepoint: SavepointId) -> tuple[SavepointId, Home] | None:
+    home = context.files.home(savepoint)
+    return (savepoint, home) if home is not None else None
+
+
+def refuse_unread(context: Context, savepoint: str) -> None:
+    """Raises Unavailable (`home.unread`) for a savepoint that was published at its home, and that no list shows because nobody could read
+    it there since the catalog was lost; Corrupt where its note is damaged."""
+    home = context.files.home(SavepointId(savepoint)) if savepoint in context.files.home_ids() else None
+    if home is not None and home.settled:
+        message = f"Savepoint {savepoint} of {home.job} lies at {home.url}, and could not be read there yet"
+        raise Unavailable("home.unread", message, "Rebuild the catalog when that storage answers.")
+
+
+def gone(context: Context, savepoint: SavepointId) -> bool:
+    """Whether somebody removed a published savepoint from its home, which itself is there."""
+    home = context.files.home(savepoint)
+    return home is not None and home.settled and next(iter(context.shelf(savepoint).list(savepoint)), None) is None
+
+
+def read(context: Context, listed: Mapping[SavepointId, Savepoint], errors: list[TidemarkError]) -> Iterator[Savepoint]:
+    """The savepoints that lie elsewhere, read there; of a home that is away those that are `listed`, as they are, and so those that are
+    being disposed of. Each such home is asked once, and its error goes to `errors`, like those of savepoints that cannot be read."""
+    away: set[str] = set()
+    for savepoint, home in noted(context, errors).items():
+        try:
+            if home.settled and home.url not in away:
+                yield library.load(context.shelf(savepoint), savepoint)
+        except TidemarkError as error:
+            errors.append(error)
+            if isinstance(error, Unavailable):
+                away.add(home.url)
+        if (not home.settled or home.url in away) and savepoint in listed:
+            yield listed[savepoint]
+
+
+def reachable(context: Context, savepoints: Iterable[Savepoint]) -> Iterator[Savepoint]:
+    """Those of `savepoints` whose files can be asked for: all in the workspace, and those of homes that answer, each asked once."""
+    answers: dict[str, bool] = {}
+    for savepoint in savepoints:
+        if not context.layout.home_file(savepoint.id).exists():
+            yield savepoint
+            continue
+        home = savepoint.path.rpartition("/")[0]
+        if home not in answers:
+            answers[home] = _answers(context, savepoint.id)
+        if answers[home]:
+            yield savepoint
+
+
+def _answers(context: Context, savepoint: SavepointId) -> bool:
+    try:
+        next(iter(context.shelf(savepoint).list(savepoint)), None)
+    except TidemarkError:
+        return False
+    return True
