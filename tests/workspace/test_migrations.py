@@ -18,6 +18,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from tests.contracts.examples import MIGRATION
@@ -25,7 +26,7 @@ from tests.waiting import until
 from tests.workspace.conftest import House, job
 from tests.workspace.serving import Server, serving
 from tests.workspace.test_checks import keep, saved
-from tests.workspace.test_rescales import KEYS, held, put
+from tests.workspace.test_rescales import KEYS, put
 
 BY_COLUMNS = {COLUMNS: ""}
 FUNCTION = "def f(rows, schema):\n    return rows\n"
@@ -102,7 +103,7 @@ def server(tmp_path: Path) -> Any:
 def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, spark: Any, tmp_path: Path) -> None:
     """By columns and by a function, on Spark's default store: the outputs are those of runs of the changed code from the start."""
     savepoint = begun(server, tmp_path / "in")
-    was = held(Path(savepoint.path))
+    was = saved_files(server, savepoint)
     verdict = do(server.face, Check(savepoint.id, code=FEWER))
     assert verdict.outcome is Outcome.NEEDS_REWRITING and "--migrate columns: count(n) is kept as it is, " in verdict.parts[0].hint
     assert server.face.plan(Fork(savepoint.id, name="b", code=FEWER)).refusal is not None
@@ -110,8 +111,7 @@ def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, spark: 
     put(tmp_path / "in", FIRST, LAST - FIRST)
     do(server.face, Fork(savepoint.id, name="b", code=FEWER, migrate=BY_COLUMNS))
     do(server.face, Fork(savepoint.id, name="c", code=AVERAGE, migrate={"to_average": MIGRATION}))
-    now = held(Path(savepoint.path))
-    assert {path: now[path] for path in was} == was, "not a byte of the savepoint is another"
+    assert saved_files(server, savepoint) == was, "not a byte of the savepoint is another"
     windows = [(start, key) for start in range(0, 2 * LAST - 8, 6) for key in range(KEYS)]
     values = {(start, key): [minute + key for minute in range(start, start + 6, 2)] * 2 for start, key in windows}
     fewer = sorted((start, f"k{key}", 6, max(values[start, key])) for start, key in windows)
@@ -122,6 +122,12 @@ def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, spark: 
     for name in ("b", "c"):
         server.stop(name, savepoint=False)
         assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose(name)))
+
+
+def saved_files(server: Server, savepoint: Savepoint) -> dict[str, bytes]:
+    """What the manifest names: the server writes beside it (its seal, what its sources hold) when it comes to that."""
+    manifest = server.face.ask(ReadManifest(savepoint.id))
+    return {file.path: (Path(savepoint.path) / file.path).read_bytes() for file in manifest.files}
 
 
 def begun(server: Server, into: Path) -> Savepoint:
