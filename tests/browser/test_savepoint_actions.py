@@ -199,5 +199,6 @@ def test_savepoints_are_filtered(watched: Watched, fakes: str) -> None:
     watched.rest()
     press(page, "Select shown")
     expect(page.locator(".st-key-card_bulk")).to_contain_text("2 savepoints")
+    watched.rest()
     page.get_by_role("textbox", name="Filter").fill("nothing is called this")
     expect(page.get_by_text("No savepoint fits.")).to_be_visible()
