@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
-from pipelines.checkpoint import commits, listing, logs, metadata, operators, sink_log
+from pipelines.checkpoint import commits, logs, metadata, operators, sink_log
 from pipelines.domain import files, secrets
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId, job_name, query_name
@@ -24,6 +24,7 @@ from pipelines.domain.jobs import Job, Run, Wanted
 from pipelines.domain.runs import QUERIES_FILE, SPEC_FILE, QueryStarted, RunState
 from pipelines.domain.versions import Version, version
 from pipelines.savepoint.sinks import FILE_SINKS
+from pipelines.storage import folders
 from pipelines.storage.addresses import LOCAL_ADDRESSES, open_storage
 from pipelines.verbs.attach import Attach, AttachPlan
 from pipelines.workspace import events, ingestion, runs, versions
@@ -57,7 +58,7 @@ def plan(context: Context, change: Attach) -> Planned[Run, AttachPlan]:
 
 def _operators(url: str) -> int:
     """How many stateful operators the checkpoint has: in format 1 nothing in it says so once all of its state is gone."""
-    return len(logs.batch_ids(listing.listed(open_storage(url), operators.FOLDER).subfolders(operators.FOLDER)))
+    return len(logs.batch_ids(folders.children(open_storage(url), operators.FOLDER)))
 
 
 def _attach(context: Context, name: JobName, version: Version, started: list[QueryStarted]) -> Run:
