@@ -31,14 +31,13 @@ from pipelines.workspace.tickets import Ticket
 class Points(Protocol):
     """Rows as of a batch of a stretch."""
 
+    forks: Forks
+
     def ready(self) -> frozenset[int]:
         """Batches whose rows are there without any run, besides both ends."""
 
     def at(self, batch: int, wrong: int, ticket: Ticket) -> tuple[Rows, Way]:
         """The rows as of `batch`, batches from `wrong` on being of no interest any more."""
-
-    def close(self) -> None:
-        """Removes what was made for it."""
 
 
 @dataclass
@@ -66,9 +65,6 @@ class OutputPoints:
         if batch in self._in_log() and (files := self._of_log(batch)) is not None:
             return self._rows(files), Way.LOG
         return self._rows(self._again(batch, wrong, ticket)), Way.WHAT_IF
-
-    def close(self) -> None:
-        self.forks.close()
 
     def _rows(self, files: tuple[str, ...]) -> Rows:
         return Rows(Over.OUTPUT.value, self.stretch.image(self.stretch.bad).sink.lower(), tuple(sorted(files)), self.last)
@@ -126,9 +122,6 @@ class StatePoints:
             return rows, Way.RETAINED
         job = self.forks.run(self.stretch.before(batch), batch, ticket)
         return self._taken(Take(job), ticket), Way.WHAT_IF
-
-    def close(self) -> None:
-        self.forks.close()
 
     def _retained(self, batch: int, ticket: Ticket) -> Rows | None:
         """None where Spark has purged the batch meanwhile."""

@@ -144,7 +144,7 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
         search.ends()  # 1
         search.narrow()  # 2, 3
     finally:
-        asked.points.close()  # 4
+        asked.points.forks.close()  # 4
     found = Bisection(
         asked.id,
         stretch.job,
