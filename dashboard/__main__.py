@@ -19,7 +19,8 @@ def main(arguments: "list[str]") -> int:
 
     from dashboard import environment
 
-    environment.run("dashboard", arguments)
+    structured_log = options.log_format == "json"
+    environment.run("dashboard", arguments, structured_log=structured_log)
 
     from dashboard import shown_output
 
@@ -29,7 +30,12 @@ def main(arguments: "list[str]") -> int:
 
     workspace = options.workspace or str(environment.ROOT / "data" / "workspace")
     return server.main(
-        reach_of(options), port=options.port, workspace=workspace, example=options.example, structured_log=options.log_format == "json"
+        reach_of(options),
+        port=options.port,
+        workspace=workspace,
+        example=options.example,
+        structured_log=structured_log,
+        standby=options.standby,
     )
 
 
@@ -58,6 +64,9 @@ def command_line() -> argparse.ArgumentParser:
         "--behind-proxy", metavar="ADDRESS", default="", help="IP address of a proxy that encrypts, and sets X-Forwarded-For and -Proto"
     )
     parser.add_argument("--workspace", metavar="PATH", help="directory that holds jobs and savepoints (default: data/workspace)")
+    parser.add_argument(
+        "--standby", action="store_true", help="where another server has the workspace: only read, and take over when that one ends"
+    )
     parser.add_argument("--log-format", choices=("text", "json"), default="text", help="the server's own log, on stderr (default: text)")
     parser.add_argument("--example", action="store_true", help="start the example at once, without a click")
     return parser

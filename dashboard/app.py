@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import address, dialogs, session, undo
 from dashboard.navigation import PAGES, page
-from dashboard.views import frame, zones
+from dashboard.views import frame, standby, zones
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -23,4 +23,5 @@ chosen = st.navigation([page(name) for name in PAGES], position="top")
 undo.page_begins(chosen.title)
 zones.switch()
 frame.draw()
+standby.banner()
 chosen.run()

@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -16,12 +17,23 @@ from dashboard import session
 from dashboard.reach import ONLY_HERE, Reach
 from dashboard.readiness import Readiness
 from dashboard.strangers import Strangers
+from pipelines.api.push.settings import NOWHERE, Chosen
 from pipelines.domain.access import Access
 from pipelines.domain.audit import unrecorded
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.events import COMMAND, SUPERVISOR
+from pipelines.storage.layout import Layout
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from pipelines.workspace.workspace import Workspace
+
+    Rest: TypeAlias = Callable[[Workspace], ASGIApp]
+    """Makes REST of a workspace."""
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_WORKSPACE = ROOT / "data" / "workspace"
@@ -37,6 +49,8 @@ class Settings:
     reach: Reach = ONLY_HERE
     structured_log: bool = False
     """Whether the server's own log is JSON."""
+    receivers: Chosen = NOWHERE
+    """Where metrics are pushed to, while this server has the workspace."""
 
     @property
     def url(self) -> str:
@@ -69,24 +83,41 @@ class Api:
 
 @contextmanager
 def assembled(settings: Settings, api: Api) -> Iterator[None]:
-    """Opens everything, in the order in which each part needs the one before it; closes in reverse."""
-    from pipelines.api.app import create_api
-    from pipelines.supervisor.loop import SupervisorLoop
+    """Opens the workspace and serves it for as long as the server runs."""
     from pipelines.workspace.opening import open_workspace
+
+    with active(settings, api, open_workspace(settings.workspace), rest_of):
+        yield
+
+
+def rest_of(workspace: Workspace) -> ASGIApp:
+    """REST of a workspace that this process has; it takes a second to make."""
+    from pipelines.api.app import create_api
+
+    return create_api(workspace, generation=lambda: workspace.context.catalog.generation, record=workspace.record)
+
+
+@contextmanager
+def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> Iterator[None]:
+    """Serves a workspace that this process has, in the order in which each part needs the one before it; closes it, too."""
+    from pipelines.api.push.pushing import pushing
+    from pipelines.api.server import workspace_id
+    from pipelines.supervisor.loop import SupervisorLoop
+    from pipelines.workspace.pushes import note
     from pipelines.workspace.tokens import access_to, kept
 
-    workspace = open_workspace(settings.workspace)
     try:
         workspace.background = True
         settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms())
         api.access, api.strangers = access_to(workspace.context), Strangers(workspace.record)
-        api.app = create_api(workspace, generation=lambda: workspace.context.catalog.generation, record=workspace.record)
         supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))
         supervisor.start()
-        api.readiness.silence = supervisor.silence_s
         try:
+            api.app = rest(workspace)
+            api.readiness.looks(supervisor.silence_s)
             session.open_with(workspace, api.access, workspace.record)
-            with announced(settings):
+            acting = workspace.acting(SUPERVISOR)
+            with pushing(settings.receivers, acting, workspace_id(acting.layout), partial(note, acting.context)), announced(settings):
                 if settings.example:
                     do(workspace.acting(COMMAND), StartExample())
                 yield
@@ -103,13 +134,20 @@ def assembled(settings: Settings, api: Api) -> Iterator[None]:
 @contextmanager
 def announced(settings: Settings) -> Iterator[None]:
     """Writes the server's address to `server.json` in the workspace, for the command line; removes the file at the end."""
+    path = Layout(settings.workspace).server_file
+    _write_whole(path, announcement(settings))
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def announcement(settings: Settings) -> dict[str, Any]:
+    """What a server says of itself: where it answers, and its process."""
     import psutil
 
-    from pipelines.storage.layout import Layout
-
-    path = Layout(settings.workspace).server_file
     reach = settings.reach
-    document = {
+    return {
         "url": reach.local_url(settings.port),
         "pid": os.getpid(),
         "started": psutil.Process().create_time(),
@@ -118,11 +156,6 @@ def announced(settings: Settings) -> Iterator[None]:
         "encryption": reach.encryption,
         "open": reach.is_open,
     }
-    _write_whole(path, document)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def _write_whole(path: Path, document: dict[str, Any]) -> None:

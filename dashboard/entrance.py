@@ -20,7 +20,7 @@ from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unauth
 
 OPEN = frozenset({"/_stcore/health", readiness.PATH})
 """Whether the server is up, and does its work: what a supervisor of processes asks without a token, and which says no more than that."""
-FOR_PROGRAMS = ("/api", "/metrics", "/_stcore", "/media", "/download", "/assets", "/static", "/component")
+FOR_PROGRAMS = ("/api", "/flink", "/metrics", "/_stcore", "/media", "/download", "/assets", "/static", "/component")
 """Addresses below these are no pages: no token is read from them, and who has none gets no page to type it in."""
 _TOKEN = "token"
 _KEPT_NOWHERE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}

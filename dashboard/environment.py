@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from dashboard.installing import SetupFailed, install
 
@@ -70,11 +71,11 @@ def need(venv: Path, want: Wanted) -> Need:
     return Need.CREATE if stamp and stamp.get("folder") != want.folder else Need.INSTALL
 
 
-def enter(module: str, arguments: list[str], venv: Path = VENV, requirements: Path = REQUIREMENTS) -> None:
+def enter(module: str, arguments: list[str], say: Say, venv: Path = VENV, requirements: Path = REQUIREMENTS) -> None:
     """Returns if this process runs in a ready environment, else makes it ready and becomes `python -m module` in it."""
     entered = os.environ.pop(ENTERED, "") == str(os.getpid())
     if need(venv, wanted(venv, requirements)) is not Need.NOTHING:
-        prepare(venv, requirements, _narrator())
+        prepare(venv, requirements, say)
     elif Path(sys.prefix).resolve() == venv.resolve():
         return
     elif entered:
@@ -95,6 +96,10 @@ def prepare(venv: Path, requirements: Path, say: Say) -> None:
         if what is Need.NOTHING:
             return
         _require_venv_module()
+        if venv.is_symlink():
+            raise SetupFailed(
+                f"{venv} is a link to {venv.resolve()}, and is not ready for this folder. Delete the link: one is made here then."
+            )
         if what is Need.CREATE:
             say(f"creating {venv} with Python {want.python} (the first start takes a few minutes, most of them for downloads)")
         else:
@@ -210,13 +215,28 @@ def _narrator() -> Say:
     return say
 
 
-def run(module: str, arguments: list[str]) -> None:
-    """`enter`, ending the process with a plain message where the environment cannot be made."""
+def _structured(line: str, level: str = "INFO") -> None:
+    """A line as `server_log` writes them, whose library the set-up has yet to install."""
+    from datetime import UTC, datetime
+
+    said = {"timestamp": datetime.now(UTC).isoformat(), "level": level, "logger": "dashboard.environment", "message": line}
+    print(json.dumps(said), file=sys.stderr, flush=True)
+
+
+def run(module: str, arguments: list[str], *, structured_log: bool = False) -> None:
+    """`enter`, ending the process with a plain message (in a structured log an error) where the environment cannot be made."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        enter(module, arguments)
+        enter(module, arguments, _structured if structured_log else _narrator())
     except SetupFailed as failed:
-        sys.exit(f"\n{failed}\n")
+        _end(str(failed), structured_log)
     except KeyboardInterrupt:
-        sys.exit("\nInterrupted. The next start sets up again from the beginning.\n")
+        _end("Interrupted. The next start sets up again from the beginning.", structured_log)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _end(why: str, structured_log: bool) -> NoReturn:
+    if structured_log:
+        _structured(why, "ERROR")
+        sys.exit(1)
+    sys.exit(f"\n{why}\n")

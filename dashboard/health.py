@@ -14,6 +14,15 @@ OF_SAVEPOINTS = (Problem.UNPROVED, Problem.UNUSABLE)
 """Warnings that say nothing of how the job does."""
 
 
+OF_LAG = (Problem.LAGGING, Problem.FALLING_BEHIND, Problem.CATCHING_UP, Problem.NO_PROGRESS)
+"""Problems that say that a job is late."""
+
+
+def is_late(job: JobSummary) -> bool:
+    """Whether what needs attention is that it is behind; a job may be on time and need attention for something else."""
+    return any(finding.problem in OF_LAG for finding in job.findings)
+
+
 def health(job: JobSummary) -> tuple[str, Tone]:
     """How a job does, in a word or two: its state, unless a finding or an idle driver says more than that."""
     telling = (finding for finding in job.findings if finding.problem not in OF_SAVEPOINTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import socket
@@ -22,12 +23,13 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this folder instead
     sys.path.insert(0, str(ROOT))
 
-from dashboard import assembly, downloads, readiness, server_log, session, shell  # noqa: E402
+from dashboard import assembly, downloads, readiness, server_log, session, shell, succession  # noqa: E402
 from dashboard.entrance import Entrance  # noqa: E402
 from dashboard.guard import Guard  # noqa: E402
 from dashboard.reach import Reach, refuse_open_host  # noqa: E402
 from dashboard.served import serve_asset  # noqa: E402
 from dashboard.streamlit_fixes import left_pages, offered_files  # noqa: E402
+from pipelines.api.push.settings import chosen  # noqa: E402
 from pipelines.client.servers import entry  # noqa: E402
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavailable  # noqa: E402
 
@@ -64,7 +66,7 @@ def _streamlit_settings() -> assembly.Settings:
     host, port = config.get_option("server.address") or "", config.get_option("server.port")
     refuse_open_host(host)
     workspace = Path(os.environ.get(WORKSPACE_VARIABLE) or assembly.DEFAULT_WORKSPACE)
-    return assembly.Settings(workspace.resolve(), port, reach=Reach(host))
+    return assembly.Settings(workspace.resolve(), port, reach=Reach(host), receivers=chosen(os.environ))
 
 
 offered_files.mend()
@@ -75,6 +77,7 @@ app = App(
         Route("/assets/{name}", serve_asset),
         Mount("/api", app=api),
         Route("/metrics", api, methods=["GET"]),
+        Route("/flink/v1/{path:path}", api),
         Route(readiness.PATH, api.readiness.answer),
         *downloads.routes(),
         *shell.routes(),
@@ -83,22 +86,31 @@ app = App(
 )
 
 
-def main(reach: Reach, port: int, workspace: str, example: bool, structured_log: bool = False) -> int:
+def main(reach: Reach, port: int, workspace: str, example: bool, structured_log: bool = False, standby: bool = False) -> int:
     """Serves until it is told to end (Ctrl-C, SIGTERM); prints the address once it answers. Returns the exit code."""
     if structured_log:
         server_log.structured()
     try:
         api.reach = reach.checked()
         with listening(api.reach.host, port) as bound:
-            settings = assembly.Settings(Path(workspace).resolve(), bound.getsockname()[1], example, api.reach, structured_log)
-            with assembly.assembled(settings, api):
+            own = bound.getsockname()[1]
+            settings = assembly.Settings(Path(workspace).resolve(), own, example, api.reach, structured_log, chosen(os.environ))
+            with succession.succeeding(settings, api) if standby else assembly.assembled(settings, api):
                 _serve(bound, settings)
     except TidemarkError as error:
-        print(f"{error.message}\n{error.hint}", file=sys.stderr)
+        _say(logging.ERROR, f"{error.message}\n{error.hint}", structured_log)
         return STATUS_AND_EXIT_CODES[error.group][1]
     except KeyboardInterrupt:
-        print("Tidemark has stopped; running jobs go on.", file=sys.stderr)
+        _say(logging.INFO, "Tidemark has stopped; running jobs go on.", structured_log)
     return 0
+
+
+def _say(level: int, words: str, structured_log: bool) -> None:
+    """On stderr: as a line, or as a line of the structured log."""
+    if structured_log:
+        logging.getLogger(__name__).log(level, words)
+    else:
+        print(words, file=sys.stderr)
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -153,7 +165,8 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
 def _announce(settings: assembly.Settings) -> None:
     """Prints the address that lets in who opens it."""
     address = entry(settings.url, api.access.key if api.access else "")
-    print(f"Tidemark serves {address}   (workspace {settings.workspace}; Ctrl-C stops it, jobs run on)", flush=True)
+    role = "a standby, which only reads, of " if api.readiness.is_standby else ""
+    print(f"Tidemark serves {address}   ({role}workspace {settings.workspace}; Ctrl-C stops it, jobs run on)", flush=True)
 
 
 def end_within(seconds: float) -> None:

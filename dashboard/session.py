@@ -7,7 +7,7 @@ into this module when it starts. The page scripts themselves live elsewhere, so 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, tzinfo
 from functools import partial
 from typing import TypeVar
@@ -27,6 +27,7 @@ from pipelines.domain.space import SavepointSpace, Space
 from pipelines.verbs.face import Face
 from pipelines.verbs.limited import Limited
 from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.standby import hint_of, standby_of
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.verb import Question
 
@@ -37,19 +38,32 @@ SHARED_AGE_MS = 1_000
 LOOPBACK = "127.0.0.1"
 ZONE, IN_UTC = "zone", "UTC"
 """What the address says where somebody chose UTC."""
+Active = Callable[[], str]
+"""Answers the address of the active server."""
 A = TypeVar("A")
 _BEGAN = "page_began_ms"
 _workspace: Face | None = None
 _access: Access | None = None
 _record: Record = unrecorded
+_active: Active | None = None
 _answers = Answers()
 
 
-def open_with(workspace: Face | None, access: Access | None = None, record: Record = unrecorded) -> None:
+def open_with(workspace: Face | None, access: Access | None = None, record: Record = unrecorded, active: Active | None = None) -> None:
     """Gives the pages `workspace`, as `access` lets each browser use it; without one everybody is the owner. `record` writes what they do
-    into the audit. None takes it away."""
-    global _workspace, _access, _record, _answers
-    _workspace, _access, _record, _answers = workspace, access, record, Answers()
+    into the audit. On a standby `active` says which server has the workspace. None takes it away."""
+    global _workspace, _access, _record, _active, _answers
+    _workspace, _access, _record, _active, _answers = workspace, access, record, active, Answers()
+
+
+def is_standby() -> bool:
+    """Whether this server only reads, for another one has the workspace."""
+    return _active is not None
+
+
+def active() -> str:
+    """The address of the server that a standby stands by for; empty where nobody says it."""
+    return _active() if _active is not None else ""
 
 
 def is_open() -> bool:
@@ -80,7 +94,10 @@ def caller() -> Caller:
 
 
 def refusal(needed: Role) -> str:
-    """Why who looks at this page may not do what takes this role, as the hint of a button that is disabled; empty where he may."""
+    """Why who looks at this page may not do what takes this role, as the hint of a button that is disabled; empty where he may.
+    On a standby nobody may do anything."""
+    if is_standby():
+        return f"This server is {standby_of(active())}: it only reads. {hint_of(active())}"
     role = caller().role
     return "" if role.allows(needed) else f"Takes the role {needed}; yours is {role}"
 

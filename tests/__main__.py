@@ -21,7 +21,7 @@ def stages(arguments: "list[str]") -> "dict[str, list[str]]":
     A few tests that are named run in one process.
     """
     if arguments[:1] == ["quick"]:
-        arguments = ["-m", QUICK, *arguments[1:]]
+        arguments = ["-m", QUICK, *(f"--ignore={file}" for file in long_files()), *arguments[1:]]
     if not 0 < sum(argument.startswith("tests") for argument in arguments) <= FEW:
         arguments = [*WORKERS, *arguments]
     return {
@@ -31,6 +31,13 @@ def stages(arguments: "list[str]") -> "dict[str, list[str]]":
         "import contracts": ["-c", "from importlinter.cli import lint_imports_command as run; run(['--no-logo'])"],
         "pytest": ["-m", "pytest", *arguments],
     }
+
+
+def long_files() -> "list[str]":
+    """Those that take longest, which `quick` leaves out."""
+    from tests.running import budgets
+
+    return [file for file in budgets.read().seconds if file != budgets.OTHERS]
 
 
 def main(arguments: "list[str]") -> int:

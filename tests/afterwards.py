@@ -61,8 +61,13 @@ def attach(face: FakeFace, change: Attach) -> Run:
     return face.began(change.name, version("attached.py", ""), state=RunState.WATCHED)
 
 
+def _batch(change: Take) -> int | None:
+    assert change.batch is None or isinstance(change.batch, int), "the fake has one query"
+    return change.batch
+
+
 def take(face: FakeFace, change: Take) -> Savepoint:
-    return face.saved(change.job, change.batch, change.label, to=change.to)
+    return face.saved(change.job, _batch(change), change.label, to=change.to)
 
 
 def stop(face: FakeFace, change: Stop) -> Operation:

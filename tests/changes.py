@@ -31,6 +31,7 @@ from pipelines.domain.trust import Trust
 from pipelines.domain.verdicts import Outcome, Part
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.attach import Attach, AttachPlan
+from pipelines.verbs.backups import CheckBackup, CreateBackup, RestoreBackup
 from pipelines.verbs.check import Check, CheckPlan
 from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
 from pipelines.verbs.dispose import Dispose
@@ -42,6 +43,7 @@ from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.import_ import Import, ImportPlan
 from pipelines.verbs.operations import CancelOperation
+from pipelines.verbs.plan_difference import ComparePlans, PlanDifferencePlan
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.rename_query import RenamePlan, RenameQuery
@@ -62,7 +64,7 @@ from pipelines.verbs.tokens import CreateToken, NewToken, RevokeToken, ShownToke
 from pipelines.verbs.try_code import TrialPlan, TryCode
 from pipelines.verbs.verb import Change
 from pipelines.verbs.verify import Verify, VerifyPlan
-from tests import alerting, differing, replayed, samples
+from tests import alerting, backed_up, differing, homed, planned, replayed, samples
 from tests.samples import QUERY
 
 if TYPE_CHECKING:
@@ -156,6 +158,7 @@ PLANS: Told = {
     SetLimits: lambda face, it: LimitsPlan(JobName(it.job), JobLimits(), changed(JobLimits(), it.given())),
     SetSchedule: _schedule_plan,
     **alerting.PLANS,
+    **homed.PLANS,
     **replayed.PLANS,
     Prune: _pruned,
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
@@ -171,6 +174,7 @@ PLANS: Told = {
     Diagnose: lambda face, it: DiagnosePlan(JobName(it.subject if it.subject in face.runs else ""), it.subject),
     ReadState: _read_plan,
     CompareState: _comparing_plan,
+    ComparePlans: lambda face, it: PlanDifferencePlan(VERSION, VERSION, _point_job(face, it.b), True),
     TryCode: lambda face, it: TrialPlan(_of(face, it.savepoint).id, _of(face, it.savepoint).job, VERSION),
     LookUpKey: lambda face, it: LookUpKeyPlan(JobName(it.job), f"{QUERY} / 0 / default", 9),
     Export: lambda face, it: samples.export_plan(_of(face, it.savepoint), it),
@@ -187,6 +191,7 @@ PLANS: Told = {
     StartExample: lambda face, it: ExamplePlan(tuple(map(JobName, EXAMPLE))),
     RebuildCatalog: lambda face, it: RebuildPlan(3, 2),
     CreateToken: lambda face, it: TokenPlan(it.name, it.for_role, samples.NOW_MS + (it.expires_in_ms or 0)),
+    **backed_up.PLANS,
     RevokeToken: lambda face, it: ShownToken(it.token, Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command"),
 }
 
@@ -198,7 +203,7 @@ def begun(job: str, from_savepoint: str = "", state: RunState = RunState.RUNNING
 
 def taken(face: FakeFace, change: Take) -> Savepoint:
     """The savepoint that is taken."""
-    batch = 9 if change.batch is None else change.batch
+    batch = change.batch if isinstance(change.batch, int) else 9
     return samples.savepoint(SAVEPOINT, change.job, version=VERSION, run=RunId(RUN), batch=batch, label=change.label, to=change.to)
 
 
@@ -235,6 +240,7 @@ ANSWERS: Told = {
     SetLimits: lambda face, it: Job(JobName(it.job), samples.NOW_MS, limits=changed(JobLimits(), it.given())),
     SetSchedule: _scheduled,
     **alerting.ANSWERS,
+    **homed.ANSWERS,
     **replayed.ANSWERS,
     Prune: _pruned,
     RenameQuery: lambda face, it: begun(it.job, state=RunState.WATCHED),
@@ -250,6 +256,7 @@ ANSWERS: Told = {
     ReadState: _reads,
     LookUpKey: lambda face, it: samples.key_rows(it.job, it.key),
     TryCode: lambda face, it: samples.trial(_of(face, it.savepoint).id, VERSION),
+    ComparePlans: lambda face, it: planned.difference(),
     CompareState: lambda face, it: works(face, "compare-state", _point_job(face, it.b), f"{it.a} {it.b}", differing.DIFFERENCE),
     Export: _exports,
     Import: lambda face, it: works(face, "import", "", it.url, SAVEPOINT),
@@ -266,5 +273,8 @@ ANSWERS: Told = {
     StartExample: lambda face, it: tuple(begun(name) for name in EXAMPLE),
     RebuildCatalog: lambda face, it: {"jobs": 3, "savepoints": 2},
     CreateToken: lambda face, it: NewToken(it.name, it.for_role, samples.NOW_MS + (it.expires_in_ms or 0), "tm_secret"),
+    CreateBackup: lambda face, it: works(face, "backup", "", it.url, backed_up.BACKUP.id),
+    CheckBackup: lambda face, it: works(face, "check-backup", "", it.url, backed_up.BACKUP.id),
+    RestoreBackup: lambda face, it: works(face, "restore-backup", "", it.url, backed_up.BACKUP.id),
     RevokeToken: lambda face, it: None,
 }

@@ -19,6 +19,9 @@ POLLING = "-Dspark.sql.streaming.pollingDelay=200ms"
 """A query without an interval that has nothing to do looks for input a hundred times a second, which takes a fifth of a processor
 (4.0 s of 20; so it is 0.7)."""
 
+UI = "-Dspark.ui.enabled=false"
+"""What no test of a driver looks at; a job that asks for it in its confs has it."""
+
 
 def prepare() -> None:
     """Sets the variables that Spark reads: its Java, its Python, and how they are started."""
@@ -27,5 +30,7 @@ def prepare() -> None:
     os.environ["JAVA_HOME"] = str(java.path)
     os.environ.pop("PYSPARK_PYTHON", None)
     submit.prepare_workers(os.environ)
-    os.environ[classes.SUBMIT_OPTIONS] = classes.submit_options(java, "", {classes.SUBMIT_OPTIONS: f"{classes.BRIEF} {CODE} {POLLING}"})
+    os.environ[classes.SUBMIT_OPTIONS] = classes.submit_options(
+        java, "", {classes.SUBMIT_OPTIONS: f"{classes.BRIEF} {CODE} {POLLING} {UI}"}
+    )
     os.environ["SPARK_LAUNCHER_OPTS"] = classes.BRIEF

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pipelines.domain import logs
 from pipelines.domain.access import Role
 from pipelines.domain.audit import FIRST, AuditLine, Result, Verified
-from pipelines.domain.differences import differences
+from pipelines.domain.differences import Differences, differences
 from pipelines.domain.errors import NotFound
 from pipelines.domain.events import COMMAND, PAGE
 from pipelines.domain.experiments import BatchRow, Lane, Mark, Series, Tree
@@ -26,8 +26,10 @@ from pipelines.domain.states import StateTable, chosen, reading_id
 from pipelines.domain.verdicts import Outcome
 from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.verbs.backups import ListBackups
 from pipelines.verbs.examples import ListExamples, ShownExample
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
+from pipelines.verbs.homes import ListHomes
 from pipelines.verbs.jobs import (
     ListBatches,
     ListJobs,
@@ -41,6 +43,7 @@ from pipelines.verbs.jobs import (
     ShowSeries,
 )
 from pipelines.verbs.operations import ListOperations, ReadAnswer, ShowOperation
+from pipelines.verbs.plan_difference import ComparePlans
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
 from pipelines.verbs.schedule import ShowSchedule
 from pipelines.verbs.state import ListStates, QueryState, ShowStateSizes
@@ -48,7 +51,7 @@ from pipelines.verbs.state_difference import QueryStateDifference, ShowStateDiff
 from pipelines.verbs.system import ListEvents, ShowAbout, ShowHealth, ShowSpace
 from pipelines.verbs.tokens import ListTokens, ShownToken
 from pipelines.verbs.verb import Question
-from tests import differing, replayed, samples
+from tests import backed_up, differing, homed, planned, replayed, samples
 
 if TYPE_CHECKING:
     from tests.faces import FakeFace
@@ -167,6 +170,12 @@ def point(face: FakeFace, named: str) -> Point:
     return Point(s.id, PointKind.SAVEPOINT, s.job, s.run, face.versions[s.version], s.spark_version, s.created_ms, queries, s.label)
 
 
+def _differences(face: FakeFace, asked: Diff) -> Differences:
+    """With the plans once they were compared."""
+    told = differences(point(face, asked.a), point(face, asked.b))
+    return replace(told, plans=planned.difference()) if ComparePlans(asked.a, asked.b) in face.begun else told
+
+
 def audited() -> AuditLine:
     return AuditLine(
         1, samples.NOW_MS, "stop", "post_engagement", Result.REFUSED, "access.role", "", "looker for alice", "looker", "127.0.0.1", FIRST
@@ -203,7 +212,7 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ReadAnswer: lambda face, it: face.outcomes.get(it.operation) or known(face.now, it.operation, "operation"),
     ShowVersion: lambda face, it: known(face.versions, it.version, "version"),
     ShowTree: tree,
-    Diff: lambda face, it: differences(point(face, it.a), point(face, it.b)),
+    Diff: _differences,
     ListSavepoints: lambda face, it: savepoints(face, it.job),
     ShowSavepoint: lambda face, it: savepoint(face, it.savepoint),
     ReadManifest: lambda face, it: samples.manifest(savepoint(face, it.savepoint), face.versions[savepoint(face, it.savepoint).version]),
@@ -222,6 +231,8 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     **replayed.ASKED,
     ListAudit: lambda face, it: (audited(),),
     VerifyAudit: lambda face, it: Verified(1, 1, "ab" * 32, ()),
+    ListHomes: lambda face, it: homed.HOMES,
+    ListBackups: lambda face, it: (backed_up.BACKUP,),
     ListTokens: lambda face, it: (ShownToken("nightly", Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command"),),
     ShowIntervals: lambda face, it: samples.intervals(),
     ListExamples: lambda face, it: (EXAMPLE,),

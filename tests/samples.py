@@ -21,6 +21,7 @@ from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen, Waiting
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore
+from pipelines.domain.pushes import Push
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.retention import Judged, PrunePlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
@@ -46,6 +47,7 @@ from pipelines.domain.versions import Version
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.export import Export
 from pipelines.verbs.rescale import RescalePlan
+from pipelines.words import catching_up
 from pipelines.words.findings import of_job
 
 NOW_MS = 1_800_000_000_000
@@ -65,6 +67,9 @@ STEPS = {
     "import": "copying",
     "read": "reading rows",
     "compare-state": "comparing keys",
+    "backup": "copying documents",
+    "check-backup": "reading",
+    "restore-backup": "copying",
 }
 
 
@@ -235,7 +240,7 @@ def summary(runs: Sequence[Run], origin: Origin | None, attached: bool, newest: 
 
 def judged(job: JobSummary) -> JobSummary:
     """The job with its findings, as the catalog lists it."""
-    return replace(job, findings=tuple(of_job(job, NOW_MS)))
+    return replace(job, catching_up=catching_up.of_job(job), findings=tuple(of_job(job, NOW_MS)))
 
 
 def health(states: Sequence[RunState], savepoints: int) -> Health:
@@ -485,10 +490,16 @@ def about(savepoints: int, rows: dict[str, int]) -> About:
     """A server on a laptop, with one job on a Python of its own."""
     kafka = (connectors.kafka("4.3.0", False),)
     own = Runtime("/srv/tidemark/.venv/bin/python", "3.11.7", "4.3.0", "/usr/lib/jvm/java-17", "17.0.9", False, 2, kafka)
-    other = Runtime("/opt/python3.12/bin/python", "", "", "", "", False, 1)
+    lacks, hint = (
+        "PySpark 3.5.7 runs on Java 17 to 23",
+        "Install Java 17, or name the JAVA_HOME of one that is there already (--java-home).",
+    )
+    other = Runtime("/opt/python3.12/bin/python", "3.12.4", "3.5.7", "", "", False, 1, problem=lacks, hint=hint)
     disk = Disk("ext4", 500_000_000_000, 120_000_000_000, True, False)
     s3 = {"AWS_ACCESS_KEY_ID": True, "AWS_SECRET_ACCESS_KEY": True, "AWS_ENDPOINT_URL": False}
     storage = Storage("/srv/tidemark/data/workspace", "w-1a2b3c", 1, 5, 78_900_000, rows, savepoints, 4_000_000, disk, s3)
     server = Server("http://127.0.0.1:8501", True, "0.1.0", "1a2b3c4d5e6f", 4711, "jobs/JOB/runs/RUN/driver.log")
     warm = (WarmProcess(4712, "", 640_000_000, True, ""), WarmProcess(4713, "/opt/python", 500_000_000, True, "pipelines.sandbox"))
-    return About((own, other), "local[2]", storage, server, warm, 2)
+    collector = Push("OTLP", "http://collector:4318/v1/metrics", 60.0, NOW_MS - 20_000)
+    agent = Push("StatsD", "udp://agent:8125", 10.0, NOW_MS - 300_000, "[Errno 111] Connection refused", NOW_MS - 5_000, True)
+    return About((own, other), "local[2]", storage, server, warm, 2, (collector, agent))

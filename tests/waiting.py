@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PAUSE = 4
+PAUSE = 9
 """How much longer than it took to ask there is no asking: what is waited for needs the processor more."""
 
 

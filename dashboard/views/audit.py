@@ -19,7 +19,13 @@ from pipelines.words import formats
 LIMIT = 1_000
 ALL = "All"
 COLUMNS = (
-    *(Column("Number", "right"), Column("When"), Column("Time"), Column("By"), Column("From", hint="The client's address, or whose shell")),
+    *(
+        Column("Number", "right"),
+        Column("When"),
+        Column("Time"),
+        Column("By"),
+        Column("From", hint="The client's address, or the shell's user"),
+    ),
     *(Column("Verb"), Column("Subject", wide=True), Column("Result"), Column("Code")),
 )
 TONES: dict[Result, Tone] = {Result.REFUSED: "orange", Result.FAILED: "red", Result.MENDED: "orange", Result.BEGUN: "blue"}
@@ -93,8 +99,13 @@ def _foot(lines: Sequence[AuditLine], before: int) -> None:
 
 def _check() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="audit_check"):
-        says = "Hash of a line that was kept elsewhere (optional)"
-        kept = st.text_input(says, key="audit_last", width=520, help="With it an end that was cut off, or written anew, is found, too.")
+        says = "A hash that you kept (optional)"
+        kept = st.text_input(
+            says,
+            key="audit_last",
+            width=520,
+            help="Printed by an earlier check: finds lines that were cut off or rewritten since",
+        )
         if st.button("Check the chain", icon=":material/link:", key="audit_verify"):
             st.session_state[_VERIFIED] = session.workspace().ask(VerifyAudit(kept or ""))
     verified: Verified | None = st.session_state.pop(_VERIFIED, None)

@@ -4,6 +4,7 @@ undone and is not asked about."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import Literal
@@ -12,7 +13,7 @@ import streamlit as st
 
 from dashboard import permitted, session, undo
 from dashboard.dialogs import dialog
-from dashboard.views import operations, outcomes, restore_plans, verdicts
+from dashboard.views import acceptance, operations, outcomes, restore_plans, verdicts
 from dashboard.views.endings import ending
 from dashboard.widgets import Tone, chip, error_box, message_box
 from pipelines.domain.access import Role
@@ -90,7 +91,10 @@ def ask_promote(job: str) -> None:
             verdict = plan.restore.verdict if plan.restore else plan.verdict
             if verdict is not None:
                 verdicts.draw(verdict)
-        ending(change, "Promote", "decide", operations.begin, ready=plan is not None)
+            said = acceptance.accepted(verdict, job)
+            change = replace(change, drop=said.drop, map=dict(said.map) or None)
+            plan = _planned(change)
+        ending(change, "Promote", "decide", operations.begin, ready=plan is not None and plan.refusal is None)
 
     ask()
 

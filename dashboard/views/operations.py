@@ -66,21 +66,22 @@ def follow(operation: Operation) -> None:
 def look() -> list[Operation]:
     """All running operations and the ended ones that are followed, newest first; asks the workspace."""
     known = _followed()
-    running: dict[str, Operation] = {operation.id: operation for operation in _running()}
+    under_way: dict[str, Operation] = {operation.id: operation for operation in running()}
     if not known.adopted:
-        known.newest |= running
+        known.newest |= under_way
         known.adopted = True
     for named, seen in list(known.newest.items()):
         if seen.state is OperationState.RUNNING:
             known.newest[named] = session.workspace().ask(ShowOperation(named))
     now = session.now_ms()
-    every = {**running, **known.newest}
+    every = {**under_way, **known.newest}
     known.samples = {named: pace.sampled(known.samples.get(named, ()), operation.amount, now) for named, operation in every.items()}
     return sorted(every.values(), key=lambda operation: (operation.state is not OperationState.RUNNING, -operation.created_ms))
 
 
-def _running() -> Sequence[Operation]:
-    return session.shared(ListOperations(running=True))
+def running() -> Sequence[Operation]:
+    """All running operations; none on a standby, which cannot know them."""
+    return () if session.is_standby() else session.shared(ListOperations(running=True))
 
 
 def put_away(operation: str) -> None:

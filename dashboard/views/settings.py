@@ -11,10 +11,13 @@ import streamlit as st
 from dashboard import address, once, permitted, session
 from dashboard.components.table import Cell, Column, Row, number, table
 from dashboard.views.audit import audit
+from dashboard.views.backups import backups
 from dashboard.views.commands import commands
+from dashboard.views.homes import homes
 from dashboard.views.overview.attention import LITTLE_LEFT
+from dashboard.views.pushes import pushes
 from dashboard.widgets import chip, confirm, errors_shown, facts, page_header, section
-from pipelines.domain.about import About, Runtime, Server, Storage, WarmProcess
+from pipelines.domain.about import About, Runtime, Server, ServerRole, Storage, WarmProcess
 from pipelines.domain.access import Role
 from pipelines.domain.audit import Result
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
@@ -43,8 +46,11 @@ def page() -> None:
             commands([ShowAbout()], key="settings_command")
         _runtimes(about)
         _storage(about.storage)
+        homes()
         _warm(about)
         _server(about.server)
+        pushes(about.pushes)
+        backups()
         audit()
 
 
@@ -52,18 +58,22 @@ def _runtimes(about: About) -> None:
     section("Runtimes", "what jobs run on")
     rows = [_runtime(runtime) for runtime in about.runtimes]
     table(RUNTIMES, rows, key="runtimes", label="Runtimes", clickable=False)
-    for connector in (connector for runtime in about.runtimes for connector in runtime.connectors):
-        st.caption(f"{connector.system} {connectors.need(connector)}")
+    for runtime in about.runtimes:
+        if runtime.problem:
+            st.warning(f"No job runs on `{runtime.python}`: {runtime.problem}. {runtime.hint}", icon=":material/warning:")
+    for spark, connector in dict.fromkeys(
+        (runtime.spark_version, connector) for runtime in about.runtimes for connector in runtime.connectors
+    ):
+        st.caption(f"{connector.system} on Spark {spark} {connectors.need(connector)}")
     st.caption(f"A new job runs on `{about.default_master}` unless it names another master. A local Spark listens on this machine alone.")
 
 
 def _runtime(runtime: Runtime) -> Row:
-    asked = bool(runtime.python_version)
     cells = (
         Cell(runtime.python, mono=True),
-        Cell(runtime.python_version or "known once a job has started", muted=not asked),
-        Cell(runtime.spark_version or ("not installed" if asked else formats.MISSING)),
-        Cell(runtime.java_version or ("none found" if asked else formats.MISSING)),
+        Cell(runtime.python_version or formats.MISSING),
+        Cell(runtime.spark_version or "not installed"),
+        Cell(runtime.java_version or "none that fits"),
         Cell(
             "with the Python packages" if runtime.java_packaged else runtime.java or formats.MISSING,
             mono=not runtime.java_packaged,
@@ -136,9 +146,12 @@ def _rebuild() -> None:
 
 def _warm(about: About) -> None:
     section("Warm Sparks", "processes that wait for the next verdict, reading or proof")
-    table(WARM, [_warm_process(process) for process in about.warm], key="warm", label="Warm Sparks", clickable=False)
+    rows = [_warm_process(process) for process in about.warm]
+    table(
+        WARM, rows, key="warm", label="Warm Sparks", clickable=False, empty="None runs now. The next verdict, reading or proof starts one."
+    )
     most = f"At most {formats.plural(about.warm_most, 'process', 'processes')}" if about.warm_most else "None is kept"
-    st.caption(f"{most} (`TIDEMARK_WARM_PROCESSES`). One that nobody asks for ends after five minutes, one that ran a job's code at once.")
+    st.caption(f"{most} (`TIDEMARK_WARM_PROCESSES`). An unused one ends after five minutes; one that has run a job's code ends at once.")
 
 
 def _warm_process(process: WarmProcess) -> Row:
@@ -152,14 +165,21 @@ def _server(server: Server) -> None:
     with st.container(border=True, key="card_server"):
         facts(
             [
+                ("Role", _role(server)),
                 ("Address", f'<span class="tm-mono">{escape(server.url) or escape(session.url())}</span>'),
                 ("Who reaches it", _reached(server)),
                 ("Version", f"{escape(server.version)}{_commit(server)}"),
                 ("Process", f"{server.pid}"),
                 ("Drivers' logs", f'<span class="tm-mono">{escape(server.driver_logs)}</span>'),
-                ("Log of the server", "stderr of the process that was started"),
+                ("Log of the server", "stderr of the server"),
             ]
         )
+
+
+def _role(server: Server) -> str:
+    if server.role is ServerRole.ACTIVE:
+        return "active"
+    return f'{chip("standby", "orange", dot=True)} <span class="tm-muted">of {escape(session.active()) or "an unnamed server"}</span>'
 
 
 def _reached(server: Server) -> str:

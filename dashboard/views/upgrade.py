@@ -9,7 +9,8 @@ import streamlit as st
 from dashboard import navigation, permitted, session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.health import health_chip
-from dashboard.views import changes, restore_plans, verdicts
+from dashboard.views import acceptance, changes, restore_plans, verdicts
+from dashboard.views.acceptance import Accepted
 from dashboard.views.commands import commands
 from dashboard.views.fork import drafts, editor, form
 from dashboard.views.fork.drafts import Variant
@@ -75,7 +76,10 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
         st.session_state[key] = variant
         draw_again((variant.code, variant.files) != (kept.code, kept.files), START)
         outlook = _outlook(name, detail, original, savepoint, variant)
-        _plan(detail, original, variant, outlook)
+        said = _plan(key, detail, original, variant, outlook)
+    if said != Accepted(variant.drop, variant.map):
+        st.session_state[key] = replace(variant, drop=said.drop, map=said.map)
+        st.rerun()
     with slot:
         pressed = _buttons(name, variant, outlook)
     if pressed and outlook.change and not outlook.why_not:
@@ -105,7 +109,7 @@ def _form(name: str, detail: JobDetail, key: str, original: Version, variant: Va
         section("Changes")
         holder = "savepoint" if savepoint else "checkpoint"
         queries = {image.query for image in known[savepoint].queries} if savepoint else {query.query for query in detail.queries}
-        variant = form.fields(key, variant, queries, holder, original)
+        variant = form.fields(key, form.migrated(key, variant), queries, holder, original)
     return savepoint or "", variant
 
 
@@ -139,28 +143,36 @@ def changed(name: str, original: Version, savepoint: str, variant: Variant) -> R
         conf=asked.conf if asked.conf != dict(original.conf) else None,
         master=asked.master if asked.master and asked.master != original.master else None,
         python=asked.python if asked.python != original.python else None,
+        java_home=asked.java_home if asked.java_home != (original.java_home if asked.python == original.python else "") else None,
         new_queries=asked.new_queries,
         files=drafts.changed_files(variant, original),
         requirements=asked.requirements if asked.requirements != original.requirements else None,
+        migrate=asked.migrate,
+        drop=asked.drop,
+        map=asked.map,
     )
 
 
-def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlook) -> None:
+def _plan(key: str, detail: JobDetail, original: Version, variant: Variant, outlook: Outlook) -> Accepted:
+    """The plan; answers with what was said of the state."""
+    said = Accepted()
     with st.container(border=True, key="card_plan"):
         ready = chip("cannot start", "red", dot=True) if outlook.refusal else chip("not yet", "gray", dot=True)
         verdict = ready if outlook.why_not else chip("ready to start", "green", dot=True)
         st.html(f'<div class="tm-section"><h2>Plan</h2>{verdict}</div>')
         if outlook.refusal:
             error_box(outlook.refusal)
-            return
+            return said
         if outlook.plan and outlook.plan.savepoint:
             restore_plans.draw(outlook.plan)
         else:
             facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant))])
         if outlook.plan:
             verdicts.of_plan(outlook.plan, variant.asked())
+            said = acceptance.accepted(outlook.plan.verdict, key)
         if outlook.why_not:
             st.caption(outlook.why_not)
+    return said
 
 
 def _difference(original: Version, variant: Variant) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from html import escape
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from dashboard import permitted
 from dashboard.views import changes, operations
 from dashboard.widgets import Tone, chip, errors_shown, message_box
 from pipelines.domain.access import Role
+from pipelines.domain.plan_differences import PlanDifference
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.verdicts import Outcome, Part, Verdict
 from pipelines.verbs import fork
@@ -33,15 +35,34 @@ PREVIOUS = "Of the text before the last change; the present one is not checked y
 HELP = "Spark plans both codes in the sandbox and says what becomes of the state. Nothing runs, and nothing is written."
 
 
-def draw(verdict: Verdict) -> None:
-    """The outcome, a box for each part that is not the same, and what depends on the clock."""
+def draw(verdict: Verdict | PlanDifference, *, title: str = "State", is_open: bool = False) -> None:
+    """The outcome, a box for each part that is not the same, what depends on the clock, and the operators of both codes."""
     whole = chip(verdict.outcome, TONES[verdict.outcome], dot=True, hint=words.SENTENCES[verdict.outcome])
-    st.html(f'<div class="tm-section"><h2>State</h2>{whole}</div>')
+    st.html(f'<div class="tm-section"><h2>{title}</h2>{whole}</div>')
     for part in verdict.parts:
         if part.outcome is not Outcome.SAME:
             message_box(words.subject(part), _text(part), tone=TONES[part.outcome], tag=part.outcome)
     if verdict.varies:
         message_box(words.VARIES, ", ".join(verdict.varies), tone="blue")
+    if verdict.operators:
+        with st.expander("Operators before and now", expanded=is_open):
+            st.html(operators_table(verdict))
+
+
+def operators_table(verdict: Verdict | PlanDifference) -> str:
+    """The stateful operators of both codes side by side, each beside the one that goes on with its state; what differs is marked."""
+    rows = ""
+    for pair in verdict.operators:
+        sides = (words.operator(pair.before, words.alone(pair)), words.operator(pair.after, words.alone(pair)))
+        same = pair.before is not None and pair.after is not None and pair.before.operator == pair.after.operator
+        rows += _row(pair.query, *sides, differs=not same)
+        rows += "".join(_row(what, was, now, differs=was != now) for what, was, now in words.side_by_side(pair))
+    return f'<table class="tm-both"><thead><tr><th></th><th>Before</th><th>Now</th></tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _row(name: str, before: str, after: str, *, differs: bool) -> str:
+    marked = ' class="differs"' if differs else ""
+    return f"<tr{marked}><th>{escape(name)}</th><td>{escape(before)}</td><td>{escape(after)}</td></tr>"
 
 
 def mark(plan: RestorePlan | None) -> None:

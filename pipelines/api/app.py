@@ -10,8 +10,9 @@ from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 
 from pipelines import __version__, verbs
-from pipelines.api import bodies, failures, metrics, routes, server
+from pipelines.api import bodies, failures, flink, metrics, routes, server
 from pipelines.api.shared_reads import ShareReads
+from pipelines.domain.about import ServerRole
 from pipelines.domain.audit import Record, unrecorded
 from pipelines.storage.layout import Layout
 
@@ -25,7 +26,9 @@ Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork the
 * A POST says `Content-Type: application/json`, also where it has no body: a page of another site cannot send that.
 * Every call shows a token (`Authorization: Bearer`); one that its role does not allow is answered 403 (`access.role`).
 * Any call may be answered 401 (no token that lets in), 403 (another site's page), 405 (not with this method), 408 (the request arrives too
-  slowly), 413 (it is too large) or 421 (this server has another name). An answer that nobody reads for a minute is broken off.
+  slowly), 413 (it is too large), 421 (this server has another name) or 503 (it has not started yet). A standby answers every change, and
+  what asks for operations, with 503 (`server.standby`): its message names the server that has the workspace. An answer that nobody reads
+  for a minute is broken off.
 * `dry_run` answers the plan that would run, with status 200, and changes nothing.
 * A refusal is `{"error": {"group", "code", "message", "hint"}}`. Its group decides the status; programs look at the code.
 * Calls that change something answer when the change is recorded; the supervisor carries it out. Watch the job, or the operation.
@@ -35,7 +38,11 @@ Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork the
 
 
 def create_api(
-    face: Face, layout: Layout | None = None, generation: Callable[[], int] | None = None, record: Record = unrecorded
+    face: Face,
+    layout: Layout | None = None,
+    generation: Callable[[], int] | None = None,
+    record: Record = unrecorded,
+    role: ServerRole = ServerRole.ACTIVE,
 ) -> FastAPI:
     """REST over `face`; `layout` says which workspace that is (the face's own where it has one). `record` writes calls into the audit.
 
@@ -52,9 +59,11 @@ def create_api(
     )
     api.state.face = face
     api.state.record = record
+    api.state.role = role
     api.state.layout = layout or getattr(face, "layout", None)
     api.include_router(server.router, prefix="/v1")
     api.include_router(metrics.router)
+    api.include_router(flink.router)
     routes.add(api, verbs.every())
     failures.answer_failures(api)
     if generation is not None:

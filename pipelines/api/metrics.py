@@ -1,11 +1,12 @@
-"""`/metrics`: what Prometheus scrapes. The figures are those of the overview, asked for when they are scraped; names and labels are stable.
+"""`/metrics`: what Prometheus scrapes, and `push` sends. The figures are those of the overview, asked for anew; names and labels stay.
 
 A job is a label, so there are as many series as jobs times figures; what is not known yet has no sample, and is never zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from fastapi import APIRouter, Request, Response
@@ -17,6 +18,8 @@ from prometheus_client.registry import Collector
 from starlette.concurrency import run_in_threadpool
 
 from pipelines import __version__
+from pipelines.domain.about import ServerRole
+from pipelines.domain.alert_rules import METRIC
 from pipelines.domain.experiments import Health
 from pipelines.domain.findings import Problem
 from pipelines.domain.runs import RunState
@@ -41,23 +44,49 @@ STATE = "job_state", "1 for the state of the job's newest run, 0 for every other
 FINDING = "job_finding", "1 for each kind of finding that the job has now, 0 for every other one"
 BACKLOG = "job_backlog", "What the job's sources have not read yet, by unit"
 INFO = "build", "The server's version"
+ACTIVE = "server_active", "1 for the server that has the workspace, 0 for a standby"
 
 
-def documented() -> Iterator[tuple[str, str, str]]:
-    """Name in an exposition, labels, meaning, of each metric beside those of the server's process (`process_…`)."""
-    yield from ((PREFIX + figure.name, "job", figure.says) for figure in OF_JOBS)
-    yield PREFIX + STATE[0], f"job, {PREFIX}{STATE[0]}", STATE[1]
-    yield PREFIX + FINDING[0], f"job, {PREFIX}{FINDING[0]}", FINDING[1]
-    yield PREFIX + BACKLOG[0], "job, unit", BACKLOG[1]
-    yield from ((PREFIX + figure.name, "", figure.says) for figure in OF_WORKSPACE)
-    yield f"{PREFIX}{INFO[0]}_info", "version", INFO[1]
+@dataclass(frozen=True)
+class Documented:
+    """A metric beside those of the server's process (`process_…`): its name in an exposition, its name in the threshold of an alert (empty
+    where it has none), its labels and its meaning."""
+
+    name: str
+    figure: str
+    labels: str
+    says: str
+
+
+def documented() -> Iterator[Documented]:
+    """Every metric, in the order of an exposition."""
+    for figure in OF_JOBS:
+        name = PREFIX + figure.name
+        yield Documented(name, name.removeprefix(METRIC), "job", figure.says)
+    yield Documented(PREFIX + STATE[0], "", f"job, {PREFIX}{STATE[0]}", STATE[1])
+    yield Documented(PREFIX + FINDING[0], "", f"job, {PREFIX}{FINDING[0]}", FINDING[1])
+    yield Documented(PREFIX + BACKLOG[0], "", "job, unit", BACKLOG[1])
+    yield from (Documented(PREFIX + of_all.name, "", "", of_all.says) for of_all in OF_WORKSPACE)
+    yield Documented(PREFIX + ACTIVE[0], "", "", ACTIVE[1])
+    yield Documented(f"{PREFIX}{INFO[0]}_info", "", "version", INFO[1])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A sample under the name that an exposition has it under; `grows` of what only ever grows while the process lives."""
+
+    name: str
+    says: str
+    grows: bool
+    labels: Mapping[str, str]
+    value: float
 
 
 class Figures(Collector):
     """All that a scrape finds, asked of `face` anew."""
 
-    def __init__(self, face: Face) -> None:
-        self._face = face
+    def __init__(self, face: Face, role: ServerRole) -> None:
+        self._face, self._role = face, role
 
     def collect(self) -> Iterator[Metric]:
         jobs = self._face.ask(ListJobs())
@@ -73,6 +102,7 @@ class Figures(Collector):
         yield backlog
         for of_all in OF_WORKSPACE:
             yield _gauge(of_all, [([], health)], [])
+        yield GaugeMetricFamily(PREFIX + ACTIVE[0], ACTIVE[1], self._role is ServerRole.ACTIVE)
         yield InfoMetricFamily(PREFIX + INFO[0], INFO[1], {"version": __version__})
 
 
@@ -97,11 +127,25 @@ def _states(named: tuple[str, str], kinds: type[RunState] | type[Problem], of: I
 async def metrics(request: Request) -> Response:
     """Prometheus' text, or OpenMetrics where the scraper accepts that."""
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
-    return Response(await run_in_threadpool(_exposed, request.app.state.face, encode), media_type=content_type)
+    figures = Figures(request.app.state.face, request.app.state.role)
+    return Response(await run_in_threadpool(_exposed, figures, encode), media_type=content_type)
 
 
-def _exposed(face: Face, encode: Callable[[CollectorRegistry], bytes]) -> bytes:
+def _exposed(figures: Figures, encode: Callable[[CollectorRegistry], bytes]) -> bytes:
+    return encode(_registry(figures))
+
+
+def _registry(figures: Figures) -> CollectorRegistry:
     registry = CollectorRegistry()
-    registry.register(Figures(face))
+    registry.register(figures)
     ProcessCollector(registry=registry)
-    return encode(registry)
+    return registry
+
+
+def readings(face: Face) -> list[Reading]:
+    """All that a scrape of the server that has the workspace would find now, sample by sample."""
+    return [
+        Reading(sample.name, family.documentation, family.type == "counter", sample.labels, sample.value)
+        for family in _registry(Figures(face, ServerRole.ACTIVE)).collect()
+        for sample in family.samples
+    ]

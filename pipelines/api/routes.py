@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass, make_dataclass
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from fastapi import Body, Depends, FastAPI, Path, Query, Request, Response
 from pydantic import ConfigDict, with_config
@@ -18,7 +18,7 @@ from pipelines.api.body_limit import MOST_BYTES
 from pipelines.domain.operations import Operation
 from pipelines.domain.texts import MOST_ITEMS
 from pipelines.storage.documents import encode
-from pipelines.verbs.declaration import answer_type, default_of, parts, plan_type, summary
+from pipelines.verbs.declaration import answer_type, default_of, hints, parts, plan_type, summary
 from pipelines.verbs.face import Face
 from pipelines.verbs.limits import MOST_NUMBER
 from pipelines.verbs.verb import Asked, Change, Http, spelling
@@ -133,7 +133,7 @@ def _values(body: Any) -> dict[str, Any]:
 
 
 def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
-    hints = get_type_hints(kind)
+    types = hints(kind)
     shown = [
         _parameter("face", Annotated[Face, Depends(face_of)]),
         _parameter("request", Request),
@@ -141,14 +141,14 @@ def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
     ]
     path = [part for part in parts(kind) if f"{{{part.name}}}" in http.path]
     shown += [
-        _parameter(part.name, Annotated[hints[part.name], Path(description=spelling(part).help, **_limits(part, hints[part.name]))])
+        _parameter(part.name, Annotated[types[part.name], Path(description=spelling(part).help, **_limits(part, types[part.name]))])
         for part in path
     ]
     query = [part for part in parts(kind, "query") if part not in path]
-    shown += [_in_query(part, hints[part.name]) for part in query]
+    shown += [_in_query(part, types[part.name]) for part in query]
     body = [part for part in parts(kind, "body") if part not in path]
     if body or (issubclass(kind, Change) and http.method in ("POST", "PATCH")):
-        shown.append(_body(kind, body, hints))
+        shown.append(_body(kind, body, types))
     elif issubclass(kind, Change):
         shown.append(_parameter("dry_run", Annotated[bool, Query(description=DRY_RUN)], False))
     return shown

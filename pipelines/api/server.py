@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 
 from pipelines import __version__
 from pipelines.api.bodies import face_of, refusals
+from pipelines.domain.about import ServerRole
 from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.json_text import read_json
@@ -22,19 +23,22 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class Ping:
-    """The answer of a ping: `workspace` is the absolute path (empty where the face has none), `workspace_id` its id."""
+    """The answer of a ping: `workspace` is the absolute path (empty where the face has none), `workspace_id` its id, `role` which of the
+    servers of that workspace it is."""
 
     name: str
     version: str
     workspace: str
     workspace_id: str
+    role: ServerRole = ServerRole.ACTIVE
 
 
 @router.get("/ping", tags=["system"], summary="Say that the server is up", responses=refusals())
 def ping(request: Request) -> Ping:
     """The server's name and version, and which workspace it serves. The command line asks this before it trusts a server."""
     layout: Layout | None = request.app.state.layout
-    return Ping("tidemark", __version__, str(layout.root) if layout else "", _workspace_id(layout) if layout else "")
+    role: ServerRole = request.app.state.role
+    return Ping("tidemark", __version__, str(layout.root) if layout else "", workspace_id(layout) if layout else "", role)
 
 
 @router.delete(
@@ -62,7 +66,7 @@ def _only(disposal: Disposal) -> DisposePlan:
     return outcome.plan
 
 
-def _workspace_id(layout: Layout) -> str:
+def workspace_id(layout: Layout) -> str:
     """The id that the workspace's own file says; empty where it says none."""
     if not layout.workspace_file.exists():
         return ""

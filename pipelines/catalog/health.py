@@ -14,7 +14,7 @@ from pipelines.domain.runs import RunState
 
 SPAN_MS = 900_000
 POINTS = 60
-_UP = [RunState.RUNNING.value, RunState.STOPPING.value]
+_UP = [state.value for state in RunState if state.up]
 
 _LINES = """
 WITH moments AS (

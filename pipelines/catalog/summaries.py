@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.catalog import jobs, runs
+from pipelines.catalog import jobs, runs, trends
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import dicts, read
 from pipelines.domain.findings import Problem, Urgency
@@ -17,6 +16,7 @@ from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger
+from pipelines.words import catching_up
 from pipelines.words.findings import of_job
 
 _FAILED = [state.value for state in RunState if state.has_failed]
@@ -107,38 +107,17 @@ SELECT job, quantile_cont(batch_ms, 0.5) AS p50, quantile_cont(batch_ms, 0.99) A
 FROM recent JOIN line USING (job) GROUP BY job
 """
 
-# Of each source the newest amount, and by how much it changed over the batches of the last ten minutes (the slope of a straight line).
-_WAITING = """
-WITH told AS (
-    SELECT job, query, at_ms, unnest(backlog) AS source
-    FROM progress SEMI JOIN latest_progress USING (job, query, run)
-    WHERE at_ms BETWEEN $since AND $now AND $job IN ('', job) AND len(backlog) > 0
-), sources AS (
-    SELECT job, source.unit AS unit, arg_max(source.amount, at_ms) AS amount, regr_slope(source.amount, at_ms / 1000.0) AS per_second
-    FROM told GROUP BY job, query, source.source, source.unit
-)
-SELECT job, unit, sum(amount)::BIGINT AS amount, sum(if(isnan(per_second), NULL, per_second)) AS per_second
-FROM sources GROUP BY job, unit ORDER BY job, unit
-"""
-
 
 def listed(reader: Reader, now_ms: int, job: str = "") -> list[JobSummary]:
     """All jobs (or the one named): those that need attention first, most urgent first, then those lagging most, then by name.
 
     Rates and lag only of live and watched runs that progress; of a failed one those of its last batch.
     """
-    newest, waiting = dicts(reader, _NEWEST, _moments(now_ms, job)), _waiting(reader, now_ms, job)
+    newest, waiting = dicts(reader, _NEWEST, _moments(now_ms, job)), trends.waiting(reader, now_ms - WINDOW_MS, now_ms, job)
     recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job) | _failures(newest, now_ms))}
-    summaries = [_summary(row, recent, waiting, now_ms) for row in newest]
+    changes = trends.lag_changes(reader, now_ms - WINDOW_MS, now_ms, job)
+    summaries = [_summary(row, recent, waiting, changes, now_ms) for row in newest]
     return sorted((_judged(summary, now_ms) for summary in summaries), key=_order)
-
-
-def _waiting(reader: Reader, now_ms: int, job: str) -> Mapping[str, tuple[Waiting, ...]]:
-    """Job -> what its sources have waiting."""
-    waiting: defaultdict[str, tuple[Waiting, ...]] = defaultdict(tuple)
-    for row in dicts(reader, _WAITING, {"since": now_ms - WINDOW_MS, "now": now_ms, "job": job}):
-        waiting[row["job"]] += (Waiting(row["unit"], row["amount"], row["per_second"]),)
-    return waiting
 
 
 def detail(reader: Reader, now_ms: int, job: str) -> JobDetail:
@@ -186,7 +165,11 @@ def _idle_since(newest: dict[str, Any], run: Run | None, now_ms: int) -> int | N
 
 
 def _summary(
-    newest: dict[str, Any], recents: dict[str, dict[str, Any]], waiting: Mapping[str, tuple[Waiting, ...]], now_ms: int
+    newest: dict[str, Any],
+    recents: dict[str, dict[str, Any]],
+    waiting: Mapping[str, tuple[Waiting, ...]],
+    changes: Mapping[str, float],
+    now_ms: int,
 ) -> JobSummary:
     job = read(Job, [(newest["job"],)], "job")[0]
     run = read(Run, [(newest["run"],)], "run")[0] if newest["run"] else None
@@ -221,16 +204,18 @@ def _summary(
         trigger=read(Trigger, [(newest["trigger"],)], "query")[0] if newest["trigger"] else None,
         idle_since_ms=idle_since,
         backlog=waiting.get(job.name, ()) if current else (),
+        lag_change=changes.get(job.name) if current else None,
     )
 
 
 def _judged(summary: JobSummary, now_ms: int) -> JobSummary:
     """The summary with its findings; the rates of a job without progress are those of the past, and nobody's now, nor is its backlog
     worked off."""
-    judged = replace(summary, findings=tuple(of_job(summary, now_ms)))
+    catching = replace(summary, catching_up=catching_up.of_job(summary))
+    judged = replace(catching, findings=tuple(of_job(catching, now_ms)))
     if any(finding.problem is Problem.NO_PROGRESS for finding in judged.findings):
         left = tuple(replace(waiting, per_second=None) for waiting in judged.backlog)
-        return replace(judged, input_rate=None, processed_rate=None, backlog=left)
+        return replace(judged, input_rate=None, processed_rate=None, backlog=left, lag_change=None, catching_up=None)
     return judged
 
 

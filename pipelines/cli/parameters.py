@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
 from pipelines.cli import words
 from pipelines.cli.additions import Addition, Parameter
-from pipelines.verbs.declaration import default_of, parts
+from pipelines.verbs.declaration import default_of, hints, parts
 from pipelines.verbs.verb import Asked, Change, Reads, Shell, Spelling, spelling
 
 LISTED = (Reads.FILES, Reads.PAIRS, Reads.SINKS, Reads.BATCHES)
@@ -25,9 +25,9 @@ EMPTY = inspect.Parameter.empty
 
 def of_declaration(kind: type[Asked[Any]], addition: Addition, without: tuple[str, ...] = ()) -> list[inspect.Parameter]:
     """The parameters of a command: arguments, then required options, then optional ones, then those of every command."""
-    hints = get_type_hints(kind)
+    types = hints(kind)
     fields = [part for part in parts(kind) if spelling(part).shell is not Shell.ABSENT and part.name not in without]
-    parameters = [_of_field(part, hints[part.name], addition) for part in fields]
+    parameters = [_of_field(part, types[part.name], addition) for part in fields]
     parameters += [_made(name, added) for name, added in addition.parameters.items()]
     if issubclass(kind, Change):
         parameters.append(_annotated("dry_run", words.DryRun, False))

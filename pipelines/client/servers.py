@@ -81,6 +81,14 @@ def running_server(layout: Layout) -> Running | None:
     return running if _serves(running, layout.root) else None
 
 
+def active_address(layout: Layout) -> str:
+    """What to open to reach the server that has this workspace; empty where none has said it, or its process is gone."""
+    announced = _announcement(layout.server_file)
+    if announced is None or not _lives(announced.pid, announced.started):
+        return ""
+    return (announced.address or announced.url).rstrip("/")
+
+
 def _announcement(path: Path) -> Announcement | None:
     """None where there is none; Unavailable where it is another user's."""
     try:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.connectors import Connector
+from pipelines.domain.pushes import Push
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """A Python that jobs run on; what is empty was not found, or (of another Python than the server's) not asked."""
+    """A Python that jobs run on; what is empty was not found."""
 
     python: str
     """The interpreter's path."""
@@ -24,7 +26,13 @@ class Runtime:
     versions: int
     """Versions of jobs that run on it."""
     connectors: tuple[Connector, ...] = ()
-    """What it needs for other systems; of another Python than the server's nothing is known."""
+    """What its Spark needs for other systems."""
+    problem: str = ""
+    """Why no job can run on it; empty where nothing is known to be in the way."""
+    hint: str = ""
+    """What to install or to name then."""
+    java_named: bool = False
+    """Whether jobs name this Java (`--java-home`)."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,15 @@ class Storage:
     """Settings of S3 in the server's environment: which are there. Never what they say."""
 
 
+class ServerRole(enum.StrEnum):
+    """Which of the servers of one workspace it is."""
+
+    ACTIVE = "active"
+    """It has the workspace: it looks after the jobs, and takes changes."""
+    STANDBY = "standby"
+    """It answers questions, and takes the workspace over when the active one ends."""
+
+
 @dataclass(frozen=True)
 class Server:
     """The process that answers; `url` is empty for a command that opened the workspace itself."""
@@ -70,6 +87,7 @@ class Server:
     """Where drivers' logs are, below the workspace."""
     encryption: str = ""
     """What encrypts what others send, where they reach it: `its own certificate`, or `the proxy at …`."""
+    role: ServerRole = ServerRole.ACTIVE
 
 
 @dataclass(frozen=True)
@@ -99,3 +117,5 @@ class About:
     warm: tuple[WarmProcess, ...] = ()
     warm_most: int = 0
     """How many Spark processes may be kept; 0 where none is."""
+    pushes: tuple[Push, ...] = ()
+    """Where the server pushes its metrics to."""

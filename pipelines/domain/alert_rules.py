@@ -15,6 +15,8 @@ LONGEST_MS = 366 * 86_400_000
 MOST_NAME = 60
 SECONDS = "_seconds"
 """In the name of a figure whose threshold may be a duration."""
+METRIC = "tidemark_job_"
+"""What `/metrics` puts before the name of a job's figure; a rule may say a figure with it or without."""
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{MOST_NAME - 1}}}")
 _THRESHOLD = re.compile(r"(?P<figure>[a-z][a-z0-9_]*)\s*(?P<sign>>=?|<=?)\s*(?P<limit>.+)")
 
@@ -79,7 +81,7 @@ def condition(rule: Rule) -> Condition:
         if rule.clear:
             raise Invalid("alert.clear", "A finding has no threshold at which it is over", "Leave it out, or give a time: --clear-for 5m.")
         return Condition(Problem(text))
-    match = _THRESHOLD.fullmatch(text)
+    match = _THRESHOLD.fullmatch(text.removeprefix(METRIC))
     if match is None:
         hint = f"Write 'event_time_lag_seconds > 5m', or a finding: {', '.join(Problem)}."
         raise Invalid("alert.when", f"{text!r} is neither a finding nor a threshold", hint)

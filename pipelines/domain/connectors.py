@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipelines.domain.runtimes import numbers
+
 KAFKA = "Kafka"
 KAFKA_JAR = "spark-sql-kafka-0-10_"
 """What the file name of Kafka's connector begins with."""
@@ -40,8 +42,13 @@ def kafka(spark_version: str, is_there: bool) -> Connector:
     by_hand = BY_HAND.get(".".join(spark_version.split(".")[:2]), ())
     return Connector(
         system=KAFKA,
-        artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}2.13:{spark_version}",),
+        artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}{_scala(spark_version)}:{spark_version}",),
         is_there=is_there,
         is_by_hand=bool(by_hand),
         is_tried=bool(by_hand),
     )
+
+
+def _scala(spark_version: str) -> str:
+    """The Scala that PySpark's jars of this version are made for."""
+    return "2.13" if numbers(spark_version) >= (4, 0) else "2.12"

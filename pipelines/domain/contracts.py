@@ -21,20 +21,36 @@ Contract = Mapping[int, Keeps]
 
 def fits(kept: Contract, told: Contract) -> bool:
     """Whether code that keeps `told` explains the state `kept`: the same operators with columns of the same types, whatever their names."""
-    return kept.keys() == told.keys() and all(
-        kept[operator].name == told[operator].name and _types(kept[operator]) == _types(told[operator]) for operator in kept
-    )
+    return kept.keys() == told.keys() and all(types(kept[operator]) == types(told[operator]) for operator in kept)
+
+
+def types(keeps: Keeps) -> tuple[str, list[tuple[str, list[str]]]]:
+    """Spark's name of an operator and the types of its columns: equal where the state of one is, to Spark, that of the other."""
+    return keeps.name, _types(keeps)
+
+
+def keys(keeps: Keeps) -> tuple[str, list[tuple[str, list[str]]]]:
+    """The same of its keys alone."""
+    return keeps.name, [pair for pair in _types(keeps) if pair[0].endswith(" key")]
 
 
 def keys_fit(before: Keeps, after: Keeps) -> bool:
     """Whether the keys have columns of the same types, whatever their names."""
-    keys = ([pair for pair in _types(keeps) if pair[0].endswith(" key")] for keeps in (before, after))
-    return next(keys) == next(keys)
+    return keys(before) == keys(after)
+
+
+def key_names(keeps: Keeps) -> list[str]:
+    """The names of the key's columns of an operator with one store."""
+    return _names(keeps, " key")
 
 
 def value_names(keeps: Keeps) -> list[str]:
     """The names of the value's columns of an operator with one store."""
-    return [column.partition(" ")[0] for place, text in keeps.columns.items() if place.endswith(" value") for column in _columns(text)]
+    return _names(keeps, " value")
+
+
+def _names(keeps: Keeps, part: str) -> list[str]:
+    return [column.partition(" ")[0] for place, text in keeps.columns.items() if place.endswith(part) for column in _columns(text)]
 
 
 def differences(before: Keeps, after: Keeps) -> Iterator[str]:

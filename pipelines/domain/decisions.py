@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from pipelines.domain.bounds import Moment
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Refusal
 from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
@@ -104,6 +104,8 @@ class PromotePlan:
     """What becomes of the parent's present state under that version; None where nobody has checked it."""
     judged: SavepointId | None = None
     """The savepoint whose state stands for that one, as of `RestorePlan`."""
+    refusal: Refusal | None = None
+    """What promoting it raises: a part of the state that is dropped, and was not accepted."""
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 
 from pipelines.domain.files import text
 from pipelines.domain.offsets import positions
+from pipelines.domain.plan_differences import PlanDifference
 from pipelines.domain.points import Point, PointHead, QueryPoint, StateOperator, head
-from pipelines.domain.secrets import shown
+from pipelines.domain.secrets import given, shown
 from pipelines.domain.versions import Version, options
 
 Value = str | int | None
 """What a side has; None where that is not known."""
-
-
 ABSENT = "/dev/null"
 """What stands for a file that a side lacks, as `diff` has it."""
 
@@ -95,6 +94,8 @@ class Differences:
     sections: tuple[Section, ...]
     files: tuple[CodeDifference, ...] = ()
     """The files beside the scripts that differ, by path."""
+    plans: PlanDifference | None = None
+    """What both codes compute; None until it was asked for (`diff --plans`), since Spark plans it."""
 
     def section(self, name: str) -> Section:
         return next(section for section in self.sections if section.name == name)
@@ -138,15 +139,14 @@ def _file(path: str, a: str | None, b: str | None) -> CodeDifference:
 def _compared(a: str, b: str, name_a: str, name_b: str, path: str) -> CodeDifference:
     """An empty file that one side lacks differs in its heads alone."""
     lines = list(difflib.unified_diff(a.splitlines(), b.splitlines(), name_a, name_b, lineterm=""))
-    if path and not lines:
-        lines = [f"--- {name_a}", f"+++ {name_b}"]
+    lines = lines or ([f"--- {name_a}", f"+++ {name_b}"] if path else [])
     added, removed = (sum(line.startswith(sign) for line in lines[2:]) for sign in "+-")
     return CodeDifference(a, b, "\n".join(lines) + "\n" if lines else "", added, removed, path)
 
 
 def _settings(a: Point, b: Point) -> Iterable[Section]:
-    yield Section("arguments", entries(_arguments(a), _arguments(b)))
-    compared = entries(_confs(a), _confs(b))  # that a secret differs is told, not what it is
+    told, compared = entries(_arguments(a), _arguments(b)), entries(_confs(a), _confs(b))  # that a secret differs is told, not what it is
+    yield Section("arguments", tuple(replace(it, name=given("", it.name), a=given(it.name, it.a), b=given(it.name, it.b)) for it in told))
     yield Section("confs", tuple(replace(conf, a=shown(conf.name, conf.a), b=shown(conf.name, conf.b)) for conf in compared))
     yield Section("runtime", entries(_runtime(a), _runtime(b)))
 
@@ -175,10 +175,8 @@ def _entry(a: Fact | None, b: Fact | None) -> Entry:
 
 
 def _outcome(a: Fact | None, b: Fact | None) -> Outcome:
-    if a is None:
-        return Outcome.ONLY_B
-    if b is None:
-        return Outcome.ONLY_A
+    if a is None or b is None:
+        return Outcome.ONLY_B if a is None else Outcome.ONLY_A
     if a.value is None or b.value is None:
         return Outcome.UNKNOWN
     return Outcome.SAME if a.value == b.value else Outcome.CHANGED
@@ -195,7 +193,7 @@ def _confs(point: Point) -> list[Fact]:
 def _runtime(point: Point) -> list[Fact]:
     python = point.version.python or "Tidemark's own"
     version = point.version
-    lists = {"requirements": version.requirements, "packages": version.pins}
+    lists = {"Java": version.java_home, "requirements": version.requirements, "packages": version.pins}
     installed = [Fact("", name, ", ".join(text.splitlines())) for name, text in lists.items() if text]
     return [Fact("", "Spark", point.spark_version or None), Fact("", "Python", python), Fact("", "master", version.master), *installed]
 

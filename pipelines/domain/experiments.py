@@ -11,7 +11,6 @@ from pipelines.domain.decisions import Decision
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId, VersionId
 from pipelines.domain.jobs import JobSummary, Run
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
-from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
 
 
@@ -217,7 +216,7 @@ class Health:
         return replace(
             self,
             jobs=len(jobs),
-            running=sum(job.state in (RunState.RUNNING, RunState.STOPPING) for job in jobs),
+            running=sum(job.state is not None and job.state.up for job in jobs),
             failed=sum(job.state is not None and job.state.has_failed for job in jobs),
             input_rate=sum(job.input_rate or 0.0 for job in current),
             worst_batch_ms_p99=slowest.batch_ms_p99 if slowest else None,

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.ids import JobName
+
+WORKSPACE = "workspace"
+"""Said instead of a URL: in the workspace itself."""
+USUAL = "usual"
+"""Said instead of a URL: where the workspace's other jobs have theirs."""
 
 
 @dataclass(frozen=True)
@@ -17,3 +24,71 @@ class Home:
     """The job that it is of, known here while that storage is away."""
     settled: bool
     """Whether it was published; not while it is being taken or disposed of, which the next opening completes after a crash."""
+
+
+@dataclass(frozen=True)
+class HomeSettings:
+    """Where new savepoints are kept of every job that does not say otherwise (`home.json`)."""
+
+    home: str = ""
+    """Empty for the workspace."""
+
+
+@dataclass(frozen=True)
+class UsedHome:
+    """A place that savepoints of this workspace lie at."""
+
+    home: str
+    """`workspace`, or the URL."""
+    savepoints: int
+    bytes: int
+    """Of their files, as their manifests have them."""
+    jobs: tuple[JobName, ...]
+    """By name."""
+
+
+@dataclass(frozen=True)
+class Homes:
+    """Where savepoints lie, and where the next ones will."""
+
+    usual: str
+    """`workspace`, or a URL: of every job that is not in `of_jobs`."""
+    of_jobs: Mapping[JobName, str]
+    """Jobs with a home of their own: `workspace`, or a URL."""
+    used: tuple[UsedHome, ...]
+    """The workspace first."""
+
+
+class Step(enum.StrEnum):
+    """What a savepoint asks of the storage that it is kept at."""
+
+    WRITE = "write"
+    READ = "read"
+    LIST = "list"
+    COPY = "copy"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True)
+class TriedStep:
+    """One of them, as it went."""
+
+    step: Step
+    took_ms: float
+    failed: str = ""
+    """Why not; empty where it works."""
+    how: str = ""
+    """Of a copy within the storage: `server-copy`, `link`, `reflink` or `copy`."""
+
+
+@dataclass(frozen=True)
+class HomeCheck:
+    """What was tried at a home, in order; after the first that fails nothing else was."""
+
+    home: str
+    steps: tuple[TriedStep, ...]
+
+    @property
+    def failed(self) -> TriedStep | None:
+        """The step that did not work; None where savepoints can be kept there."""
+        return next((step for step in self.steps if step.failed), None)

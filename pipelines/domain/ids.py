@@ -19,6 +19,7 @@ SavepointId = NewType("SavepointId", str)
 ExperimentId = NewType("ExperimentId", str)
 ReplayId = NewType("ReplayId", str)
 BisectionId = NewType("BisectionId", str)
+BackupId = NewType("BackupId", str)
 OperationId = NewType("OperationId", str)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pipelines.domain.alert_rules import Rule
 from pipelines.domain.bounds import Moment
+from pipelines.domain.catching_up import CatchingUp
 from pipelines.domain.findings import Finding
 from pipelines.domain.holdings import Holdings
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
@@ -53,6 +54,8 @@ class Job:
     """What came of the newest time at which a schedule had a savepoint of it proved."""
     began: Attempt | None = None
     """What came of the newest time at which a schedule had it begin again."""
+    home: str = ""
+    """Where new savepoints of it are kept: a URL, or `workspace`; empty for where the workspace keeps them."""
     lead: Lead | None = None
     """Whom it follows in lock-step, for all its life; None for a job that plans its batches itself."""
     alerts: tuple[Rule, ...] = ()
@@ -143,6 +146,12 @@ class JobSummary:
     """What the sources of its newest savepoint still hold; None where they were not asked yet, or there is none."""
     backlog: tuple[Waiting, ...] = ()
     """What its sources have not read yet, an entry for each unit; empty where no source tells, or no batch of the last ten minutes does."""
+
+    lag_change: float | None = None
+    """By how many seconds the lag grows (shrinks, below zero) in a second, as the batches of the last ten minutes tell; 0 where that is
+    nothing beside how it varies, None where too few tell, or it lags less than a minute."""
+    catching_up: CatchingUp | None = None
+    """How far it is behind and when it will be there; None for a job that is not behind, or comes no nearer."""
 
     @property
     def interval_ms(self) -> int | None:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from pipelines.domain import contracts, migrations, secrets
+from pipelines.domain import contracts, judged_operators, operator_places, secrets
 from pipelines.domain.contracts import Contract, Keeps
-from pipelines.domain.errors import Unsupported
 from pipelines.domain.installed import Installed, other_java, other_packages, other_python
+from pipelines.domain.judged_operators import ACCEPT, LOOK, REWRITE, Pair
 from pipelines.domain.judged_sources import judged as judged_sources
+from pipelines.domain.operator_places import Places
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedOperator, PlannedQuery, Planning
 from pipelines.domain.savepoints import QueryImage
-from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.verdicts import Fact, OperatorPair, OperatorPlan, Outcome, Part
 
-MEANT = "Where that is meant, fork: what was kept so far stays in the state as it was computed before. Else begin anew, without the state."
-REWRITE = "Tidemark rewrites aggregations alone. Keep this operator as it was, and compute what is new in a query of its own (--new-query)."
-MIGRATE = "Fork it with --migrate FILE:function: a function makes its new rows of the old ones, before the job begins."
-COLUMNS = "Its state can be rewritten for a fork, with --migrate columns"
+PLACE = "Its state is moved there, and what is new begins empty, with --migrate columns."
+TELL_WHICH = "Say which goes on as which (--map OLD=NEW), or drop what is gone (--drop)."
 START = "Correct the code, or begin a new job, without the state."
-LOOK = "It may well be the same; nothing here proves it. Compare its output with the parent's in an experiment."
 REWRITTEN = ("STATE_STORE_KEY_SCHEMA", "STATE_STORE_VALUE_SCHEMA", "STREAMING_STATEFUL_OPERATOR", "STATE_STORE_COLUMN")
 """Error classes (their beginnings) of state that is there, and is another than the code keeps."""
 SQL = "spark.sql."
@@ -60,14 +58,35 @@ def judge(known: Known, planning: Planning) -> tuple[Part, ...]:
     query = known.image.query
     if planning.unsupported:
         return (_whole(query, Outcome.CANNOT_TELL, f"{planning.unsupported}: nothing is guessed.", LOOK),)
-    old, new = planning.sides.get(OLD, Planned()), planning.sides.get(NEW, Planned())
-    after = _find(new, query)
+    old, new = planning.side(OLD), planning.side(NEW)
+    after = new.find(query)
     if after is None:
         return (_missing(query, old, new),)
     if after.failure is not None:
         return (_whole(query, Outcome.CANNOT_START, f"Spark cannot plan it: {after.failure.message}", START),)
-    before = _find(old, query)
+    before = old.find(query)
     return (*judged_sources(known.image, before, after), *_operators(known, before, after, old, planning))
+
+
+def pairs(known: Known, planning: Planning) -> Iterator[OperatorPair]:
+    """The operators of one query as both codes have them, each beside the one that goes on with its state."""
+    query = known.image.query
+    then, now = (planning.operators(side, query) for side in (OLD, NEW))
+    places = _places(known, then, now)
+    together = places.pairs or {id: id for id in known.kept.keys() & now.keys() if places.stay}
+    for at, old in sorted(together.items()):
+        yield OperatorPair(query, plan_of(old, known.kept[old].name, then.get(old)), plan_of(at, now[at].name, now[at]))
+    gone = places.dropped if now else tuple(known.kept)
+    yield from (OperatorPair(query, plan_of(old, known.kept[old].name, then.get(old)), None) for old in gone)
+    yield from (OperatorPair(query, None, plan_of(at, now[at].name, now[at])) for at in places.added)
+    before, after = places.ambiguous
+    yield from (OperatorPair(query, plan_of(old, known.kept[old].name, then.get(old)), None, is_unclear=True) for old in before)
+    yield from (OperatorPair(query, None, plan_of(at, now[at].name, now[at]), is_unclear=True) for at in after)
+
+
+def plan_of(operator: int, name: str, planned: PlannedOperator | None) -> OperatorPlan:
+    """An operator as it was planned; without facts where it was not."""
+    return OperatorPlan(operator, name, tuple(Fact(what, text) for what, text in (planned.facts if planned is not None else ())))
 
 
 def _missing(query: str, old: Planned, new: Planned) -> Part:
@@ -75,27 +94,78 @@ def _missing(query: str, old: Planned, new: Planned) -> Part:
     if new.failure is not None:
         outcome = Outcome.CANNOT_START if old.queries else Outcome.CANNOT_TELL
         return _whole(query, outcome, f"The script failed before it started: {new.failure.error_class}: {new.failure.message}", START)
-    others = [planned.query for planned in new.queries if _find(old, planned.query) is None]
+    others = [planned.query for planned in new.queries if old.find(planned.query) is None]
     if others:
         reason = f"The code starts {', '.join(others)}, and not {query}: state belongs to a query by its name."
         return _whole(query, Outcome.CANNOT_START, reason, "Give it the name that it had, with queryName.")
-    return _whole(query, Outcome.PARTLY_KEPT, "The code does not start it any more: its state is left behind.", "")
+    part = _whole(query, Outcome.PARTLY_KEPT, "The code does not start it any more: its state is left behind.", ACCEPT)
+    return replace(part, dropped=(query,))
 
 
 def _operators(known: Known, before: PlannedQuery | None, after: PlannedQuery, old: Planned, planning: Planning) -> Iterator[Part]:
-    now = {operator.id: operator for operator in after.operators}
-    then = {operator.id: operator for operator in before.operators} if before is not None else {}
+    now, then = after.numbered, before.numbered if before is not None else {}
     if not known.kept and not now:
         yield _whole(known.image.query, Outcome.SAME, "It keeps no state.", "")
     if after.refusal is not None and not after.refusal.error_class.startswith(REWRITTEN):
         yield _whole(known.image.query, Outcome.CANNOT_START, f"Spark refuses it: {after.refusal.message}", START)
         return
     doubts = tuple(_doubts(known, before, after, old, planning))
+    places = _places(known, then, now)
+    if not places.stay:
+        yield from _placed(known, places, then, now, doubts, planning.python_version)
+        return
     ids = sorted(known.kept.keys() | now.keys())
     parts = [_operator(known, operator, then.get(operator), now.get(operator), after, doubts, planning.python_version) for operator in ids]
     yield from parts
     if after.refusal is not None and all(part.outcome.starts for part in parts):
         yield _whole(known.image.query, Outcome.NEEDS_REWRITING, f"Spark refuses it: {after.refusal.message}", REWRITE)
+
+
+def _places(known: Known, then: Mapping[int, PlannedOperator], now: Mapping[int, PlannedOperator]) -> Places:
+    """Which operator goes on with which state; all as they are where what the code would keep is not known of each."""
+    if {id: keeps.name for id, keeps in known.new.items()} != {id: operator.name for id, operator in now.items()}:
+        return Places()
+    return operator_places.place(known.kept, known.new, then if contracts.fits(known.kept, known.old) else {}, now, by_number=True)
+
+
+def _placed(
+    known: Known,
+    places: Places,
+    then: Mapping[int, PlannedOperator],
+    now: Mapping[int, PlannedOperator],
+    doubts: tuple[str, ...],
+    python: str,
+) -> Iterator[Part]:
+    """The verdict on operators of which some are new, gone or in another place."""
+    query = known.image.query
+    for at, old in sorted(places.pairs.items()):
+        beneath = _beneath(known.installed, then.get(old), now[at], python)
+        part = judged_operators.judged(_pair(known, old, at, then.get(old), now[at]), (*doubts, *beneath))
+        yield part if old == at else _moved_from(old, part, is_whole=not places.dropped)
+    for at in places.added:
+        reason = f"The code has a {now[at].name} here, of which the savepoint holds no state."
+        yield Part(query, at, now[at].name, Outcome.NEEDS_REWRITING, (reason,), PLACE)
+    for old in places.dropped:
+        name = operator_places.name_of(query, old)
+        reason = f"The code has no {known.kept[old].name} like it any more: its state is dropped."
+        yield Part(query, old, known.kept[old].name, Outcome.PARTLY_KEPT, (reason,), f"{ACCEPT[:-1]} {name}.", dropped=(name,))
+    before, after = places.ambiguous
+    names = ", ".join(operator_places.name_of(query, old) for old in before)
+    for at in after:
+        reason = f"Its state may be that of {names}: they are alike, and none is computed as before."
+        yield Part(query, at, now[at].name, Outcome.NEEDS_REWRITING, (reason,), TELL_WHICH)
+
+
+def _moved_from(old: int, part: Part, *, is_whole: bool) -> Part:
+    """The verdict on an operator whose state moves: that is a rewriting of its own where nothing else is dropped, else a part of that."""
+    part = replace(part, reasons=(f"Its state is that of operator {old}, and moves to {part.operator}.", *part.reasons))
+    if not is_whole or not part.outcome.starts:
+        return part
+    return replace(part, outcome=Outcome.NEEDS_REWRITING, hint=PLACE)
+
+
+def _pair(known: Known, old: int, at: int, then: PlannedOperator | None, now: PlannedOperator) -> Pair:
+    return Pair(known.image.query, old, at, known.kept[old], known.new[at], then, now, contracts.fits(known.kept, known.old))
 
 
 def _operator(
@@ -111,70 +181,13 @@ def _operator(
     name = now.name if now is not None else kept.name if kept is not None else ""
     if kept is None or now is None or keeps is None or kept.name != now.name:
         return Part(query, id, name, Outcome.NEEDS_REWRITING, (_moved(kept, now),), REWRITE)
+    pair = _pair(known, id, id, then, now)
     if after.refusal is not None and after.refusal.error_class.startswith(REWRITTEN):
         changed = tuple(contracts.differences(kept, keeps))
         if changed or len(known.kept) == 1:
             reasons = changed or (after.refusal.message,)
-            return Part(query, id, name, Outcome.NEEDS_REWRITING, reasons, _rewriting(known, id, then, now))
-    return _compared(known, id, then, now, (*doubts, *_beneath(known.installed, then, now, python)))
-
-
-def _rewriting(known: Known, id: int, then: PlannedOperator | None, now: PlannedOperator) -> str:
-    """How the state of an operator can be rewritten."""
-    if now.name != migrations.AGGREGATION:
-        return REWRITE
-    if not contracts.fits(known.kept, known.old) or not contracts.keys_fit(known.kept[id], known.new[id]):
-        return MIGRATE
-    try:
-        made = migrations.by_columns(known.image.query, then, now, migrations.once(contracts.value_names(known.kept[id])))
-    except Unsupported as error:
-        return f"{error.message}. {MIGRATE}"
-    return f"{COLUMNS}: {migrations.told(made.aggregates)}."
-
-
-def _compared(known: Known, id: int, then: PlannedOperator | None, now: PlannedOperator, doubts: tuple[str, ...]) -> Part:
-    """An operator that Spark takes: whether its state means what it meant."""
-    query, lost = known.image.query, [name for name in known.kept[id].variables if name not in known.new[id].variables]
-    if then is None or not contracts.fits(known.kept, known.old):
-        return Part(query, id, now.name, Outcome.CANNOT_TELL, doubts or ("The code it had does not keep what the savepoint holds.",), LOOK)
-    if then.digest != now.digest:
-        return Part(query, id, now.name, Outcome.CHANGED_MEANING, tuple(_changes(then, now)), MEANT)
-    unproved = (*doubts, *then.gaps, *now.gaps)
-    if unproved:
-        return Part(query, id, now.name, Outcome.CANNOT_TELL, tuple(dict.fromkeys(unproved)), LOOK)
-    if lost:
-        return Part(query, id, now.name, Outcome.PARTLY_KEPT, (f"Its state variables {', '.join(lost)} are dropped.",), "")
-    return Part(query, id, now.name, Outcome.SAME, ("What is computed up to here is the same.",))
-
-
-def _changes(then: PlannedOperator, now: PlannedOperator) -> Iterator[str]:
-    """What differs, in words: the facts, then the functions and what they refer to."""
-    said = False
-    for what in dict.fromkeys(name for name, _ in (*then.facts, *now.facts)):
-        before, after = ([text for name, text in facts if name == what] for facts in (then.facts, now.facts))
-        if before != after:
-            said = True
-            gone, come = [text for text in before if text not in after], [text for text in after if text not in before]
-            yield f"{what}: {'; '.join(gone) or 'nothing more'} before, {'; '.join(come) or 'nothing of it'} now"
-    for name in sorted({**then.parts, **now.parts}):
-        was, is_now = then.parts.get(name), now.parts.get(name)
-        if was != is_now:
-            said = True
-            yield _part_changed(name, was, is_now)
-    if not said:
-        yield "Spark plans it otherwise: nothing proves that it is the same."
-
-
-def _part_changed(name: str, was: str | None, now: str | None) -> str:
-    if was is None or now is None:
-        return f"Python's {name} {'is new' if was is None else 'is gone'}"
-    if len(was) == len(now) == 64:
-        return f"Python's {name} is another than before"
-    return f"Python's {name} was {_short(was)}, is {_short(now)}"
-
-
-def _short(text: str) -> str:
-    return "something else" if len(text) == 64 else text
+            return Part(query, id, name, Outcome.NEEDS_REWRITING, reasons, judged_operators.rewriting(pair))
+    return judged_operators.compared(pair, (*doubts, *_beneath(known.installed, then, now, python)))
 
 
 def _doubts(known: Known, before: PlannedQuery | None, after: PlannedQuery, old: Planned, planning: Planning) -> Iterator[str]:
@@ -213,10 +226,6 @@ def _moved(kept: Keeps | None, now: PlannedOperator | None) -> str:
     if kept.name == now.name:
         return f"What {now.name} would keep is not known."
     return f"The savepoint holds the state of a {kept.name} here, and the code has a {now.name}."
-
-
-def _find(side: Planned, query: str) -> PlannedQuery | None:
-    return next((planned for planned in side.queries if planned.query == query), None)
 
 
 def _whole(query: str, outcome: Outcome, reason: str, hint: str) -> Part:

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Count
 from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
+from pipelines.domain.operator_places import Placement
 from pipelines.domain.plannings import PlannedAggregate, PlannedOperator
 from pipelines.domain.rewrites import FIRST_SPARK, OperatorKey, OperatorRewrite, dotted, version_of
 from pipelines.domain.savepoints import QueryImage
+from pipelines.domain.types import is_wider
 
 COLUMNS = "columns"
 """What stands for the migration by columns in place of a function's name."""
 AGGREGATION = "stateStoreSave"
-WIDER = {"byte": 0, "short": 1, "integer": 2, "long": 3, "float": 10, "double": 11}
-"""Types (in Spark's JSON) that are cast to one of a higher number without loss, within the same ten."""
 COUNTED = {('"long"', "0L"), ('"boolean"', "false"), ('"boolean"', "true")}
 """Types of columns with what they begin with, where they are never null."""
+BY_COLUMNS = "Leave --migrate out, or give --migrate columns, which moves operators."
+BENEATH = "what {} is computed of, since operators came and went"
 BY_FUNCTION = "Give a function that makes the new rows of the old ones (--migrate FILE:function)."
 
 
@@ -38,7 +40,7 @@ class Becomes(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Aggregate:
-    """An aggregate of the new code, or one that is dropped, as SQL has it."""
+    """An aggregate (or a column of a key) of the new code, or one that is dropped, as SQL has it."""
 
     becomes: Becomes
     text: str
@@ -46,7 +48,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class ByColumns:
-    """How the new columns are made of the old ones: one SQL expression for each, over the column `value` of the old rows."""
+    """How the new columns are made of the old ones: one SQL expression for each, over the columns `value` and `key` of the old rows."""
 
     aggregates: tuple[Aggregate, ...]
     expressions: tuple[str, ...]
@@ -54,6 +56,8 @@ class ByColumns:
     """Whether anything is added, dropped, widened, or in another place."""
     gaps: tuple[str, ...] = ()
     """What of the kept ones could not be compared whole."""
+    key: tuple[str, ...] = ()
+    """Those of the key's columns; none where they are what they were."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,10 @@ class MigrationPlan:
     operators: tuple[OperatorRewrite, ...] = ()
     """The aggregations; those that keep what they kept are left as they are."""
     refusal: Refusal | None = None
+    drop: tuple[str, ...] = ()
+    """Names of what is accepted as dropped."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Names of operators before -> now, as the user says."""
 
     @property
     def bytes(self) -> int:
@@ -73,7 +81,7 @@ class MigrationPlan:
 
 @dataclass(frozen=True)
 class MigratedOperator:
-    """One aggregation whose state was rewritten."""
+    """One aggregation or deduplication whose state was rewritten."""
 
     query: str
     operator: Count
@@ -81,9 +89,9 @@ class MigratedOperator:
     rows_after: Count
     before: str
     after: str
-    """Columns of its value, as `name type, …`."""
+    """Columns of its value (of a deduplication its key), as `name type, …`."""
     aggregates: tuple[Aggregate, ...] = ()
-    """What became of each, where it was done by columns."""
+    """What became of each, where it was done by columns; of a deduplication its key's columns."""
     remarks: tuple[str, ...] = ()
 
 
@@ -97,6 +105,10 @@ class Migration:
     operators: tuple[MigratedOperator, ...]
     rehearsal: str
     """What came of the rehearsal."""
+    placements: tuple[Placement, ...] = ()
+    """Operators whose state was moved, dropped, or begun empty."""
+    dropped: tuple[str, ...] = ()
+    """Names of what of the state was dropped: operators, variables, queries."""
 
 
 def asked(migrate: Mapping[str, str] | None) -> tuple[str, str] | None:
@@ -106,9 +118,7 @@ def asked(migrate: Mapping[str, str] | None) -> tuple[str, str] | None:
     if len(migrate) != 1:
         raise Invalid("migrate.function", f"A migration is {COLUMNS} or one function, not {len(migrate)}", "Give one.")
     ((name, code),) = migrate.items()
-    if name == COLUMNS and not code:
-        return name, code
-    if not name.isidentifier():
+    if not (name == COLUMNS and not code) and not name.isidentifier():
         raise Invalid("migrate.function", f"{name!r} is no name of a function", "Write --migrate FILE:function, or --migrate columns.")
     return name, code
 
@@ -123,20 +133,23 @@ def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], by: s
         for operator in image.operators
         if operator.name == AGGREGATION
     )
-    refused = next(_refusals(operators, spark_version), None)
+    refused = next(_refusals(operators, by, spark_version), None)
     return MigrationPlan(by, operators, refusal(refused) if refused else None)
 
 
-def _refusals(operators: Sequence[OperatorRewrite], spark_version: str) -> Iterator[TidemarkError]:
-    if not operators:
-        yield Unsupported("migrate.none", "No query of it keeps an aggregation, and other state cannot be migrated", "Leave --migrate out.")
-    if operators and version_of(spark_version) < FIRST_SPARK:
+def _refusals(operators: Sequence[OperatorRewrite], by: str, spark_version: str) -> Iterator[TidemarkError]:
+    if not operators and by != COLUMNS:
+        yield Unsupported(
+            "migrate.none", "No query of it keeps an aggregation, and a function makes the rows of no other state", BY_COLUMNS
+        )
+    if version_of(spark_version) < FIRST_SPARK:
         message = f"Its state was written by Spark {spark_version}, and state is migrated from {dotted(FIRST_SPARK)} on"
         yield Unsupported("migrate.spark", message, "Resume it on that Spark first (--runtime); migrate it when it has run there.")
 
 
-def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, names: Sequence[str]) -> ByColumns:
-    """How the aggregates of `new` come out of those of `old`, whose columns of state are called `names`, each name once.
+def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, names: Sequence[str], *, beneath: bool = False) -> ByColumns:
+    """How the aggregates of `new` come out of those of `old`, whose columns of state are called `names`, each name once. `beneath`: what
+    is computed below may be another, because operators come and go; then an aggregate is kept where it alone and its key are the same.
 
     Raises Unsupported (`migrate.columns`) where they cannot be matched."""
     if old is None or not old.aggregates or not new.aggregates:
@@ -149,20 +162,19 @@ def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, na
     expressions: list[str] = []
     gaps: list[str] = []
     for aggregate in new.aggregates:
-        before = _match(free, aggregate)
+        before = _match(free, aggregate) or (_alike(free, aggregate) if beneath else None)
         if before is None:
             made.append(Aggregate(Becomes.ADDED, aggregate.text))
             expressions += _initial(query, new, aggregate)
             continue
         free.remove(before)
-        gaps += [*before.gaps, *aggregate.gaps]
+        gaps += [*before.gaps, *aggregate.gaps, *([] if before.narrow == aggregate.narrow else [BENEATH.format(aggregate.text)])]
         made.append(Aggregate(Becomes.KEPT if before.columns == aggregate.columns else Becomes.WIDENED, aggregate.text))
         expressions += [f"value.`{names[at]}`" for at in places[id(before)]]
     made += [Aggregate(Becomes.DROPPED, aggregate.text) for aggregate in free]
     if len(free) == len(old.aggregates):
         raise _unmatched(query, new, "no aggregate of the code before is computed in the same way now: another key, filter or source")
-    same = [f"value.`{name}`" for name in names]
-    changes = expressions != same or any(one.becomes is not Becomes.KEPT for one in made)
+    changes = expressions != [f"value.`{name}`" for name in names] or any(one.becomes is not Becomes.KEPT for one in made)
     return ByColumns(tuple(made), tuple(expressions), changes, tuple(dict.fromkeys(gaps)))
 
 
@@ -194,14 +206,12 @@ def _match(free: Sequence[PlannedAggregate], new: PlannedAggregate) -> PlannedAg
     return next(same, None) or next(wider, None)
 
 
+def _alike(free: Sequence[PlannedAggregate], new: PlannedAggregate) -> PlannedAggregate | None:
+    return next((old for old in free if old.own and old.own == new.own and old.columns == new.columns), None)
+
+
 def _widens(old: Sequence[str], new: Sequence[str]) -> bool:
     return len(old) == len(new) and all(a == b or is_wider(a, b) for a, b in zip(old, new, strict=True))
-
-
-def is_wider(narrow: str, wide: str) -> bool:
-    """Whether each value of the type `narrow` is one of `wide`; both in Spark's JSON."""
-    a, b = WIDER.get(narrow.strip('"')), WIDER.get(wide.strip('"'))
-    return a is not None and b is not None and a < b and a // 10 == b // 10
 
 
 def _initial(query: str, new: PlannedOperator, aggregate: PlannedAggregate) -> tuple[str, ...]:

@@ -56,6 +56,24 @@ class PlannedAggregate:
     """What each column holds before any row came, as SQL; empty where Spark does not say."""
     gaps: tuple[str, ...] = ()
     """What could not be compared whole."""
+    own: str = ""
+    """The digest of the aggregate and its key alone, by the names of their columns; empty where it is not known."""
+
+
+@dataclass(frozen=True)
+class PlannedKey:
+    """One column of a deduplication's key, taken apart as if it stood there alone."""
+
+    name: str
+    digest: str
+    narrow: str
+    """The same without a cast to a wider type; the digest where it has none."""
+    kind: str
+    """Its type, in Spark's JSON."""
+    is_event_time: bool
+    """Whether it has a watermark, which keys go by."""
+    gaps: tuple[str, ...] = ()
+    """What could not be compared whole."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +95,8 @@ class PlannedOperator:
     """Whether Python functions are among what is computed."""
     aggregates: tuple[PlannedAggregate, ...] = ()
     """Of an aggregation that Spark does not take as it is, in the order of their state."""
+    keys: tuple[PlannedKey, ...] = ()
+    """The same of a deduplication."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +133,11 @@ class PlannedQuery:
     refusal: Failure | None = None
     """Why Spark refuses to plan its next batch on the savepoint's copy."""
 
+    @property
+    def numbered(self) -> Mapping[int, PlannedOperator]:
+        """Its operators by their numbers."""
+        return {operator.id: operator for operator in self.operators}
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -125,6 +150,10 @@ class Planned:
     files: Mapping[str, str] = field(default_factory=dict)
     """Files of this machine that are among it -> SHA-256."""
 
+    def find(self, query: str) -> PlannedQuery | None:
+        """The query of this name; None where the code does not start it."""
+        return next((planned for planned in self.queries if planned.query == query), None)
+
 
 @dataclass(frozen=True)
 class Planning:
@@ -135,6 +164,15 @@ class Planning:
     java_version: str = ""
     sides: Mapping[str, Planned] = field(default_factory=dict)
     unsupported: str = ""
+
+    def side(self, name: str) -> Planned:
+        """What one code starts; nothing where it was not planned."""
+        return self.sides.get(name, Planned())
+
+    def operators(self, side: str, query: str) -> Mapping[int, PlannedOperator]:
+        """The operators of a query by their numbers; none where the side does not start it."""
+        planned = self.side(side).find(query)
+        return planned.numbered if planned is not None else {}
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -174,12 +212,13 @@ def _operator(raw: Mapping[str, Any]) -> PlannedOperator:
         raw["packages"],
         raw["has_functions"],
         tuple(map(_aggregate, raw["aggregates"])),
+        tuple(PlannedKey(**{**key, "gaps": tuple(key["gaps"])}) for key in raw["keys"]),
     )
 
 
 def _aggregate(raw: Mapping[str, Any]) -> PlannedAggregate:
     columns, initial, gaps = (tuple(raw[name]) for name in ("columns", "initial", "gaps"))
-    return PlannedAggregate(raw["text"], raw["digest"], raw["narrow"], columns, initial, gaps)
+    return PlannedAggregate(raw["text"], raw["digest"], raw["narrow"], columns, initial, gaps, raw["own"])
 
 
 def _failure(raw: Mapping[str, Any] | None) -> Failure | None:

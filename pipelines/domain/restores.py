@@ -64,5 +64,9 @@ class RestorePlan:
     """On which Spark that run is."""
     master_before: str = ""
     """On which the savepoint's job was."""
+    spark: str = ""
+    """Version of the Spark of that run where it is another release than the state's; it is rehearsed on a copy first. Empty else."""
+    spark_before: str = ""
+    """Version of the Spark that wrote the state, where `spark` is another."""
     lock_step: LockStepPlan | None = None
     """Whose offsets its batches will have; None for a run that plans its batches itself."""

@@ -29,6 +29,8 @@ LOG_FILE = "driver.log"
 EXIT_FILE = "exit.json"
 RESTART_FILE = "restart.json"
 SPEC_FORMAT = 1
+ANY_TABLE = "*"
+"""In `RunSpec.own_tables`: whatever folder its code says."""
 
 
 class RunState(enum.StrEnum):
@@ -60,6 +62,11 @@ class RunState(enum.StrEnum):
     def live(self) -> bool:
         """Whether a process runs, or is about to."""
         return self in (RunState.WANTED, RunState.STARTING, RunState.RUNNING, RunState.STOPPING)
+
+    @property
+    def up(self) -> bool:
+        """Whether it runs: what every count of running jobs counts."""
+        return self in (RunState.RUNNING, RunState.STOPPING)
 
     @property
     def current(self) -> bool:
@@ -118,6 +125,9 @@ class RunSpec:
     """Whose offsets its batches have; None for a run that plans its batches itself."""
     taken_topics: tuple[str, ...] = ()
     """Kafka topics that the parent of a fork writes to: a query that would write to one writes to a topic of its own."""
+    own_tables: Mapping[str, str] = field(default_factory=dict)
+    """Query of a fork -> the folder of the Delta table that it must not write to, or `ANY_TABLE` where it is given one of its own
+    whatever its code says: its parent's, or that of the parent of that."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -150,6 +160,7 @@ class RunSpec:
             attempt=raw.get("attempt", 0),
             lead=Lead.from_json(raw.get("lead")),
             taken_topics=tuple(raw.get("taken_topics", ())),
+            own_tables=dict(raw.get("own_tables", {})),
         )
 
 

@@ -2,6 +2,7 @@
 
 On disk (`data/README.md` specifies it): `savepoints/<id>/manifest.json` (a `Manifest`, written last: it publishes), beside
 `code/<script>`, `queries/<query>/checkpoint/…` (Spark's files) and `queries/<query>/sink/…` (the file sink's log, cut to the batch).
+`queries/<query>/table/…` holds the Delta table that the query writes to, at that batch.
 `verified.json`, `checksums.json` and `annotation.json` come later and are each written once or replaced whole.
 """
 
@@ -55,6 +56,14 @@ class Operator:
     stores: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class TableImage:
+    """A Delta table at a query's batch: its version, and why the savepoint does not hold its files; empty where it holds them."""
+
+    version: Batch
+    left: str = ""
+
+
 NOT_BEGUN = -1
 """The batch of a query that had committed none: a fork begins it at its start."""
 
@@ -92,6 +101,8 @@ class QueryImage:
     brokers: tuple[str, ...] = ()
     """`host:port,…` of the Kafka that each of `sources` reads (`SASL_SSL://host:port` where it takes a sign-in), empty for any other
     source and for one that may pass over rows that are gone (`failOnDataLoss` false); nothing where all are empty."""
+    table: TableImage | None = None
+    """Of a Delta table in a folder of this machine; None for any other sink, and in a savepoint that an earlier Tidemark took."""
 
     @property
     def begun(self) -> bool:
@@ -204,7 +215,7 @@ class TakePlan:
     not_begun: tuple[QueryName, ...] = ()
     """Queries that have committed no batch yet: a fork begins them at their start."""
     warnings: tuple[str, ...] = ()
-    """What a fork of it could not do: sources that cannot give their rows again."""
+    """What a fork of it could not do: sources that cannot give their rows again, Delta tables that it does not hold."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Values of confs that may be secrets, by Spark's own rule: never shown. What is shown in their place may be sent back, and means them."""
+"""Values of confs and arguments that may be secrets, by Spark's own rule: never shown. What is shown instead may be sent back, and means
+them."""
 
 from __future__ import annotations
 
@@ -15,6 +16,8 @@ LEAST_BYTES = 6
 """A value that is shorter is not looked for in texts: it stands there by chance."""
 SECRET = re.compile(r"(?i)secret|password|token|access[.]?key")
 """The default of `spark.redaction.regex`. As in Spark, a value is a secret where its name or the value itself has one of these words."""
+PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]+@")
+"""`user:password@` of an address."""
 
 
 def shown(name: str, value: V) -> V | str:
@@ -31,6 +34,62 @@ def values(conf: Mapping[str, str]) -> tuple[bytes, ...]:
     """The secret values of `conf` as they may stand in a text, the longest first; a short one, such as `true`, is no secret there."""
     kept = {value.encode() for name, value in conf.items() if shown(name, value) == MASK and value != MASK}
     return tuple(sorted((value for value in kept if len(value) >= LEAST_BYTES), key=lambda value: (-len(value), value)))
+
+
+def masked_args(args: Sequence[str]) -> tuple[str, ...]:
+    """Arguments as they may be shown: without the value of an option that has one of these words (`--password X`, `--password=X`,
+    `api_token=X`), and without the password of an address (`https://user:X@host`)."""
+    named = ("", *args)
+    return tuple(_masked_arg(before, argument) for before, argument in zip(named, args, strict=False))
+
+
+def _masked_arg(before: str, argument: str) -> str:
+    name, is_given, _ = argument.partition("=")
+    if is_given and SECRET.search(name) and "://" not in name:
+        return f"{name}={MASK}"
+    if before.startswith("-") and "=" not in before and SECRET.search(before) and not argument.startswith("--"):
+        return MASK
+    return PASSWORD.sub(rf"\g<1>{MASK}@", argument)
+
+
+def given(option: str, value: V) -> V | str:
+    """The value of an option, or (without one) an argument, as it may be shown; what is no text is none."""
+    return masked_args((option, value))[1] if isinstance(value, str) else value
+
+
+def args_values(args: Sequence[str]) -> tuple[bytes, ...]:
+    """The secret values of `args` as they may stand in a text, the longest first."""
+    kept = set()
+    for argument, shown_as in zip(args, masked_args(args), strict=True):
+        head, _, tail = shown_as.partition(MASK)
+        if shown_as != argument:
+            kept.add(argument[len(head) : len(argument) - len(tail)].encode())
+    return tuple(sorted((value for value in kept if len(value) >= LEAST_BYTES), key=lambda value: (-len(value), value)))
+
+
+def of_version(conf: Mapping[str, str], args: Sequence[str]) -> tuple[bytes, ...]:
+    """The secret values of a version as they may stand in a text, the longest first."""
+    return tuple(sorted({*values(conf), *args_values(args)}, key=lambda value: (-len(value), value)))
+
+
+def unmasked_args(args: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
+    """Arguments that somebody sends back: what was shown in place of a secret is its value in `before`, of the same option and in the same
+    order; Invalid (`args.masked`) where that has none."""
+    kept = [(place, value) for place, value in zip(_placed(masked_args(before)), before, strict=True) if MASK in place[1]]
+    meant = []
+    for place in _placed(args):
+        fits = next((one for one in kept if one[0] == place), None)
+        if MASK in place[1] and fits is None:
+            raise Invalid("args.masked", f"An argument is only what is shown in its place: {' '.join(place)}", "Give the value itself.")
+        if fits is not None:
+            kept.remove(fits)
+        meant.append(fits[1] if fits is not None else place[1])
+    return tuple(meant)
+
+
+def _placed(args: Sequence[str]) -> list[tuple[str, str]]:
+    """Each argument; one that is only the mask with the option before it, which says what it is."""
+    return [(before if argument == MASK else "", argument) for before, argument in zip(("", *args), args, strict=False)]
 
 
 def starred(data: bytes, secret: Sequence[bytes]) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipelines.domain.bounds import Count, Took
+from pipelines.domain.errors import Incompatible
 from pipelines.domain.ids import SavepointId, VersionId
 
 
@@ -22,7 +23,7 @@ class Outcome(enum.StrEnum):
 
     @property
     def starts(self) -> bool:
-        """Whether Spark starts it, as far as is known."""
+        """Whether it starts, as far as is known, once what is dropped of its state is accepted."""
         return self not in (Outcome.NEEDS_REWRITING, Outcome.CANNOT_START)
 
 
@@ -41,6 +42,38 @@ class Part:
     outcome: Outcome
     reasons: tuple[str, ...]
     hint: str = ""
+    dropped: tuple[str, ...] = ()
+    """Names of what is dropped of the state (`counts`, `counts.0`, `counts.0.last`): a query, an operator, a state variable."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What an operator does, in words: `computes`, `sum(v)`. For people: it is never compared."""
+
+    what: str
+    text: str
+
+
+@dataclass(frozen=True)
+class OperatorPlan:
+    """A stateful operator as one code has it."""
+
+    operator: Count
+    name: str
+    """Spark's."""
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True)
+class OperatorPair:
+    """An operator of the savepoint's code beside the one of the changed code that goes on with its state; one of them alone is dropped, or
+    begins empty."""
+
+    query: str
+    before: OperatorPlan | None
+    after: OperatorPlan | None
+    is_unclear: bool = False
+    """Whether the one that stands alone may belong to another that does: nobody has said which."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +89,20 @@ class Verdict:
     spark_version: str = ""
     """The Spark that planned it, empty where nothing had to be planned."""
     took_ms: Took = 0.0
+    operators: tuple[OperatorPair, ...] = ()
+    """The plans of both codes, operator by operator; none where nothing had to be planned."""
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What of the state has to be accepted as dropped, by name."""
+        return tuple(name for part in self.parts for name in part.dropped)
+
+
+def drops(names: Iterable[str]) -> Incompatible:
+    """The error of state that would be dropped, and nobody has accepted that."""
+    every = sorted(names)
+    flags = " ".join(f"--drop {name}" for name in every)
+    return Incompatible("code.drops", f"The code drops a part of the state: {', '.join(every)}", f"Accept it by its name: {flags}.")
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:

@@ -9,6 +9,7 @@ from pipelines.domain import files as code_files
 from pipelines.domain import masters
 from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import VersionId, content_id
+from pipelines.domain.runtimes import Runtime
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,12 @@ class Version:
     pins: str = ""
     """What that has become: each package with its version, as `pip freeze` lists them. Not part of the identity: the first environment
     that is made of the requirements decides, and every later one, on any machine, gets the same."""
+    java_home: str = ""
+    """JAVA_HOME of the runtime; empty: a Java that fits its PySpark is looked for."""
+
+    @property
+    def runtime(self) -> Runtime:
+        return Runtime(self.python, self.java_home)
 
     @property
     def contents(self) -> dict[str, bytes]:
@@ -59,11 +66,13 @@ def version(
     outside: Mapping[str, str] | None = None,
     requirements: str = "",
     pins: str = "",
+    java_home: str = "",
 ) -> Version:
     """A version with the id that its content gives it. One without files has the id that it had before there were any."""
     conf, files, outside = dict(conf or {}), dict(files or {}), dict(outside or {})
     content = {"script": script, "code": code, "args": list(args), "conf": conf, "master": master, "python": python}
-    content |= {name: more for name, more in (("files", files), ("outside", outside), ("requirements", requirements)) if more}
+    more = {"files": files, "outside": outside, "requirements": requirements, "java_home": java_home}
+    content |= {name: value for name, value in more.items() if value}
     return Version(
         VersionId(content_id("v", content)),
         script,
@@ -78,6 +87,7 @@ def version(
         outside,
         requirements,
         pins if requirements else "",
+        java_home,
     )
 
 
@@ -93,6 +103,7 @@ def true_id(stated: Version) -> VersionId:
         files=stated.files,
         outside=stated.outside,
         requirements=stated.requirements,
+        java_home=stated.java_home,
     ).id
 
 

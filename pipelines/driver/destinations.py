@@ -44,7 +44,8 @@ def of(spark: Any, request: Asked, default_fs: str) -> Destination:
     if sink.lower() == kafka.KAFKA:
         return Destination(sink, table=request.options.get(kafka.TOPIC, kafka.BY_ROW))
     if sink.lower() in TABLE_FORMATS:
-        return Destination(sink, table=request.path)
+        local = local_path(request.path, default_fs) if request.path else None
+        return Destination(sink, table=request.path if local is None else str(local))
     return Destination(sink, _directory(sink, request.path, default_fs))
 
 

@@ -43,8 +43,8 @@ class History:
         """Links the files that `lines` name (copies where a link cannot be) with their checksums; answers how many are gone."""
         missing = 0
         for inner in self._live(list(lines)):
-            present = _bring(self.root / inner, self.sink / inner)
-            _bring(_checksum(self.root / inner), _checksum(self.sink / inner))
+            present = bring(self.root / inner, self.sink / inner)
+            bring(_checksum(self.root / inner), _checksum(self.sink / inner))
             missing += not present
         return missing
 
@@ -66,7 +66,7 @@ def lines_of(logs: Iterable[Path]) -> Iterator[str]:
         yield from log.read_text().splitlines()
 
 
-def _bring(source: Path, target: Path) -> bool:
+def bring(source: Path, target: Path) -> bool:
     """Whether `target` is there afterwards. A copy takes its name when it is whole, so a crash leaves no half file under it."""
     if target.exists():
         return True

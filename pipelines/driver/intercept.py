@@ -91,7 +91,12 @@ def _starting(writer_class: Any, start: Start) -> None:
         _apply(self, format, outputMode, kwargs)
         if path is not None:
             asked(self).options["path"] = str(path)
-        return _handed_over(self, start, lambda: start_there(self, path, outputMode=outputMode, partitionBy=partitionBy))
+
+        def launch() -> Any:
+            kept = path if path is None or asked(self).path == str(path) else None  # Spark takes it from the option
+            return start_there(self, kept, outputMode=outputMode, partitionBy=partitionBy)
+
+        return _handed_over(self, start, launch)
 
     def to_table(self: Any, tableName: str, format: Any = None, outputMode: Any = None, partitionBy: Any = None, **kwargs: Any) -> Any:
         _apply(self, format, outputMode, kwargs)

@@ -11,7 +11,7 @@ from typing import Any
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.runs import QueryStarted, RunSpec
-from pipelines.driver import destinations, inputs, installed, sinks, sources, topics
+from pipelines.driver import delta_tables, destinations, inputs, installed, sinks, sources, topics
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
 from pipelines.driver.following import Following
@@ -162,13 +162,17 @@ class Queries:
         """The destination of the query, with its table there and its file sink prepared. A rehearsal writes to a scratch output."""
         if self._rehearsal is not None:
             return Destination("rehearsal")
-        request = topics.give_own(self._spec, self._records, name, writer, request)
         hadoop_fs = default_fs(spark)
+        request = topics.give_own(self._spec, self._records, name, writer, request)
+        request = delta_tables.give_own(self._spec, self._records, name, writer, request, hadoop_fs)
+        if delta_tables.carries(self._spec, name):
+            delta_tables.carry(self._spec, self._records, name, request, hadoop_fs)
+            return destinations.of(spark, request, hadoop_fs)
         if request.table:
             destinations.make_table(spark, request, writer._df)
             self._warehouse.note(spark, request.table)
         destination = destinations.of(spark, request, hadoop_fs)
-        if name in self._spec.sink_logs:
+        if name in self._spec.sink_logs and destination.sink.lower() != delta_tables.DELTA:
             destinations.require_place(destination, name)
         if destination.path:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, hadoop_fs, spark)

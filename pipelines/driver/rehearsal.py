@@ -22,6 +22,8 @@ from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.records import Records, say
 from pipelines.driver.running import Running
 
+UNSTORABLE = ("void", "interval")
+"""Types that parquet has not, by their names: not every Spark has a class for each."""
 CLEAN_SOURCE = "cleansource"
 BATCH_WRITES = {
     "DataFrameWriter": ("save", "saveAsTable", "insertInto", "parquet", "json", "csv", "text", "orc", "xml", "jdbc"),
@@ -151,12 +153,11 @@ def protect() -> None:
 def storable(frame: Any) -> Any:
     """The rows as parquet can hold them: columns of one name told apart, those of no type (`void`) and intervals as text."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import CalendarIntervalType, NullType
 
     names = [field.name.lower() for field in frame.schema]
     distinct = [name if names.count(name) == 1 else f"{name}_{at}" for at, name in enumerate(names)]
     renamed = frame if len(set(names)) == len(names) else frame.toDF(*distinct)
-    unstorable = [field.name for field in renamed.schema if isinstance(field.dataType, NullType | CalendarIntervalType)]
+    unstorable = [field.name for field in renamed.schema if field.dataType.typeName() in UNSTORABLE]
     return renamed.withColumns({name: F.col(f"`{name}`").cast("string") for name in unstorable}) if unstorable else renamed
 
 

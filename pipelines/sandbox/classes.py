@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import importlib.util
 import os
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 import pipelines
+from pipelines.sandbox import sparks
 from pipelines.sandbox.java import JavaHome
 
 SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
@@ -36,7 +36,6 @@ MADE = "made.jsa"
 KEPT = 4
 """Archives that stay: the newest."""
 TIMEOUT_S = 1800.0
-WHERE_SPARK_IS = "import importlib.util; print(importlib.util.find_spec('pyspark').origin)"
 STATE = "org.apache.spark.sql.execution.streaming.state"
 FIRST_RUN = f"""
 from pyspark.sql import SparkSession
@@ -62,7 +61,7 @@ def submit_options(java: JavaHome, python: str, environ: Mapping[str, str]) -> s
     archive = find(java, python)
     if archive is None or not archive.stat().st_size or NAMED in present:
         return present
-    return f"{_quoted(f'{NAMED}{archive}')} {CHECKED} {present}".strip()
+    return f"{quoted(f'{NAMED}{archive}')} {CHECKED} {present}".strip()
 
 
 def find(java: JavaHome, python: str) -> Path | None:
@@ -122,7 +121,7 @@ def _is_ours(folder: Path) -> bool:
 
 def _key(java: JavaHome, python: str) -> str | None:
     """What the archive depends on; None where the interpreter has no Spark."""
-    jars = _jars(python)
+    jars = sparks.jars(python)
     try:
         installed = jars.stat().st_mtime_ns if jars else None
     except OSError:
@@ -132,29 +131,9 @@ def _key(java: JavaHome, python: str) -> str | None:
     return hashlib.sha256(text.encode()).hexdigest()[:16] if jars else None
 
 
-@cache
-def _jars(python: str) -> Path | None:
-    """The folder of Spark's jars."""
-    if "SPARK_HOME" in os.environ:
-        return Path(os.environ["SPARK_HOME"], "jars")
-    if python in ("", sys.executable):
-        spec = importlib.util.find_spec("pyspark")
-        origin = spec.origin if spec else None
-    else:
-        origin = _answer([python, "-c", WHERE_SPARK_IS])
-    return Path(origin).parent / "jars" if origin else None
-
-
-def _answer(command: list[str]) -> str:
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL).stdout.strip()
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-
-
 def _first_run(java: JavaHome, python: str, folder: Path) -> bool:
     """Whether a run of Spark in `folder` came to its end; its classes are then in `MADE`, if this Java can keep them."""
-    asked = f"{_quoted(f'-XX:ArchiveClassesAtExit={folder / MADE}')} {BRIEF}"
+    asked = f"{quoted(f'-XX:ArchiveClassesAtExit={folder / MADE}')} {BRIEF}"
     environ = {**os.environ, "JAVA_HOME": str(java.path), SUBMIT_OPTIONS: asked, "SPARK_LOCAL_IP": "127.0.0.1"}
     environ.pop("PYSPARK_SUBMIT_ARGS", None)
     command = [python or sys.executable, "-c", FIRST_RUN]
@@ -175,7 +154,7 @@ def _publish(made: Path, key: str) -> None:
         old.unlink(missing_ok=True)
 
 
-def _quoted(option: str) -> str:
+def quoted(option: str) -> str:
     """One option for Spark's launcher (CommandBuilderUtils.parseOptionString), which splits at spaces."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

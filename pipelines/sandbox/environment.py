@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pipelines
-from pipelines.sandbox import classes
+from pipelines.domain.runtimes import Runtime, Spark
+from pipelines.sandbox import classes, sparks
 from pipelines.sandbox.java import JavaHome, java_home
 
 ROOT = Path(pipelines.__file__).resolve().parent.parent
@@ -21,16 +22,17 @@ def command(python: str, module: str) -> Sequence[str]:
     return [python or sys.executable, "-m", module]
 
 
-def environ(master: str, python: str) -> Mapping[str, str]:
-    """Our environment for a Spark of the interpreter `python` (empty: this one), with our packages importable and a Java.
+def environ(master: str, runtime: Runtime) -> Mapping[str, str]:
+    """Our environment for a Spark of `runtime`, with our packages importable and a Java that fits it.
 
     Raises Unavailable where there is none.
 
     A local master's web page and ports are for this machine alone: Spark would open them to everybody, and its page can kill queries.
     """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    java = {"JAVA_HOME": str(_java().path), classes.SUBMIT_OPTIONS: classes.submit_options(_java(), python, os.environ)}
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **java, **_locale(os.environ)}
+    java = java_of(runtime)
+    named = {"JAVA_HOME": str(java.path), classes.SUBMIT_OPTIONS: classes.submit_options(java, runtime.python, os.environ)}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **named, **_locale(os.environ)}
     if master.startswith("local"):
         variables.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return variables
@@ -42,17 +44,17 @@ def _locale(environ: Mapping[str, str]) -> Mapping[str, str]:
     return {} if "utf" in name.lower() else {"LC_ALL": "C.UTF-8"}
 
 
-def keep_classes(python: str) -> None:
-    """Lets later Sparks of this interpreter start faster; raises Unavailable where there is no Java."""
-    classes.make_beside(_java(), python)
+def keep_classes(runtime: Runtime) -> None:
+    """Lets later Sparks of this runtime start faster; raises Unavailable where no Java fits it."""
+    classes.make_beside(java_of(runtime), runtime.python)
 
 
-def java_version() -> str:
-    """Of the Java that Sparks get; raises Unavailable where there is none."""
-    return _java().version
+def java_of(runtime: Runtime) -> JavaHome:
+    """The Java that Sparks of `runtime` get; raises Unavailable where none fits. Looked up once: finding its version starts it."""
+    return _java(runtime.java_home, sparks.of(runtime.python), os.environ.get("JAVA_HOME", ""))
 
 
 @cache
-def _java() -> JavaHome:
-    """The Java, looked up once: finding its version starts it."""
-    return java_home()
+def _java(named: str, spark: Spark | None, environments: str) -> JavaHome:
+    """`environments`: JAVA_HOME of the environment, which it looks at first."""
+    return java_home(spark=spark, named=named)

@@ -7,7 +7,7 @@ import re
 import sys
 import traceback
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ def of(rows: Any, task: MigrationTask, target: Target) -> Any:
     schema = schema_of(target)
     for part in PARTS:
         unsafe_rows.check(json.loads(schema[part].dataType.json()))
-    given = _by_function(rows, schema, task, target) if task.function else _by_columns(rows, schema, target)
+    given = _by_function(rows, schema, task, target) if task.function and not target.key else _by_columns(rows, schema, target)
     return given.select(*PARTS)
 
 
@@ -97,9 +97,17 @@ def partition(rows: Any, partitions: int) -> Any:
 def _by_columns(rows: Any, schema: Any, target: Target) -> Any:
     from pyspark.sql import functions as F
 
-    fields = schema["value"].dataType.fields
-    columns = [F.expr(sql).cast(field.dataType).alias(field.name) for sql, field in zip(target.expressions, fields, strict=True)]
-    return rows.select(F.col("key").cast(schema["key"].dataType).alias("key"), F.struct(*columns).alias("value"))
+    value = F.struct(*_cast(target.expressions, schema["value"].dataType))
+    if not target.key:
+        return rows.select(F.col("key").cast(schema["key"].dataType).alias("key"), value.alias("value"))
+    key = F.struct(*_cast(target.key, schema["key"].dataType))
+    return rows.select(key.alias("key"), value.alias("value")).dropDuplicates(["key"])
+
+
+def _cast(expressions: Sequence[str], kind: Any) -> list[Any]:
+    from pyspark.sql import functions as F
+
+    return [F.expr(sql).cast(field.dataType).alias(field.name) for sql, field in zip(expressions, kind.fields, strict=True)]
 
 
 def _by_function(rows: Any, schema: Any, task: MigrationTask, target: Target) -> Any:
@@ -190,11 +198,13 @@ def _value(column: Any, part: str, field: Any, is_needed: bool) -> Any:
 def _plain(column: Any, kind: Any) -> Any:
     """A column as executors encode it: structs with their columns by place, dates and moments as numbers."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import DateType, StructType, TimestampType
+    from pyspark.sql.types import DateType, NullType, StructType, TimestampType
 
     if isinstance(kind, StructType):
         inner = [_plain(column.getField(at.name), at.dataType).alias(unsafe_rows.name(n)) for n, at in enumerate(kind.fields)]
         return F.when(column.isNotNull(), F.struct(*inner)) if inner else F.lit(0)
+    if isinstance(kind, NullType):
+        return F.lit(None).cast("int")
     if isinstance(kind, TimestampType):
         return F.unix_micros(column)
     return F.unix_date(column) if isinstance(kind, DateType) else column

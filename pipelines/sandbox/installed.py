@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.installed import Installed
+from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import environment
 
 TIMEOUT_S = 60
@@ -23,24 +24,24 @@ class _Answer:
     marks: tuple[int, ...]
 
 
-_ANSWERS: dict[str, _Answer] = {}
+_ANSWERS: dict[Runtime, _Answer] = {}
 
 
-def of(python: str) -> Installed | None:
-    """What is installed for drivers on the interpreter `python` (empty: this one); None where it does not answer.
+def of(runtime: Runtime) -> Installed | None:
+    """What is installed for drivers on `runtime`; None where its interpreter does not answer.
 
-    Raises Unavailable where there is no Java. Whatever is installed, upgraded or removed changes the folder that it is in."""
-    answer = _ANSWERS.get(python)
-    if answer is None or answer.marks != _marks(python, answer.folders):
-        answer = _ask(python)
+    Raises Unavailable where no Java fits. Whatever is installed, upgraded or removed changes the folder that it is in."""
+    answer = _ANSWERS.get(runtime)
+    if answer is None or answer.marks != _marks(runtime.python, answer.folders):
+        answer = _ask(runtime)
         if answer is None:
             return None
-        _ANSWERS[python] = answer
+        _ANSWERS[runtime] = answer
     return answer.installed
 
 
-def _ask(python: str) -> _Answer | None:
-    command, environ = environment.command(python, "pipelines.driver.installed"), environment.environ("", python)
+def _ask(runtime: Runtime) -> _Answer | None:
+    command, environ = environment.command(runtime.python, "pipelines.driver.installed"), environment.environ("", runtime)
     try:
         told = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
@@ -49,7 +50,9 @@ def _ask(python: str) -> _Answer | None:
         return None
     raw = json.loads(told.stdout)
     folders = tuple(raw["folders"])
-    return _Answer(Installed(raw["python"], environment.java_version(), raw["packages"]), folders, _marks(python, folders))
+    return _Answer(
+        Installed(raw["python"], environment.java_of(runtime).version, raw["packages"]), folders, _marks(runtime.python, folders)
+    )
 
 
 def _marks(python: str, folders: Sequence[str]) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 
 from pipelines.domain.masters import is_local
+from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import environment, processes
 from pipelines.sandbox.gateway import launch_conf
 from pipelines.sandbox.requests import CODE_FILE, READY_FILE, Launch, Request
@@ -23,18 +24,18 @@ LOG = "warm.log"
 
 @dataclass(frozen=True)
 class Kind:
-    """What tells processes apart: the interpreter, the environment, and what holds for a whole JVM."""
+    """What tells processes apart: the runtime, the environment, and what holds for a whole JVM."""
 
-    python: str
+    runtime: Runtime
     master: str
     conf: tuple[tuple[str, str], ...]
     environ: tuple[tuple[str, str], ...]
 
     @staticmethod
-    def of(python: str, master: str, conf: Mapping[str, str]) -> Kind:
-        """Raises Unavailable where there is no Java."""
-        environ = environment.environ(master, python)
-        return Kind(python, master, tuple(sorted(launch_conf(conf).items())), tuple(sorted(environ.items())))
+    def of(runtime: Runtime, master: str, conf: Mapping[str, str]) -> Kind:
+        """Raises Unavailable where no Java fits."""
+        environ = environment.environ(master, runtime)
+        return Kind(runtime, master, tuple(sorted(launch_conf(conf).items())), tuple(sorted(environ.items())))
 
     @property
     def is_local(self) -> bool:
@@ -52,7 +53,7 @@ class Member:
         self.work = ""
         """The module that it runs; empty while it waits."""
         home.mkdir(parents=True)
-        command = environment.command(kind.python, MODULE)
+        command = environment.command(kind.runtime.python, MODULE)
         try:
             self._process = processes.started(command, home, dict(kind.environ), LOG, subprocess.PIPE)
         except BaseException:

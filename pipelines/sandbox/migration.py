@@ -1,8 +1,9 @@
-"""Rewrites the state of aggregations for changed code in checkpoints that nothing else uses, and reads it back.
+"""Rewrites the state of aggregations and deduplications for changed code in checkpoints that nothing else uses, and reads it back.
 
-The steps, for each checkpoint: (1) beside its state a folder gets its logs' last two entries, and what the new code's operators say of
-themselves; (2) of each store the old rows become the new rows, which executors encode; (3) each partition is written; (4) Spark reads it
-back: it must be the new rows; (5) the operators take the places of the old ones. No file is written into: those may be links.
+Operators get their places first (`placing`). The steps then, for each checkpoint: (1) beside its state a folder gets its logs' last two
+entries, and what the new code's operators say of themselves; (2) of each store the old rows become the new rows, which executors encode;
+(3) each partition is written; (4) Spark reads it back: it must be the new rows; (5) the operators take the places of the old ones. No file
+is written into: those may be links.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import given_rows, snapshots, unsafe_rows
+from pipelines.sandbox import given_rows, placing, snapshots, unsafe_rows
 from pipelines.sandbox.conversion import LOGS, STATE, entries, identify, put_in_place
-from pipelines.sandbox.counting import FAMILY, FORMAT_CONF
+from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Migrated, MigratedStore, MigrationTask, Target
 from pipelines.sandbox.partition_writer import PartitionWriter
@@ -34,6 +35,9 @@ class CannotMigrate(Exception):
 def migrate(spark: Any, task: MigrationTask, folder: Path) -> Migrated:
     """Migrates the checkpoints of `task`; raises what Spark raises, CannotMigrate, CannotConvert, CannotEncode, Missing, WrongRows."""
     done: list[MigratedStore] = []
+    for places in task.places:
+        with followed(spark, folder, "moving state"):
+            placing.place(spark, places, folder / "entries")
     for checkpoint in dict.fromkeys(store.checkpoint for store in task.stores):
         stores = [(store, target) for store, target in zip(task.stores, task.targets, strict=True) if store.checkpoint == checkpoint]
         done += _checkpoint(spark, task, Path(checkpoint), stores, folder)
@@ -44,7 +48,7 @@ def _checkpoint(
     spark: Any, task: MigrationTask, checkpoint: Path, stores: Sequence[tuple[Store, Target]], folder: Path
 ) -> list[MigratedStore]:
     aside, batch = checkpoint / ASIDE, stores[0][0].batch
-    session = _session(spark, stores[0][0])
+    session = placing.session_of(spark, stores[0][0])
     writer = PartitionWriter(session)
     _lay(checkpoint, aside, stores)  # 1
     ids: Ids = {}
@@ -79,15 +83,6 @@ def _store(
                 ids.setdefault(store.operator, {}).setdefault(partition, []).append(written)
     shutil.rmtree(place)
     return MigratedStore(store, held, contents, Contents(0, ""))
-
-
-def _session(spark: Any, store: Store) -> Any:
-    """A session with the confs of `spark`. Spark takes the store from the offset log, but the checkpoint format from the session."""
-    from pyspark.sql import SparkSession
-
-    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
-    session.conf.set(FORMAT_CONF, str(store.state_format))
-    return session
 
 
 def _lay(checkpoint: Path, aside: Path, stores: Sequence[tuple[Store, Target]]) -> None:

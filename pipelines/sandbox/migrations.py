@@ -34,11 +34,31 @@ class Target:
     """One for each new column, as SQL over the column `value` of the old rows; none where a function makes the rows."""
     never_null: tuple[int, ...] = ()
     """Places of the value's columns that always have a value."""
+    key: tuple[str, ...] = ()
+    """One expression for each new column of the key, over the column `key` of the old rows; none where they stay. Keys that become one
+    are one row."""
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Give the operators of one query other places; what is not moved is dropped."""
+
+    checkpoint: str
+    batch: int
+    contract: str
+    """The folder `state` of Spark's metadata and schemas, as the new code has them."""
+    moved: tuple[tuple[int, int], ...]
+    """Numbers before and now, of those that stay as well."""
+    added: tuple[Store, ...] = ()
+    """Stores of operators that begin empty."""
+    shapes: tuple[Shape, ...] = ()
+    """One for each of them."""
 
 
 @dataclass(frozen=True)
 class MigrationTask:
-    """Rewrite `stores`, each the one of an aggregation, with a Spark on `master` that has the confs of the job."""
+    """Give operators other places, then rewrite `stores`, each the one of an aggregation in its new place, with a Spark on `master` that
+    has the confs of the job."""
 
     format: int
     app: str
@@ -51,6 +71,7 @@ class MigrationTask:
     function: str = ""
     code: str = ""
     """The user's function, and the text of its file."""
+    places: tuple[Placing, ...] = ()
 
     def write(self, folder: Path) -> None:
         (folder / MIGRATION_FILE).write_text(json.dumps(asdict(self)))
@@ -59,9 +80,17 @@ class MigrationTask:
     def read(folder: Path) -> MigrationTask:
         raw = json.loads((folder / MIGRATION_FILE).read_text())
         targets = (
-            Target(Shape(**one["shape"]), one["contract"], tuple(one["expressions"]), tuple(one["never_null"])) for one in raw["targets"]
+            Target(Shape(**one["shape"]), one["contract"], *(tuple(one[name]) for name in ("expressions", "never_null", "key")))
+            for one in raw["targets"]
         )
-        return MigrationTask(**{**raw, "stores": tuple(Store(**one) for one in raw["stores"]), "targets": tuple(targets)})
+        stores, places = (Store(**one) for one in raw["stores"]), (_placing(one) for one in raw["places"])
+        return MigrationTask(**{**raw, "stores": tuple(stores), "targets": tuple(targets), "places": tuple(places)})
+
+
+def _placing(raw: Mapping[str, Any]) -> Placing:
+    moved = tuple((before, after) for before, after in raw["moved"])
+    added, shapes = tuple(Store(**one) for one in raw["added"]), tuple(Shape(**one) for one in raw["shapes"])
+    return Placing(raw["checkpoint"], raw["batch"], raw["contract"], moved, added, shapes)
 
 
 @dataclass(frozen=True)

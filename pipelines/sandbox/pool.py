@@ -19,6 +19,7 @@ import psutil
 
 from pipelines.domain.about import WarmProcess
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import environment, processes
 from pipelines.sandbox.members import Kind, Member
 from pipelines.sandbox.requests import Request
@@ -40,10 +41,10 @@ def most_processes() -> int:
 
 @dataclass(frozen=True)
 class Work:
-    """A module of ours to run, and the Spark that it needs: interpreter (empty: this one), master, confs."""
+    """A module of ours to run, and the Spark that it needs: runtime, master, confs."""
 
     module: str
-    python: str
+    runtime: Runtime
     master: str
     conf: Mapping[str, str]
     is_last: bool
@@ -77,13 +78,13 @@ class Pool:
         for member in members:
             member.end()
 
-    def expect(self, python: str, master: str, conf: Mapping[str, str]) -> None:
+    def expect(self, runtime: Runtime, master: str, conf: Mapping[str, str]) -> None:
         """Warms a process up, if none of its kind waits: somebody is likely to ask for one. Where none can be started nothing is said:
         who asks for one is told."""
         if not self.most:
             return
         with suppress(Unavailable), self._lock:
-            kind = Kind.of(python, master, conf)
+            kind = Kind.of(runtime, master, conf)
             if any(member.kind == kind and not member.work and member.is_alive for member in self._members):
                 return
             self._begun(kind)
@@ -91,10 +92,10 @@ class Pool:
 
     def run(self, work: Work, folder: Path, log: str, watch: Callable[[], None], timeout_s: float) -> int:
         """Runs the work's module on `folder` as `processes.run` does; raises what that raises."""
-        kind = Kind.of(work.python, work.master, work.conf)
+        kind = Kind.of(work.runtime, work.master, work.conf)
         member = self._taken(kind, work.module)
         if member is None:
-            command = environment.command(kind.python, work.module)
+            command = environment.command(kind.runtime.python, work.module)
             return processes.run(command, folder, dict(kind.environ), log, watch, timeout_s, self._niceness)
         is_kept = False
         try:
@@ -103,14 +104,16 @@ class Pool:
         finally:
             self._put_back(member, is_kept)
         if work.is_last and not code:
-            self.expect(work.python, work.master, work.conf)
+            self.expect(work.runtime, work.master, work.conf)
         return code
 
     def processes(self) -> tuple[WarmProcess, ...]:
         """The processes as they are now."""
         with self._lock:
             members = [member for member in self._members if member.is_alive]
-        return tuple(WarmProcess(member.pid, member.kind.python, member.memory_bytes, member.is_warm, member.work) for member in members)
+        return tuple(
+            WarmProcess(member.pid, member.kind.runtime.python, member.memory_bytes, member.is_warm, member.work) for member in members
+        )
 
     def _taken(self, kind: Kind, module: str) -> Member | None:
         """A process of the kind, the warmest first; None where there is no room for one."""

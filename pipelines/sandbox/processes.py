@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 
 from pipelines.domain.errors import Unavailable
+from pipelines.sandbox import temporary
 from pipelines.storage import rights
 
 MARK = "TIDEMARK_RUN"
@@ -63,7 +64,7 @@ def followed(code: Callable[[], int | None], name: str, log: Path, watch: Callab
 
 
 def end(folder: Path) -> None:
-    """SIGKILL to every process that belongs to `folder` or a folder in it; returns when they are gone."""
+    """SIGKILL to every process that belongs to `folder` or a folder in it; returns when they are gone, with what they left."""
     deadline = time.monotonic() + END_S
     while remaining := list(_marked(folder)):
         for process in remaining:
@@ -74,6 +75,7 @@ def end(folder: Path) -> None:
                 "sandbox.stuck", f"Process {remaining[0].pid} does not end", "End it by hand: it waits for a disk or the network."
             )
         time.sleep(POLL_S)
+    temporary.remove(folder)
 
 
 def tail(log: Path) -> str:
@@ -89,17 +91,22 @@ def start(
 
     What it writes (a job's code may write anywhere) has the modes that the user's umask gives; its folder and its log are the user's alone.
     """
-    with (folder / log).open("ab") as output:
-        return subprocess.Popen(
-            [*command, str(folder)],
-            stdin=stdin,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env={**environ, MARK: str(folder)},
-            start_new_session=True,
-            umask=rights.users_umask(),
-        )
+    given = temporary.given(environ, folder)
+    try:
+        with (folder / log).open("ab") as output:
+            return subprocess.Popen(
+                [*command, str(folder)],
+                stdin=stdin,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env={**given, MARK: str(folder)},
+                start_new_session=True,
+                umask=rights.users_umask(),
+            )
+    except OSError:
+        temporary.remove(folder)
+        raise
 
 
 def started(

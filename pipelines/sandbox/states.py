@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.domain.errors import Corrupt, Incompatible, Invalid, TidemarkError, Unavailable, Unsupported
+from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import aliases, processes
 from pipelines.sandbox.conversions import CANNOT_CONVERT, MISSING, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, Store, StoreRows, read_rows
@@ -31,12 +32,12 @@ class Counted:
     rows: tuple[StoreRows, ...]
 
 
-def count(pool: Pool, folder: Path, task: CountTask, python: str, watch: Callable[[int], None]) -> Counted:
-    """Counts rows in the empty `folder` with the interpreter `python` (empty: this one); `watch` is told how many stores are done.
+def count(pool: Pool, folder: Path, task: CountTask, runtime: Runtime, watch: Callable[[int], None]) -> Counted:
+    """Counts rows in the empty `folder` on `runtime`; `watch` is told how many stores are done.
 
     What `watch` raises ends the process. Raises Unavailable (`sandbox.failed`, `sandbox.timeout`, `sandbox.start`, `java.not_found`).
     """
-    work = Work(MODULE, python, task.master, task.conf, is_last=False)
+    work = Work(MODULE, runtime, task.master, task.conf, is_last=False)
     with aliases.plain(task.stores) as stores:
         replace(task, stores=stores).write(folder)
         pool.run(work, folder, LOG_FILE, lambda: watch(len(list(read_rows(folder)))), timeout_s())
@@ -47,12 +48,12 @@ def count(pool: Pool, folder: Path, task: CountTask, python: str, watch: Callabl
     return Counted(json.loads((folder / RESULT_FILE).read_text())["spark_version"], rows)
 
 
-def read(pool: Pool, folder: Path, task: ReadTask, python: str, watch: Callable[[Far], None]) -> ReadRows:
-    """Reads rows into `rows` of the empty `folder` with the interpreter `python`; `watch` is told how far it is.
+def read(pool: Pool, folder: Path, task: ReadTask, runtime: Runtime, watch: Callable[[Far], None]) -> ReadRows:
+    """Reads rows into `rows` of the empty `folder` on `runtime`; `watch` is told how far it is.
 
     What `watch` raises ends the process. Raises Corrupt (`state.damaged`), Unsupported (`state.unreadable`), and what `count` raises.
     """
-    work = Work(MODULE, python, task.master, task.conf, is_last=False)
+    work = Work(MODULE, runtime, task.master, task.conf, is_last=False)
 
     def look() -> None:
         watch(Far.read(folder) or Far("starting Spark", 0, 0))
@@ -65,9 +66,9 @@ def read(pool: Pool, folder: Path, task: ReadTask, python: str, watch: Callable[
     return ReadRows.from_json(json.loads((folder / RESULT_FILE).read_text()))
 
 
-def look_up(pool: Pool, folder: Path, task: LookUpTask, python: str, watch: Callable[[], None]) -> FoundKey:
+def look_up(pool: Pool, folder: Path, task: LookUpTask, runtime: Runtime, watch: Callable[[], None]) -> FoundKey:
     """Looks a key up, from the empty `folder`. Raises Invalid (`state.key`) for one that the table cannot have, and what `read` raises."""
-    work = Work(MODULE, python, task.master, task.conf, is_last=False)
+    work = Work(MODULE, runtime, task.master, task.conf, is_last=False)
     with aliases.plain([task.store]) as (store,):
         replace(task, store=store).write(folder)
         pool.run(work, folder, LOG_FILE, watch, timeout_s())
@@ -84,13 +85,13 @@ def _not_looked_up(folder: Path, task: LookUpTask) -> TidemarkError:
     return _unread(folder, task.store)
 
 
-def rewrite(pool: Pool, folder: Path, task: RewriteTask | ConversionTask, python: str, watch: Callable[[Far], None]) -> Rewritten:
-    """Rewrites state from the empty `folder` with the interpreter `python`; `watch` is told how far it is.
+def rewrite(pool: Pool, folder: Path, task: RewriteTask | ConversionTask, runtime: Runtime, watch: Callable[[Far], None]) -> Rewritten:
+    """Rewrites state from the empty `folder` on `runtime`; `watch` is told how far it is.
 
     What `watch` raises ends the process, and leaves the checkpoints half rewritten. Raises Unsupported (`rescale.refused`,
     `convert.refused`), and what `count` raises.
     """
-    work = Work(MODULE, python, task.master, task.conf, is_last=True)
+    work = Work(MODULE, runtime, task.master, task.conf, is_last=True)
 
     def look() -> None:
         watch(Far.read(folder) or Far("starting Spark", 0, 0))
@@ -103,15 +104,15 @@ def rewrite(pool: Pool, folder: Path, task: RewriteTask | ConversionTask, python
     return Rewritten.from_json(json.loads((folder / RESULT_FILE).read_text()))
 
 
-def migrate(pool: Pool, folder: Path, task: MigrationTask, python: str, watch: Callable[[Far], None]) -> Migrated:
-    """Migrates state from the empty `folder` with the interpreter `python`; `watch` is told how far it is.
+def migrate(pool: Pool, folder: Path, task: MigrationTask, runtime: Runtime, watch: Callable[[Far], None]) -> Migrated:
+    """Migrates state from the empty `folder` on `runtime`; `watch` is told how far it is.
 
     What `watch` raises ends the process, and leaves the checkpoints half migrated. Raises Incompatible (`migrate.rows`), Unsupported
     (`migrate.refused`), and what `count` raises.
     """
-    work = Work(MODULE, python, task.master, task.conf, is_last=True)
+    work = Work(MODULE, runtime, task.master, task.conf, is_last=True)
     with aliases.plain(task.stores) as stores:
-        replace(task, stores=stores).write(folder)
+        replace(task, stores=stores).write(folder)  # Spark's writer takes any path: what begins empty needs no other name
         pool.run(work, folder, LOG_FILE, lambda: watch(Far.read(folder) or Far("starting Spark", 0, 0)), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unmigrated(folder)

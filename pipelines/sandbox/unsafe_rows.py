@@ -74,7 +74,7 @@ def encoder(kind: Mapping[str, Any]) -> Encode:
                 if value is not None:
                     struct.pack_into("<q", fixed, place, _unscaled(value, of))
                 continue
-            if value is None and sort != "decimal":
+            if sort == "void" or (value is None and sort != "decimal"):
                 continue
             data = b"" if value is None else _bytes(value, of, sort, inner.get(column))
             struct.pack_into("<q", fixed, place, (size + len(behind)) << 32 | len(data))
@@ -107,11 +107,11 @@ def _sort(kind: Any) -> str:
     if isinstance(kind, str):
         if kind in FIXED:
             return "fixed"
-        if kind in ("string", "binary"):
+        if kind in ("string", "binary", "void"):
             return kind
         if kind.startswith("decimal("):
             return "small decimal" if _precision(kind)[0] <= SMALL_DECIMAL else "decimal"
-    raise CannotEncode(f"the type {kind} is not one of {', '.join((*FIXED, 'string', 'binary', 'decimal', 'struct'))}")
+    raise CannotEncode(f"the type {kind} is not one of {', '.join((*FIXED, 'string', 'binary', 'void', 'decimal', 'struct'))}")
 
 
 def _bytes(value: Any, of: Any, sort: str, inner: Encode | None) -> bytes:

@@ -13,7 +13,7 @@ from pipelines.checkpoint.retained import retained
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import NOT_BEGUN, Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
-from pipelines.savepoint import batch_choice, layout, sinks
+from pipelines.savepoint import batch_choice, delta_tables, layout, sinks
 from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatches
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage import paths
@@ -44,14 +44,16 @@ class QueryContents:
     parts: tuple[Part, ...]
 
 
-def gather(job: JobSource, choice: BatchChoice) -> tuple[QueryContents, ...]:
-    """The contents of every query of `job` at its chosen batch, those that have not begun last.
+def gather(job: JobSource, choice: BatchChoice, library: Storage | None = None) -> tuple[QueryContents, ...]:
+    """The contents of every query of `job` at its chosen batch, those that have not begun last; with Delta tables that can be linked into
+    the `library`.
 
     Raises what `batch_choice` and the checkpoint's reader raise.
     """
     batch_choice.check(job.job, choice, [place.query for place in job.queries])
     batches = batch_choice.choose(choice, {place.query: _candidates(place, choice) for place in job.queries})
-    return tuple(_query(place, batches[place.query]) for place in sorted(job.queries, key=lambda place: batches[place.query] == NOT_BEGUN))
+    ordered = sorted(job.queries, key=lambda place: batches[place.query] == NOT_BEGUN)
+    return tuple(_query(place, batches[place.query], library) for place in ordered)
 
 
 def retained_batches(place: QueryLocation) -> tuple[RetainedBatch, ...]:
@@ -90,9 +92,11 @@ def _has_log(place: QueryLocation) -> bool:
     return place.sink.lower() in sinks.FILE_SINKS and bool(place.sink_path)
 
 
-def _query(place: QueryLocation, batch: int) -> QueryContents:
+def _query(place: QueryLocation, batch: int, library: Storage | None) -> QueryContents:
     storage = open_storage(place.checkpoint)
-    return _not_begun(storage, place) if batch == NOT_BEGUN else _begun(storage, place, closures.closure(storage, batch, place.operators))
+    if batch == NOT_BEGUN:
+        return _not_begun(storage, place)
+    return _begun(storage, place, closures.closure(storage, batch, place.operators), library)
 
 
 def _not_begun(storage: Storage, place: QueryLocation) -> QueryContents:
@@ -126,11 +130,15 @@ def _blank(place: QueryLocation, query_id: str, files: Sequence[StoredFile]) -> 
     )
 
 
-def _begun(storage: Storage, place: QueryLocation, closure: Closure) -> QueryContents:
+def _begun(storage: Storage, place: QueryLocation, closure: Closure, library: Storage | None) -> QueryContents:
     parts = [_part(storage, closure.clone, closure.write, layout.checkpoint(place.query), "")]
     if _has_log(place):
         parts.append(_sink_part(open_storage(place.sink_path), closure.batch, layout.sink_log(place.query)))
-    return QueryContents(_image(place, closure, parts), tuple(parts))
+    table = delta_tables.of(place, closure.query_id, closure.batch, library) if library is not None else None
+    if table is not None and table.entries:
+        parts.append(_part(table.storage, table.entries, {}, layout.table(place.query), ""))
+    image = _image(place, closure, parts)
+    return QueryContents(replace(image, table=table.image) if table is not None else image, tuple(parts))
 
 
 def _candidates(place: QueryLocation, choice: BatchChoice) -> tuple[RetainedBatch, ...]:

@@ -16,7 +16,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.json_text import read_json
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.savepoint import layout
-from pipelines.savepoint.sinks import plain
+from pipelines.savepoint.sink_places import plain
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import OUTPUT, WAREHOUSE

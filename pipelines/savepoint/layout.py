@@ -42,6 +42,11 @@ def sink_log(query: str) -> str:
     return f"{of_query(query)}/sink"
 
 
+def table(query: str) -> str:
+    """Where a savepoint holds the Delta table that the query writes to."""
+    return f"{of_query(query)}/table"
+
+
 def code(script: str) -> str:
     return f"code/{script}"
 
@@ -53,7 +58,7 @@ def outside(path: str) -> str:
 
 def trusted(manifest: Manifest, name: str) -> Manifest:
     """`manifest` itself; Corrupt (`savepoint.path`) where one of its names could lead outside of the savepoint or a new checkpoint."""
-    homes = [folder(image.query) + "/" for image in manifest.queries for folder in (checkpoint, sink_log)]
+    homes = [folder(image.query) + "/" for image in manifest.queries for folder in (checkpoint, sink_log, table)]
     for image in manifest.queries:
         if query_name(image.query) != image.query:
             raise _refused(name, image.query)

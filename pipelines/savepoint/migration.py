@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from pipelines.checkpoint import listing
 from pipelines.domain import migrations
 from pipelines.domain.conversions import Shape
@@ -12,9 +15,10 @@ from pipelines.savepoint.rescaling import Held, sizes
 from pipelines.storage.addresses import open_storage
 
 
-def plan(held: Held, by: str, spark_version: str = "") -> MigrationPlan:
-    """The plan of migrating the state of `held`; `spark_version` is that of the Spark that will do it, where it is known."""
-    return migrations.decide(held.images, sizes(held), by, spark_version)
+def plan(held: Held, by: str, spark_version: str = "", drop: tuple[str, ...] = (), told: Mapping[str, str] | None = None) -> MigrationPlan:
+    """The plan of migrating the state of `held`; `spark_version` is that of the Spark that will do it, where it is known; `drop` and `told`
+    are names of operators, as the user gives them."""
+    return replace(migrations.decide(held.images, sizes(held), by, spark_version), drop=drop, told=told or {})
 
 
 def shape(checkpoint: str, image: QueryImage, operator: Operator) -> Shape:

@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.savepoint import history, sinks
 from pipelines.savepoint.history import History
-from pipelines.savepoint.sinks import Arguments, Choice, Decision
+from pipelines.savepoint.sink_places import Arguments
+from pipelines.savepoint.sinks import Choice, Decision
 from pipelines.storage.protocol import Storage
 
 SINK_LOGS = ".sinks"
+SINK_TABLE = "table"
+"""Below a query's folder there: the savepoint's Delta table, which its driver puts where the fork writes."""
 SINK_ROOT = "root"
 """Beside a restored sink log: the output directory that its entries were written to. A log without it brings no files along."""
 SINK_BATCH = "batch"
 """Beside a restored sink log: the batch that the checkpoint ends with, one past the log's last, where its state was rewritten."""
-FRESH = "Fork with its sink fresh: the output then holds only what the fork writes itself."
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,13 @@ class RestoredSink:
     decision: Decision
     as_it_is: bool = False
     written: Mapping[str, bytes] = field(default_factory=dict)
+    table: bool = False
+    """Whether the savepoint's Delta table comes along."""
 
     @property
     def logged(self) -> bool:
-        """Whether there is a log to carry."""
-        return self.as_it_is or bool(self.written)
+        """Whether there is a log, or a table, to carry."""
+        return self.as_it_is or bool(self.written) or self.table
 
 
 def of_resume(manifest: Manifest) -> tuple[RestoredSink, ...]:
@@ -47,6 +51,8 @@ def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: M
 
 def _forked(library: Storage, manifest: Manifest, image: QueryImage, arguments: Arguments, choice: Choice) -> RestoredSink:
     decision = sinks.for_fork(image, arguments, choice if image.begun else Choice.FRESH)
+    if sinks.is_table(image):
+        return RestoredSink(image, decision, table=decision.plan.action == "continue")
     match decision.plan.action:
         case "fresh":
             return RestoredSink(image, decision, written=history.empty_log(history.log_names(manifest, image), image.batch))
@@ -82,4 +88,4 @@ def _lost(image: QueryImage, past: History) -> Decision:
 
 
 def _gone(image: QueryImage, why: str) -> Decision:
-    return sinks.refused(image, "restore.history_gone", f"The fork cannot continue its parent's output. {why}.", FRESH)
+    return sinks.refused(image, "restore.history_gone", f"The fork cannot continue its parent's output. {why}.", sinks.FRESH)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import enum
-import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
 
 from pipelines.domain import kafka
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
 from pipelines.domain.ids import QueryName
 from pipelines.domain.restores import SinkPlan
 from pipelines.domain.savepoints import QueryImage
+from pipelines.savepoint.sink_places import DELTA, JOB, OUTPUT, Arguments, moves, moves_table, table_folder
 from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RESUME, OWN_TOPIC, UNKNOWN_TO_FORK, UNKNOWN_TO_RESUME
 
 FILE_SINKS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
-TABLE_SINKS = frozenset({"delta", "iceberg", "hudi"})
-OUTPUT = "{output}"
-"""The folder of a job that holds its own tables, beside `output`."""
-JOB = "{job}"
-"""The job's name, for what is no directory: a schema, a table."""
+TABLE_SINKS = frozenset({DELTA, "iceberg", "hudi"})
 EVERY = "*"
 """In a request's sinks: every query that is not named."""
+
+
+FRESH = "Fork with its sink fresh: the output then holds only what the fork writes itself."
 
 
 class Choice(enum.StrEnum):
@@ -40,15 +38,9 @@ class Decision:
     refusal: TidemarkError | None = None
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """How the parent and the fork are told where to write; `output` is the directory that `{output}` meant for the parent."""
-
-    parent: Sequence[str]
-    fork: Sequence[str]
-    output: str
-    as_before: bool = True
-    """Whether the fork runs its parent's code with its parent's arguments."""
+def is_table(image: QueryImage) -> bool:
+    """Whether the sink is a Delta table in a folder."""
+    return bool(table_folder(image))
 
 
 def choices(queries: Iterable[QueryName], words: Mapping[str, str]) -> dict[QueryName, Choice]:
@@ -66,6 +58,8 @@ def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CO
     """The decision for a fork, as far as its arguments tell it."""
     if image.sink.lower() in FILE_SINKS:
         return _forked_files(image, arguments, choice)
+    if is_table(image):
+        return _forked_delta(image, arguments, choice)
     if image.sink.lower() in TABLE_SINKS:
         return _forked_table(image, arguments)
     if image.sink.lower() == kafka.KAFKA and image.sink_table:
@@ -91,6 +85,15 @@ def for_resume(image: QueryImage) -> Decision:
         )
         return Decision(plan(image, "none", message))
     return Decision(plan(image, "none", EVERY_SINK_TO_RESUME.get(image.sink, UNKNOWN_TO_RESUME)))
+
+
+def refused_going_back(sinks: Iterable[SinkPlan]) -> Conflict | None:
+    """The refusal of going back in time where a table would pass over the batches that are done again, without a word."""
+    kept = next((sink for sink in sinks if sink.sink.lower() in TABLE_SINKS), None)
+    if kept is None:
+        return None
+    message = f"{kept.sink} would skip batches that query {kept.query} does again: {kept.path} remembers that it has them"
+    return Conflict("sink.remembers", message, "Fork instead; or restore the table to the same moment first, and say --force.")
 
 
 def refusal(decided: Iterable[Decision]) -> TidemarkError | None:
@@ -121,7 +124,7 @@ def _own_place(image: QueryImage, fork: Sequence[str]) -> str:
 
 
 def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> Decision:
-    if not _moves(image, arguments):
+    if not moves(image, arguments):
         where = f"table {image.sink_table}" if image.sink_table else image.sink_path
         return refused(
             image,
@@ -142,7 +145,7 @@ def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> De
 
 
 def _forked_table(image: QueryImage, arguments: Arguments) -> Decision:
-    if image.sink_table and not _moves(image, arguments):
+    if image.sink_table and not moves(image, arguments):
         return refused(
             image,
             "restore.table_shared",
@@ -155,6 +158,22 @@ def _forked_table(image: QueryImage, arguments: Arguments) -> Decision:
         "or its rows are added to the parent's. A table of its own begins without the history."
     )
     return Decision(plan(image, "none", message))
+
+
+def _forked_delta(image: QueryImage, arguments: Arguments, choice: Choice) -> Decision:
+    """A Delta table in a folder: the fork has one of its own, whether its arguments name it or its driver does."""
+    own = "a table of its own in its output, whatever folder its code names"
+    whose = "the table that its arguments name" if moves_table(image, arguments) else own
+    if choice is Choice.FRESH:
+        return Decision(plan(image, "fresh", f"The fork writes to {whose}. It begins empty, without its parent's rows."))
+    if image.table is None and moves_table(image, arguments):
+        return _forked_table(image, arguments)
+    if image.table is None or image.table.left:
+        why = f": {image.table.left}" if image.table else ""
+        message = f"The savepoint does not hold the Delta table {table_folder(image)}{why}."
+        return refused(image, "restore.history_gone", message, FRESH)
+    message = f"The fork writes to {whose}. It begins with version {image.table.version}, which has the rows up to batch {image.batch}."
+    return Decision(plan(image, "continue", message))
 
 
 def _forked_topic(image: QueryImage, arguments: Arguments) -> Decision:
@@ -173,68 +192,3 @@ def _forked_topic(image: QueryImage, arguments: Arguments) -> Decision:
 
 def _table_hint() -> str:
     return "Name the table in the job's arguments, and give the fork another one there."
-
-
-def _moves(image: QueryImage, arguments: Arguments) -> bool:
-    """Whether the fork writes elsewhere than the parent did.
-
-    By itself where the parent wrote to a table of its own warehouse, since the fork has one, too. Through `{output}`, where that is how
-    the parent's path came about or the parent had no `{output}`; or because the arguments that named the parent's path or table are
-    gone. Never while an argument still names it.
-    """
-    if _path_named(image, arguments.fork):
-        return False
-    if _in_own_warehouse(image, arguments.output):
-        return True
-    if _named(image, arguments.fork):
-        return False
-    if _named(image, arguments.parent):
-        return True
-    has_output, had_output = (any(OUTPUT in arg for arg in args) for args in (arguments.fork, arguments.parent))
-    return has_output and (_was_given(image.sink_path, arguments.output) or not had_output)
-
-
-def _in_own_warehouse(image: QueryImage, output: str) -> bool:
-    """Whether the query wrote to a table in its job's own folder (the one with `{output}`), wherever the workspace was then."""
-    job_folder = "/".join(plain(output).split("/")[-3:-1])
-    return bool(image.sink_table) and f"/{job_folder}/" in f"{plain(image.sink_path)}/"
-
-
-def _was_given(sink_path: str, output: str) -> bool:
-    """Whether the parent's path is in the directory that `{output}` meant (`…/jobs/<job>/output`), wherever the workspace was then."""
-    of_the_job = "/".join(plain(output).split("/")[-3:])
-    return inside(sink_path, output) or f"/{of_the_job}/" in f"{plain(sink_path)}/"
-
-
-def _named(image: QueryImage, args: Iterable[str]) -> bool:
-    """Whether an argument (`/a/b` or `--out=/a/b`) is the sink's directory or one above it, or its table."""
-    return _path_named(image, args) or (bool(image.sink_table) and _table(image.sink_table) in map(_table, _values(args)))
-
-
-def _path_named(image: QueryImage, args: Iterable[str]) -> bool:
-    return any("/" in value and any(inside(path, value) for path in (image.sink_path, image.sink_table)) for value in _values(args))
-
-
-def _values(args: Iterable[str]) -> list[str]:
-    return [arg.rpartition("=")[2] for arg in args]
-
-
-def _table(name: str) -> str:
-    """A table's own name, without catalog and database; Spark does not distinguish letters' case."""
-    return name.replace("`", "").rpartition(".")[2].casefold()
-
-
-def inside(path: str, folder: str) -> bool:
-    """Whether `path` is `folder` or below it; `file:` URLs and plain paths are compared alike."""
-    if not folder or not path:
-        return False
-    own, parent = plain(path), plain(folder)
-    return own == parent or own.startswith(parent.rstrip("/") + "/")
-
-
-def plain(path: str) -> str:
-    """A `file:` URL as the path it means, anything else without a slash at its end."""
-    parts = urlsplit(path)
-    if parts.scheme == "file":
-        return posixpath.normpath("/" + unquote(parts.path).lstrip("/"))
-    return path.rstrip("/") if parts.scheme else posixpath.normpath(path)

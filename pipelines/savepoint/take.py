@@ -13,7 +13,7 @@ from pipelines.checkpoint import damage
 from pipelines.domain import replay
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Reason, Savepoint, StoredFile, TakePlan
+from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, QueryImage, Reason, Savepoint, StoredFile, TakePlan
 from pipelines.domain.watch import UNWATCHED, Watch
 from pipelines.savepoint import clone, completeness, layout, manifests, outside, process_marks
 from pipelines.savepoint.batch_choice import BatchChoice, OfBatch, OfBatches
@@ -24,6 +24,7 @@ from pipelines.savepoint.source import JobSource
 from pipelines.storage import documents, folders
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.rollback import rollback
+from pipelines.words.savepoints import left_tables
 
 T = TypeVar("T")
 TRIES = 5
@@ -52,6 +53,10 @@ class Look:
     took_ms: float
     """Of gathering it."""
 
+    @property
+    def images(self) -> Sequence[QueryImage]:
+        return [query.image for query in self.gathered]
+
 
 def plan(job: JobSource, choice: BatchChoice, library: Storage) -> TakePlan:
     """The plan of `take` as of now. Raises Conflict `savepoint.no_batch`, NotFound `savepoint.not_retained`, Invalid, Corrupt; Unavailable
@@ -62,7 +67,7 @@ def plan(job: JobSource, choice: BatchChoice, library: Storage) -> TakePlan:
 def look(job: JobSource, choice: BatchChoice, library: Storage, clock: Callable[[], float] = time.perf_counter) -> Look:
     """The plan of `take`, with the contents that `take` uses for its first try."""
     began = clock()
-    gathered = _tried(job, choice, lambda _: gather(job, choice))
+    gathered = _tried(job, choice, lambda _: gather(job, choice, library))
     took_ms = (clock() - began) * 1000
     return Look(_plan(job, gathered, library), gathered, took_ms)
 
@@ -70,7 +75,7 @@ def look(job: JobSource, choice: BatchChoice, library: Storage, clock: Callable[
 def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -> TakePlan:
     parts = _parts(job, gathered)
     ways = {folders.expected_how(part.source, library) for part in parts if part.clone}
-    files = _files(job, parts)
+    files, images = _files(job, parts), [query.image for query in gathered]
     return TakePlan(
         job=job.job,
         batches={query.image.query: query.image.batch for query in gathered if query.image.begun},
@@ -78,7 +83,7 @@ def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -
         bytes=sum(file.bytes for file in files),
         new_bytes=_copied_bytes(parts, library) + sum(len(data) for data in _written(job, parts).values()),
         how=", ".join(sorted(ways)),
-        warnings=replay.remarks(query.image for query in gathered),
+        warnings=(*replay.remarks(images), *left_tables(images)),
         not_begun=tuple(query.image.query for query in gathered if not query.image.begun),
     )
 
@@ -104,7 +109,7 @@ def take(
         raise AlreadyExists("savepoint.exists", f"There is a savepoint {naming.id!r} already", "Take it under another id.")
 
     def attempt(number: int) -> Savepoint:
-        gathered = first.gathered if first is not None and number == 0 else gather(job, choice)
+        gathered = first.gathered if first is not None and number == 0 else gather(job, choice, library)
         return _make(job, gathered, library, naming, lambda: before_ms + (clock() - began) * 1000, watch)
 
     return _tried(job, choice, attempt)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from pipelines.checkpoint import metadata, relocation
 from pipelines.domain.ids import JobName, QueryName, folder_of
+from pipelines.domain.runs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.versions import Version
-from pipelines.savepoint import layout, restored_sinks
-from pipelines.savepoint.restored_sinks import SINK_LOGS, RestoredSink
-from pipelines.savepoint.sinks import Arguments
+from pipelines.savepoint import layout, restored_sinks, sink_places, sinks
+from pipelines.savepoint.restored_sinks import SINK_LOGS, SINK_TABLE, RestoredSink
+from pipelines.savepoint.sink_places import Arguments
 from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
 
@@ -66,9 +67,24 @@ def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[Rest
         return ()
     if isinstance(target, Resume):
         return restored_sinks.of_resume(manifest)
+    return restored_sinks.of_fork(library, manifest, _arguments(manifest, target), target.sinks)
+
+
+def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
+    """For `RunSpec.own_tables`: what each of a fork's queries must not write to, where its parent's writes to a Delta table in a folder."""
+    if not isinstance(target, Fork):
+        return {}
+    arguments = _arguments(manifest, target)
+    return {
+        image.query: sink_places.table_folder(image) if sink_places.moves_table(image, arguments) else ANY_TABLE
+        for image in manifest.queries
+        if sinks.is_table(image)
+    }
+
+
+def _arguments(manifest: Manifest, target: Fork) -> Arguments:
     as_before = (target.version.args, target.version.contents) == (manifest.version.args, manifest.version.contents)
-    arguments = Arguments(manifest.version.args, target.version.args, target.parent_output, as_before)
-    return restored_sinks.of_fork(library, manifest, arguments, target.sinks)
+    return Arguments(manifest.version.args, target.version.args, target.parent_output, as_before)
 
 
 def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[RestoredSink]) -> Files:
@@ -84,6 +100,7 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
         home = f"{SINK_LOGS}/{folder_of(query)}"
         written |= {paths.join(home, name): data for name, data in begun_sink.written.items()}
         moves |= dict(_below(manifest, layout.sink_log(query), home)) if begun_sink.as_it_is else {}
+        moves |= dict(_below(manifest, layout.table(query), f"{home}/{SINK_TABLE}")) if begun_sink.table else {}
     checkpoints = target.checkpoints.rstrip("/")
     clones = {path: file for path, file in moves.items() if path not in replaced}
     return Files(clones, written, {query: f"{checkpoints}/{SINK_LOGS}/{folder_of(query)}" for query in logs})

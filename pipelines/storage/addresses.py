@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
 from pipelines.domain.errors import Invalid
@@ -29,6 +30,11 @@ def open_storage(url: str) -> Storage:
 
         return S3Storage(url)
     return FsspecStorage(url)
+
+
+def is_whole(url: str) -> bool:
+    """Whether an address is the same place wherever it is read: a URL, or an absolute path."""
+    return "://" in url or Path(_local_path(url) if url.startswith(LOCAL_ADDRESSES) else url).is_absolute()
 
 
 def _refuse_credentials(url: str) -> None:

@@ -29,6 +29,11 @@ class Layout:
         return self.root / "schedule.json"
 
     @property
+    def usual_home_file(self) -> Path:
+        """Where new savepoints are kept, of every job that does not say otherwise."""
+        return self.root / "home.json"
+
+    @property
     def alerts_file(self) -> Path:
         """Alert rules of every job, the channels of their messages, and silences."""
         return self.root / "alerts.json"
@@ -115,6 +120,11 @@ class Layout:
     def export_library(self, operation: OperationId) -> Path:
         """Holds the savepoint that is taken to another place, until it is there."""
         return self.exports / operation
+
+    @property
+    def restores(self) -> Path:
+        """A backup that is restored: `copying` until it is whole, then `whole`, on its way to its places."""
+        return self.root / "restores"
 
     @property
     def trash(self) -> Path:
@@ -213,20 +223,11 @@ class Layout:
 
     def of_control(self) -> Iterator[Path]:
         """Everything in the workspace but its jobs, there or not."""
-        yield from (
-            self.workspace_file,
-            self.schedule_file,
-            self.alerts_file,
-            self.alert_states_file,
-            self.server_file,
-            self.key_file,
-            self.tokens_file,
-            self.audit_file,
-            self.events_file,
-            *self.root.glob(f"{self.catalog_file.name}*"),
-        )
+        yield from (self.workspace_file, self.schedule_file, self.usual_home_file, self.alerts_file, self.alert_states_file)
+        yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.events_file)
+        yield from self.root.glob(f"{self.catalog_file.name}*")
         yield from (self.versions, self.large_files, self.savepoints, self.homes, self.experiments, self.replays, self.bisections)
-        yield from (self.exports, self.trash, self.sandbox, self.readings.parent)
+        yield from (self.exports, self.restores, self.trash, self.sandbox, self.readings.parent)
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""

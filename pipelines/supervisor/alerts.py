@@ -20,7 +20,8 @@ from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.jobs import JobSummary
 from pipelines.supervisor.readings import Readings
 from pipelines.words import alerts as words
-from pipelines.workspace import alert_states, events, message_worker
+from pipelines.workspace import events, message_worker
+from pipelines.workspace.alerts import states as alert_states
 from pipelines.workspace.context import Context
 
 log = logging.getLogger("tidemark.alerts")
@@ -72,7 +73,10 @@ class Alerter:
                 events.say(self._context, "supervisor.failed", None, "", f"alerts are not attended to: {error.message}. {error.hint}")
 
     def _look(self) -> None:
+        """What has been sent is let go of first: the states read after that say so. A message that ends later keeps its channel until the
+        next look, or it would be sent once more by states of before."""
         settings, now_ms = self._context.files.alert_settings(), self._context.now_ms()
+        self._reap(now_ms)
         if not settings.rules and not self._context.files.alert_states().alerts and not self._readings.has_rules():
             return
         jobs = self._readings.jobs()
@@ -109,7 +113,6 @@ class Alerter:
 
     def _send(self, alerts: Sequence[Alert], jobs: Sequence[JobSummary], settings: AlertSettings, now_ms: int) -> None:
         """Begins what is due, the longest first; a channel that still has a message under way is told later."""
-        self._reap(now_ms)
         rules = {(job.job.name, rule.name): rule for job in jobs for rule in rules_of(job.job.alerts, settings.rules)}
         for alert in sorted(alerts, key=lambda one: one.since_ms):
             rule = rules.get((alert.job, alert.rule))

@@ -23,13 +23,13 @@ def spark_command(version: Version) -> Sequence[str]:
 
 
 def spark_environ(version: Version) -> Mapping[str, str]:
-    """Raises Unavailable where there is no Java."""
-    return environment.environ(version.master, version.python)
+    """Raises Unavailable where no Java fits."""
+    return environment.environ(version.master, version.runtime)
 
 
 def spark_started(version: Version) -> None:
     """Lets later drivers start faster."""
-    environment.keep_classes(version.python)
+    environment.keep_classes(version.runtime)
 
 
 SPARK = Driver(spark_command, spark_environ, spark_started)

@@ -10,6 +10,7 @@ from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, PROCESS_FILE, Exit, Process, RunState
 from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Restart, Seen, Start, Terminate, decide, run_state
 from pipelines.domain.versions import Version
+from pipelines.sandbox import temporary
 from pipelines.supervisor import facts, processes, restarts
 from pipelines.supervisor.commands import Driver
 from pipelines.workspace import environments, events, ingestion, runs, stops, versions
@@ -114,6 +115,7 @@ class Reconciler:
         events.say(self._context, f"run.{ended.reason}", run.job, run.id, f"{run.job} {ended.reason}{f': {why}' if why else ''}")
         if decision is not None:
             restarts.say(self._context, run, decision)
+        temporary.remove(folder)
         if process is not None:
             processes.forget(process)
 

@@ -17,13 +17,14 @@ from pipelines.domain.jobs import Job, Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.schedules import Outcome, Schedule, over
 from pipelines.words import schedules as words
-from pipelines.workspace import events, schedule_times
+from pipelines.workspace import events
 from pipelines.workspace.context import Context
-from pipelines.workspace.schedule_times import Passed
-from pipelines.workspace.scheduled_proofs import Proofs
-from pipelines.workspace.scheduled_runs import Runs
-from pipelines.workspace.scheduled_takes import Takes
-from pipelines.workspace.scheduled_work import ScheduledWork
+from pipelines.workspace.schedules import times as schedule_times
+from pipelines.workspace.schedules.job_runs import Runs
+from pipelines.workspace.schedules.proofs import Proofs
+from pipelines.workspace.schedules.takes import Takes
+from pipelines.workspace.schedules.times import Passed
+from pipelines.workspace.schedules.work import ScheduledWork
 
 log = logging.getLogger("tidemark.schedules")
 LATE_MS = 60_000

@@ -11,7 +11,7 @@ from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailabl
 from pipelines.domain.ids import JobName, QueryName, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.texts import PLACE, VALUE
-from pipelines.verbs.revision import AGAIN, Revision
+from pipelines.verbs.revision import AGAIN, JAVA, Revision
 from pipelines.verbs.verb import Change, Http, Reads, Shell, argument, option
 
 
@@ -46,6 +46,7 @@ class Attach(Change[Run, AttachPlan], Revision):
     conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)
     master: str = option("Spark master that a fork of it runs on.", masters.DEFAULT)
     python: str = option("Interpreter whose PySpark a fork of it runs on.", "", flag="--runtime", metavar="PYTHON")
+    java_home: str = option(f"{JAVA}.", "", metavar="DIR")
     spark_version: str = option("Spark version that it runs on; not known if not given.", "", metavar="VERSION")
 
     call, topic = "attach", "jobs"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from enum import Enum
 from typing import Any, get_args, get_origin
@@ -16,6 +19,17 @@ MOST_SUBJECT = 1_000
 def parts(kind: type[Asked[Any]], *places: str) -> list[Field[Any]]:
     """The fields that a REST call of `kind` has at one of `places` (all of them for none), in the order of the declaration."""
     return [part for part in fields(kind) if not places or place(kind, part) in places]  # type: ignore[arg-type]
+
+
+def hints(kind: type[Asked[Any]]) -> dict[str, Any]:
+    """The type of each field."""
+    return {name: hint for base in reversed(kind.__mro__) for name, hint in _own_hints(base).items()}
+
+
+@functools.cache
+def _own_hints(base: type) -> Mapping[str, Any]:
+    """Those of one class, read once: all declarations share their bases."""
+    return inspect.get_annotations(base, eval_str=True)
 
 
 def place(kind: type[Asked[Any]], part: Field[Any]) -> str:

@@ -11,16 +11,13 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatib
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.rewrites import MOST_PARTITIONS
+from pipelines.verbs.migrating import Migrating
 from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
 FORKING = Kind("Forking", "Forked", makes=True, about="{subject} as {job}")
 PARTITIONS = "Give its state this many partitions: Spark rewrites it on the new checkpoint before the job begins. RocksDB only."
 STORE = "Move its state to this store before the job begins, from the HDFS-backed one. With --partitions it is rescaled there, too."
-MIGRATE = (
-    "Rewrite the state of its aggregations for the changed code before the job begins: by columns, or by a function that makes the new "
-    "rows of the old ones."
-)
 SAVEPOINT = "Id of a savepoint, a unique beginning of it, or its path."
 LOCK_STEP = (
     "Follow the parent in lock-step: each batch has the very offsets of the parent's batch of the same number, so that each difference is "
@@ -35,9 +32,9 @@ UNTIL_TIME = "Like --until, up to the parent's newest batch at or before: 2027-0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant(Revision):
+class Variant(Migrating, Revision):
     """A job to begin from a savepoint. `sinks` says per query (`*`: every other) whether a file sink is to `continue` the parent's output
-    (what is not said does) or to begin `fresh`. `migrate` is a function's name with the text of its file, or `columns` with nothing."""
+    (what is not said does) or to begin `fresh`."""
 
     name: str = option("Name of the new job.")
     sinks: Mapping[str, str] = option(
@@ -50,7 +47,6 @@ class Variant(Revision):
     )
     partitions: int | None = option(PARTITIONS, None, least=1, most=MOST_PARTITIONS)
     store: StateStore | None = option(STORE, None)
-    migrate: Mapping[str, str] | None = option(MIGRATE, None, metavar="columns|FILE:function", reads=Reads.FUNCTION)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
     force: bool = option(FORCE, False, flag="--force")
     lock_step: bool = option(LOCK_STEP, False, flag="--lock-step")

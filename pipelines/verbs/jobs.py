@@ -68,7 +68,7 @@ class SearchLog(Question[LogSearch]):
     job: str = named(JOB)
     run: str = option("Id of a run; the newest one if empty.", "", metavar="RUN")
     text: str = option("Words that occur in the entry, as they stand.", "")
-    level: LogLevel = option("Not less bad than this.", LogLevel.OTHER)
+    level: LogLevel = option("Of this level or worse.", LogLevel.OTHER)
     from_ms: int | None = option("Not before this time.", None, flag="--since", metavar="TIME", reads=Reads.MOMENT)
     to_ms: int | None = option("Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
     offset: int = option("Only entries from this byte of the log on: to follow it, the answer's `size`.", 0, least=0)

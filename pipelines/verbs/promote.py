@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 from pipelines.domain.access import Role
 from pipelines.domain.decisions import PromotePlan, StateFrom
-from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
+from pipelines.domain.errors import Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
 from pipelines.verbs.forget import JOB
+from pipelines.verbs.migrating import Migrating
 from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
 
 DECIDES = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)
 
 
 @dataclass(frozen=True)
-class Promote(Change[Operation, PromotePlan]):
+class Promote(Change[Operation, PromotePlan], Migrating):
     """Have a variant's parent go on with its code. The parent is stopped with a savepoint and resumed, on its own present state or from
     the savepoint they parted at. The operation's result is the run's id."""
 
@@ -28,7 +29,7 @@ class Promote(Change[Operation, PromotePlan]):
     role = Role.AUTHOR
     http = Http("POST", "/jobs/{job}/promote", 202)
     command, shell = "promote", "Prints the parent's name and the run's id."
-    refuses = DECIDES
+    refuses = (*DECIDES, Incompatible)
     follows = True
     kinds = {"promote": Kind("Promoting", "Promoted")}
     prints = "{0.job} {0.result}"

@@ -9,6 +9,7 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatib
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.forget import JOB
+from pipelines.verbs.migrating import Migrating
 from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
@@ -16,10 +17,10 @@ RESUMING = Kind("Resuming", "Resumed", makes=True, about="{job} from {subject}")
 
 
 @dataclass(frozen=True)
-class Resume(Change[Run, RestorePlan], Revision):
+class Resume(Change[Run, RestorePlan], Migrating, Revision):
     """Resume a job that does not run. It begins from its own checkpoint, from a retained `batch` of it, or from one of its savepoints,
     and keeps its query id. What is given besides makes a new version of it: an upgrade; an earlier `version` takes one back. The present
-    point is saved before a step back and an upgrade."""
+    point is saved before a step back and an upgrade. Where its state is migrated, it goes on from a copy of that savepoint."""
 
     job: str = named(JOB)
     from_savepoint: str = option(
@@ -40,7 +41,7 @@ class Resume(Change[Run, RestorePlan], Revision):
 
     def needs(self) -> Role:
         """Whoever changes what runs is its author; going on with what ran before takes an operator."""
-        return Role.AUTHOR if self.is_revised else self.role
+        return Role.AUTHOR if self.is_revised or self.is_migrated else self.role
 
     def works_as(self, plan: RestorePlan) -> Works:
         return Works("resume", plan.job, plan.savepoint)

@@ -9,6 +9,7 @@ from pipelines.domain.texts import VALUE
 from pipelines.verbs.verb import Reads, Shell, option
 
 AGAIN = "may be given again"
+JAVA = "JAVA_HOME of the runtime; a Java that fits its PySpark is found if not given"
 FILES = (
     "A file that the script has beside it, NAME being its path below the script's folder; NAME= takes it away. May be given again. Modules "
     "that a script imports from its folder, and files it names, come along by themselves."
@@ -24,7 +25,8 @@ NEW_QUERY = f"A query that the changed code adds, and that begins anew; {AGAIN}.
 
 @dataclass(frozen=True, kw_only=True)
 class Revision:
-    """What differs from a version; None keeps what the version has. `python` is the interpreter whose PySpark runs it."""
+    """What differs from a version; None keeps what the version has. `python` is the interpreter whose PySpark runs it, `java_home` names
+    the Java that this runs on."""
 
     code: str | None = option(
         "Script with changed code; the code it had if not given.", None, flag="--code", metavar="FILE", reads=Reads.FILE
@@ -43,6 +45,7 @@ class Revision:
         flag="--runtime",
         metavar="PYTHON",
     )
+    java_home: str | None = option(f"{JAVA}. Another runtime begins without.", None, metavar="DIR")
     requirements: str | None = option(REQUIREMENTS, None, metavar="FILE", reads=Reads.FILE, text=VALUE)
 
     @property

@@ -13,7 +13,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING
-from pipelines.verbs.revision import AGAIN, FILES, NEW_QUERY, OUTSIDE, Revision
+from pipelines.verbs.revision import AGAIN, FILES, JAVA, NEW_QUERY, OUTSIDE, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Shell, Works, argument, option
 
 
@@ -37,6 +37,8 @@ class RunPlan:
     """Modules and files that its version has beside the script."""
     builds: bool = False
     """Whether an environment of its requirements is made first."""
+    java_home: str = ""
+    """JAVA_HOME that was given for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,7 @@ class RunScript(Change[Run, RunPlan], Revision):
     conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)
     master: str = option("Spark master that the job runs on.", masters.DEFAULT)
     python: str = option("Interpreter whose PySpark runs it; Tidemark's own if not given.", "", flag="--runtime", metavar="PYTHON")
+    java_home: str = option(f"{JAVA}.", "", metavar="DIR")
     source: str = option("Where the script came from.", "", shell=Shell.ABSENT)
     from_savepoint: str = option("Begin on the state of this savepoint.", "", flag="--from", metavar="SAVEPOINT", reads=Reads.SAVEPOINT)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")

@@ -34,13 +34,17 @@ class SetAlert(Change[Alerts, SetAlertPlan]):
 
     alert: str = named(ALERT)
     job: str = option("Only of this job; without one of every job that has no such rule of its own.", "")
-    when: str = option("A finding (failed, no-progress), or a figure with a threshold: 'event_time_lag_seconds > 5m'.", "")
+    when: str = option(
+        "A finding (failed, no-progress), or a figure with a threshold: 'event_time_lag_seconds > 5m'. Figures are those of /metrics, with "
+        "tidemark_job_ before them or without.",
+        "",
+    )
     clear: str = option("It is over once the figure is at this value; without it at the threshold.", "", metavar="VALUE")
     for_ms: int | None = _time("It fires once it has held for so long: 5m.", "--for")
     clear_for_ms: int | None = _time("It is resolved once it has been over for so long.", "--clear-for")
     repeat_ms: int | None = _time("Say it again every so often until somebody acknowledges it.", "--repeat")
     channels: tuple[str, ...] = option(
-        "Tell this channel; again for several; 'all' is every one.", (), flag="--channel", metavar="CHANNEL"
+        "Send to this channel; again for several; 'all' is every one.", (), flag="--channel", metavar="CHANNEL"
     )  # fmt: skip
     off: bool | None = option("Whether the rule is off.", None, flag="--off/--on")
     remove: bool = option("Remove it.", False, flag="--remove")

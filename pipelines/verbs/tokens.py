@@ -53,7 +53,7 @@ class CreateToken(Change[NewToken, TokenPlan]):
     """Create a named token. It is shown once: only its digest is kept. Events name whoever shows it by this name."""
 
     name: str = argument(NAME)
-    for_role: Role = option("What who shows it may do.", flag="--role")
+    for_role: Role = option("What whoever shows it may do.", flag="--role")
     expires_in_ms: int | None = option(
         f"For how long it lets in: 12h, 30d; {USUAL_DAYS} days if not given.",
         None,

@@ -18,6 +18,7 @@ from pipelines.domain.texts import Text
 from pipelines.verbs import limits
 
 A = TypeVar("A")
+Shown = TypeVar("Shown", covariant=True)
 P = TypeVar("P")
 
 
@@ -56,9 +57,7 @@ class Reads(enum.StrEnum):
 TEXTS = {
     **dict.fromkeys(Reads, texts.NAME),
     **dict.fromkeys((Reads.PLACE, Reads.SAVEPOINT, Reads.CHECKPOINT), texts.PLACE),
-    Reads.FILE: texts.CODE,
-    Reads.FILES: texts.CODE,
-    Reads.FUNCTION: texts.CODE,
+    **dict.fromkeys((Reads.FILE, Reads.FILES, Reads.FUNCTION), texts.CODE),
     Reads.PAIRS: texts.VALUE,
 }
 """The kind of text that a field has which says none."""
@@ -170,8 +169,8 @@ class Kind:
     """What has come of it, where it has a result."""
 
 
-class Asked(Generic[A]):
-    """Base of what can be asked of a workspace; `A` is what it answers. The docstring is its help, its first sentence the summary."""
+class Asked(Generic[Shown]):
+    """Base of what can be asked of a workspace; `Shown` is what it answers. The docstring is its help, its first sentence the summary."""
 
     call: ClassVar[str]
     """Id of its operation in OpenAPI."""
@@ -204,7 +203,7 @@ class Asked(Generic[A]):
         return None
 
 
-class Question(Asked[A]):
+class Question(Asked[Shown]):
     """Base of questions, which change nothing."""
 
     pages_by: ClassVar[str] = ""

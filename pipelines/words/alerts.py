@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from pipelines.domain.alert_rules import SECONDS, Condition, Reading, Rule, condition
@@ -9,7 +10,7 @@ from pipelines.domain.alerts import Alert, AlertState, Channel, Silence
 from pipelines.domain.moments import spelt_duration
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
-from pipelines.words.figures import ALERTABLE, Seen
+from pipelines.words.figures import ALERTABLE, Seen, metric_of
 
 TEST_TITLE, TEST_BODY = "Test of Tidemark's alerts", "This channel works: alerts that name it are sent here."
 _ENDED = (None, RunState.STOPPED, RunState.FINISHED)
@@ -61,6 +62,12 @@ def spelt(rule: Rule) -> str:
     parts += [f"again every {spelt_duration(rule.repeat_ms)}"] if rule.repeat_ms else []
     parts += [f"to {', '.join(rule.channels)}"] if rule.channels else []
     return f"off ({'; '.join(parts)})" if rule.off else "; ".join(parts)
+
+
+def metric(rule: Rule) -> str:
+    """`tidemark_job_event_time_lag_seconds in /metrics`: the name of the rule's figure there; empty where it has none."""
+    name = metric_of(re.split(r"[\s<>=]", rule.when, maxsplit=1)[0])
+    return f"{name} in /metrics" if name else ""
 
 
 def place(channel: Channel) -> str:

@@ -10,11 +10,11 @@ from pipelines.words import formats
 
 UNITS = ("rows", "bytes", "files", "offsets")
 """Of a source that counts in several, the first of them is said."""
-STEADY_SHARE = 0.02
-"""A backlog that changes by less than this share of itself in a minute neither grows nor shrinks."""
+STEADY_SHARE, OVER_S = 0.02, 600
+"""A backlog that grows by less than this share of itself in so many seconds does not grow."""
 BACK_TO_BACK = 0.99
 LONGEST_MS = 86_400_000
-"""What would take longer than a day to catch up is said to stay."""
+"""What would take longer than a day to catch up has no end in sight."""
 
 
 def main(backlog: Sequence[Waiting]) -> Waiting | None:
@@ -37,14 +37,15 @@ def amount(waiting: Waiting | None) -> str:
 
 def grows(waiting: Waiting | None) -> bool:
     """Whether more comes in than is worked off."""
-    return waiting is not None and bool(waiting.amount) and _change(waiting) > 0
+    change = (waiting.per_second or 0.0) if waiting else 0.0
+    return waiting is not None and bool(waiting.amount) and change > 0 and change * OVER_S >= STEADY_SHARE * waiting.amount
 
 
 def left_ms(waiting: Waiting | None) -> float | None:
     """In how many ms it will be caught up at the present pace; None where it will not, or is."""
-    if waiting is None or not waiting.amount or _change(waiting) >= 0:
+    if waiting is None or not waiting.amount or waiting.per_second is None or waiting.per_second >= 0:
         return None
-    taken_ms = 1_000 * waiting.amount / -_change(waiting)
+    taken_ms = 1_000 * waiting.amount / -waiting.per_second
     return taken_ms if taken_ms <= LONGEST_MS else None
 
 
@@ -57,7 +58,9 @@ def outlook(waiting: Waiting | None) -> str:
     taken_ms = left_ms(waiting)
     if taken_ms is not None:
         return f"caught up in about {formats.left(taken_ms)}"
-    return f"growing by {formats.pace(_change(waiting), waiting.unit)}" if grows(waiting) else "neither grows nor shrinks"
+    if waiting.per_second < 0:
+        return f"shrinking by {formats.pace(-waiting.per_second, waiting.unit)}, more than a day left"
+    return f"growing by {formats.pace(waiting.per_second, waiting.unit)}" if grows(waiting) else "neither grows nor shrinks"
 
 
 def share(job: JobSummary) -> str:
@@ -74,9 +77,3 @@ def briefly(waiting: Waiting | None) -> str:
     taken_ms = left_ms(waiting)
     more = "growing" if grows(waiting) else formats.left(taken_ms) if taken_ms is not None else ""
     return ", ".join(filter(None, (amount(waiting), more)))
-
-
-def _change(waiting: Waiting) -> float:
-    """By how much it grows (shrinks, below zero) in a second; 0 for what is nothing beside the whole."""
-    change = waiting.per_second or 0.0
-    return change if abs(change) * 60 >= STEADY_SHARE * waiting.amount else 0.0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from pipelines.domain.alert_rules import METRIC
 from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
@@ -35,7 +36,7 @@ class Seen:
 
 
 def _up(job: JobSummary) -> float | None:
-    return None if job.state is RunState.WATCHED else float(job.state in (RunState.RUNNING, RunState.STOPPING))
+    return None if job.state is RunState.WATCHED else float(job.state is not None and job.state.up)
 
 
 def _usable(job: JobSummary) -> float | None:
@@ -48,14 +49,22 @@ def _seconds(ms: float | None) -> float | None:
 
 
 OF_JOBS: tuple[Figure[JobSummary], ...] = (
-    Figure("job_up", "1 while the job's driver runs, else 0; of a job that runs elsewhere nobody knows", _up),
+    Figure("job_up", "1 while the job's driver runs, else 0; not known of a job that runs elsewhere", _up),
     Figure("job_queries", "Streaming queries of the newest run", lambda job: job.queries),
     Figure("job_batch", "Newest batch that was committed", lambda job: job.batch),
     Figure("job_batch_seconds_p50", "Median duration of a batch, last ten minutes", lambda job: _seconds(job.batch_ms_p50)),
     Figure("job_batch_seconds_p99", "99th percentile of batch durations, last ten minutes", lambda job: _seconds(job.batch_ms_p99)),
-    Figure("job_busy_ratio", "Batch time by the trigger's interval; beyond 1 the job cannot keep up", lambda job: job.busy),
-    Figure("job_input_rows_per_second", "Rows a second that all sources read, last ten minutes", lambda job: job.input_rate),
-    Figure("job_processed_rows_per_second", "Rows a second that batches worked off, last ten minutes", lambda job: job.processed_rate),
+    Figure("job_busy_ratio", "Batch time divided by the trigger's interval; beyond 1 the job cannot keep up", lambda job: job.busy),
+    Figure(
+        "job_input_rows_per_second",
+        "Rows a second that all sources read, newest batch of the last ten minutes",
+        lambda job: job.input_rate,
+    ),
+    Figure(
+        "job_processed_rows_per_second",
+        "Rows a second that Spark worked off, newest batch of the last ten minutes",
+        lambda job: job.processed_rate,
+    ),
     Figure("job_event_time_lag_seconds", "How far the newest event is behind the clock", lambda job: _seconds(job.lag_ms)),
     Figure("job_watermark_timestamp_seconds", "The watermark, Unix time", lambda job: _seconds(job.watermark_ms)),
     Figure("job_late_rows", "Rows that came after the watermark and were dropped, newest run", lambda job: job.late_rows),
@@ -70,7 +79,7 @@ OF_JOBS: tuple[Figure[JobSummary], ...] = (
     ),
     Figure("job_savepoint_usable", "1 while the sources hold what the newest savepoint needs, 0 if not", _usable),
     Figure("job_savepoints", "Savepoints that are kept", lambda job: job.savepoints),
-    Figure("job_restarts", "Restarts after a failure", lambda job: job.restarts),
+    Figure("job_restarts", "How often the job began again, after a failure or by hand", lambda job: job.restarts),
 )
 
 
@@ -87,16 +96,22 @@ OF_ALERTS: tuple[Figure[Seen], ...] = (
     Figure("savepoint_age_seconds", "How long ago the newest savepoint was taken", lambda seen: _age(seen, seen.job.last_savepoint_ms)),
     Figure(
         "best_before_seconds",
-        "How long the newest savepoint keeps that has a best-before date, or whose sources are known to let go of what it needs",
+        "Time left to the newest savepoint's best-before date, or until its sources no longer hold what it needs; below zero afterwards",
         lambda seen: None if seen.best_before_ms is None else -(_age(seen, seen.best_before_ms) or 0.0),
     ),
     Figure("batch_age_seconds", "How long ago the last batch ended", lambda seen: _age(seen, seen.job.last_progress_ms)),
-    Figure("checkpoint_growth_ratio", "Bytes of the checkpoint by those of a day ago", _growth),
-    Figure("recent_restarts", "Restarts after a failure, last hour", lambda seen: seen.job.recent_restarts),
+    Figure("checkpoint_growth_ratio", "Bytes of the checkpoint divided by those of a day ago", _growth),
+    Figure(
+        "recent_restarts",
+        "How often the job began again in the last hour, after a failure or by hand",
+        lambda seen: seen.job.recent_restarts,
+    ),
     Figure("recent_late_rows", "Rows dropped as too late, last ten minutes", lambda seen: max(0, seen.job.late_rows - seen.late_before)),
 )
 """What an alert may look at besides: all that needs the clock."""
 _OF_JOB = "job_"
+EXPOSED = frozenset(figure.name.removeprefix(_OF_JOB) for figure in OF_JOBS)
+"""Names that `/metrics` has, too, with `METRIC` before them; the others need the clock, and only alerts have them."""
 
 
 def _of_job(figure: Figure[JobSummary]) -> Figure[Seen]:
@@ -105,3 +120,8 @@ def _of_job(figure: Figure[JobSummary]) -> Figure[Seen]:
 
 ALERTABLE: Mapping[str, Figure[Seen]] = {figure.name: figure for figure in (*map(_of_job, OF_JOBS), *OF_ALERTS)}
 """By the name that a rule's threshold has them under."""
+
+
+def metric_of(figure: str) -> str:
+    """The name of a rule's figure in `/metrics`: `tidemark_job_state_rows` of `state_rows`; empty for what only alerts have."""
+    return METRIC + figure if figure in EXPOSED else ""

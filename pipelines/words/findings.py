@@ -9,7 +9,7 @@ from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.domain.schedules import Outcome
-from pipelines.words import backlog, formats, holdings, limits, restarts
+from pipelines.words import backlog, catching_up, formats, holdings, limits, restarts
 
 _BEHIND = 1.15
 
@@ -73,12 +73,13 @@ def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:
     own, last = job.job.limits, job.last_progress_ms or (job.run.started_ms if job.run else None)
     if last is not None and now_ms - last > limits.quiet_ms(job):
         yield _warning(job, Problem.NO_PROGRESS, "no progress", _quiet(job), last)
-    elif job.lag_ms is not None and job.lag_ms >= limits.lag_ms(job) and backlog.left_ms(backlog.main(job.backlog)) is not None:
-        words = f"event-time lag {formats.duration(job.lag_ms)}; {backlog.outlook(backlog.main(job.backlog))}"
-        yield Finding(job.job.name, Problem.CATCHING_UP, Urgency.NOTICE, "catching up", words)
+    elif (catching := catching_up.of_job(job)) is not None:
+        yield Finding(job.job.name, Problem.CATCHING_UP, Urgency.NOTICE, "catching up", catching_up.said(catching))
     elif job.lag_ms is not None and job.lag_ms >= limits.lag_ms(job):
-        limit = limits.said(limits.lag_ms(job), own.lag_ms)
-        yield _warning(job, Problem.LAGGING, "lagging", f"event-time lag {formats.duration(job.lag_ms)}{_behind(job)}; {limit}")
+        words = f"event-time lag {formats.duration(job.lag_ms)}{_behind(job)}; {limits.said(limits.lag_ms(job), own.lag_ms)}"
+        grows = backlog.grows(backlog.main(job.backlog))
+        problem, title = (Problem.FALLING_BEHIND, "falling behind") if grows else (Problem.LAGGING, "lagging")
+        yield _warning(job, problem, title, words)
     elif job.job.attached and job.watermark_ms is not None and now_ms - job.watermark_ms >= limits.lag_ms(job):
         limit = limits.said(limits.lag_ms(job), own.lag_ms)
         words = f"its watermark is {formats.duration(now_ms - job.watermark_ms)} behind the clock, with the delay that its code allows"
@@ -117,11 +118,12 @@ def _unsaved(job: JobSummary, now_ms: float) -> Iterator[Finding]:
     begun = job.run.started_ms if job.run else None
     saved = _saved_ms(job) or begun
     if job.state_rows and begun and saved and min(now_ms - begun, now_ms - saved) > limits.unsaved_ms(job):
-        since = "none was ever taken" if job.last_savepoint_ms is None else "the last one is old"
+        none = job.last_savepoint_ms is None
+        since, title = ("none was ever taken", "no savepoint") if none else ("the last one is old", "savepoint too old")
         words = (
             f"{formats.compact(job.state_rows)} rows of state; {since}; {limits.said(limits.unsaved_ms(job), job.job.limits.unsaved_ms)}"
         )
-        yield Finding(job.job.name, Problem.UNSAVED, Urgency.NOTICE, "no savepoint", words, since_ms=saved)
+        yield Finding(job.job.name, Problem.UNSAVED, Urgency.NOTICE, title, words, since_ms=saved)
 
 
 def _saved_ms(job: JobSummary) -> int | None:
@@ -159,7 +161,7 @@ def _unusable(job: JobSummary) -> Iterator[Finding]:
     held = job.holdings
     if held is not None and held.usable is Usable.NO:
         words = _short(f"the newest savepoint can no longer be used; {holdings.why(held)}")
-        yield _warning(job, Problem.UNUSABLE, "savepoint of no use", words, held.since_ms)
+        yield _warning(job, Problem.UNUSABLE, "savepoint unusable", words, held.since_ms)
 
 
 def _warning(job: JobSummary, problem: Problem, title: str, words: str, since_ms: int | None = None) -> Finding:

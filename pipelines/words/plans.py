@@ -9,6 +9,7 @@ from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.migrations import COLUMNS, Migration, MigrationPlan
+from pipelines.domain.operator_places import Placement
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
@@ -40,6 +41,7 @@ LEAVES = "It is deleted here once the copy was read back and is intact. Import i
 
 
 ENVIRONMENT = "made first, of the requirements"
+REHEARSED = "a batch is rehearsed on a copy of the state first, and nothing starts where that fails"
 
 
 def way(how: str) -> str:
@@ -65,6 +67,7 @@ def restore(plan: RestorePlan) -> Facts:
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
         *([("master", f"{plan.master}, where it was {plan.master_before}")] if plan.master != plan.master_before else []),
+        *([("Spark", f"{plan.spark}, where it was {plan.spark_before}: {REHEARSED}")] if plan.spark else []),
         *([("environment", ENVIRONMENT)] if plan.builds else []),
         *(migration(plan.migration) if plan.migration else []),
         *(conversion(plan.conversion) if plan.conversion else []),
@@ -89,8 +92,10 @@ def migration(plan: MigrationPlan) -> Facts:
     """The steps of a migration in their order, with the aggregations that it may rewrite and what that costs."""
     how = "as columns: what is computed as before is kept" if plan.by == COLUMNS else f"by the function {plan.by}"
     return [
-        ("migrated", f"{how}, where an aggregation keeps other columns than before"),
+        ("migrated", f"{how}, where an aggregation keeps other columns than before; operators that moved keep their state"),
         ("planned first", "Spark plans the code before and now on nothing, and says what each keeps"),
+        *(("dropped", f"the state of {name}") for name in plan.drop),
+        *(("goes on", f"{after} with the state of {before}") for before, after in plan.told.items()),
         *(("aggregation", _operator(operator)) for operator in plan.operators),
         ("rewritten", f"at most {formats.size(plan.bytes)} of state, read and written anew by Spark, and read back"),
         ("rehearsed", "one batch of the changed code on a copy of the result, with every sink replaced; where that fails nothing is left"),
@@ -109,7 +114,23 @@ def migrated(done: Migration) -> str:
         )
         for one in done.operators
     ]
-    return " ".join([f"its state was migrated by {done.by}.", *(f"{part}." for part in parts), done.rehearsal]).strip()
+    places = [*map(_placement, done.placements), *(f"{name} was dropped" for name in _left(done))]
+    return " ".join([f"its state was migrated by {done.by}.", *(f"{part}." for part in (*places, *parts)), done.rehearsal]).strip()
+
+
+def _placement(placement: Placement) -> str:
+    """`counts, operator 0 (dedupe) was dropped`, `… was operator 1`, `… begins empty`."""
+    number = placement.before if placement.after is None else placement.after
+    subject = f"{placement.query}, operator {number} ({verdicts.OPERATORS.get(placement.name, placement.name)})"
+    if placement.after is None:
+        return f"{subject} was dropped"
+    return f"{subject} begins empty" if placement.before is None else f"{subject} was operator {placement.before}"
+
+
+def _left(done: Migration) -> list[str]:
+    """What was dropped besides operators: queries and state variables."""
+    operators = {f"{one.query}.{one.before}" for one in done.placements}
+    return [name for name in done.dropped if name not in operators]
 
 
 def conversion(plan: ConversionPlan) -> Facts:

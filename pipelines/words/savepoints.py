@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from pipelines.domain.savepoints import Reason, Savepoint
+from pipelines.domain.savepoints import QueryImage, Reason, Savepoint
 from pipelines.words import formats, trust
 
 ORIGINS: Mapping[Reason, str] = {
@@ -54,6 +54,22 @@ def points(savepoint: Savepoint) -> str:
     return ", ".join(
         f"batch {image.batch:,} of {image.query}" if image.begun else f"{image.query} not begun" for image in savepoint.queries
     )
+
+
+def tables(images: Iterable[QueryImage]) -> tuple[str, ...]:
+    """Each Delta table with its version: `sums: version 5 of /lake/sums`, and why the savepoint does not hold it."""
+    return tuple(
+        f"{image.query}: version {image.table.version:,} of {image.sink_table or image.sink_path}"
+        + (f", which it does not hold: {image.table.left}" if image.table.left else "")
+        for image in images
+        if image.table is not None
+    )
+
+
+def left_tables(images: Iterable[QueryImage]) -> tuple[str, ...]:
+    """What somebody should know who takes a savepoint without one of its Delta tables."""
+    left = tables(image for image in images if image.table is not None and image.table.left)
+    return tuple(f"{table}. A fork begins with this sink fresh." for table in left)
 
 
 def batches(newest: Mapping[str, int]) -> str:

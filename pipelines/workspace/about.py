@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
+import shutil
 import sys
 from collections import Counter
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +14,17 @@ from pipelines import __version__
 from pipelines.catalog import migrations, versions
 from pipelines.catalog import rebuild as catalog_rebuild
 from pipelines.domain import connectors, masters
-from pipelines.domain.about import About, Disk, Runtime, Server, Storage
-from pipelines.domain.connectors import Connector
-from pipelines.domain.errors import Unavailable
+from pipelines.domain.about import About, Disk, Server, ServerRole, Storage
+from pipelines.domain.about import Runtime as ListedRuntime
+from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import LOG_FILE
-from pipelines.sandbox.java import java_home
+from pipelines.domain.runtimes import OWN, Runtime, problems
+from pipelines.sandbox import environment, installed, sparks
+from pipelines.sandbox.java import JavaHome
 from pipelines.storage import capabilities
 from pipelines.verbs.system import ShowAbout
-from pipelines.workspace import savepoints
+from pipelines.workspace import runtimes, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -35,43 +35,68 @@ DRIVER_LOGS = f"jobs/JOB/runs/RUN/{LOG_FILE}"
 
 @answers(ShowAbout)
 def about(context: Context, question: ShowAbout) -> About:
-    """Runtimes, storage and server as of now; the version of Java is read once."""
-    return About(_runtimes(context), masters.DEFAULT, _storage(context), _server(context), context.sparks.processes(), context.sparks.most)
+    """Runtimes, storage and server as of now; the version of a Java is read once."""
+    return About(
+        *(_runtimes(context), masters.DEFAULT, _storage(context), _server(context)),
+        *(context.sparks.processes(), context.sparks.most, tuple(context.pushes.values())),
+    )
 
 
-def _runtimes(context: Context) -> tuple[Runtime, ...]:
+def _runtimes(context: Context) -> tuple[ListedRuntime, ...]:
+    """The server's own first, then those that versions name."""
     with context.catalog.reading() as reader:
-        used = Counter(version_of_run.python or sys.executable for version_of_run in versions.listed(reader))
-    other_runtimes = [Runtime(python, "", "", "", "", False, count) for python, count in sorted(used.items()) if python != sys.executable]
-    java, version, packaged = _java()
-    spark = _installed("pyspark")
-    own = Runtime(sys.executable, platform.python_version(), spark, java, version, packaged, used[sys.executable], _connectors(spark))
-    return (own, *other_runtimes)
+        used = Counter(_known(version_of_run.runtime) for version_of_run in versions.listed(reader))
+    others = sorted((runtime for runtime in used if runtime != OWN), key=lambda runtime: (runtime.python, runtime.java_home))
+    return tuple(_runtime(runtime, used[runtime]) for runtime in (OWN, *others))
 
 
-def _connectors(spark_version: str) -> tuple[Connector, ...]:
-    spec = importlib.util.find_spec("pyspark") if spark_version else None
-    if spec is None or spec.origin is None:
-        return ()
-    jars = Path(os.environ.get("SPARK_HOME") or Path(spec.origin).parent) / "jars"
-    return (connectors.kafka(spark_version, any(jars.glob(f"{connectors.KAFKA_JAR}*.jar"))),)
+def _known(runtime: Runtime) -> Runtime:
+    return Runtime("", runtime.java_home) if runtime.python == sys.executable else runtime
 
 
-@cache
-def _java() -> tuple[str, str, bool]:
-    """JAVA_HOME, version, whether it is the packaged one; nothing where there is no Java."""
+def _runtime(runtime: Runtime, count: int) -> ListedRuntime:
+    """1. Its Spark; 2. the Java that this gets; 3. the Python itself. The first problem is said."""
+    spark = sparks.of(runtime.python)  # 1
+    java, java_problem = _java(runtime)  # 2
+    python = platform.python_version() if not runtime.python else _python_version(runtime)  # 3
+    program = runtime.python or sys.executable
+    there = [] if shutil.which(program) else [runtimes.no_interpreter(program)]
+    problem = next((each for each in (*there, *problems(program, python, spark), java_problem) if each is not None), None)
+    version = spark.version if spark else ""
+    return ListedRuntime(
+        python=program,
+        python_version=python,
+        spark_version=version,
+        java=str(java.path) if java else runtime.java_home,
+        java_version=java.version if java else "",
+        java_packaged=java is not None and java.packaged,
+        versions=count,
+        connectors=(connectors.kafka(version, _has_kafka(runtime.python)),) if version else (),
+        problem=problem.message if problem else "",
+        hint=problem.hint if problem else "",
+        java_named=bool(runtime.java_home),
+    )
+
+
+def _java(runtime: Runtime) -> tuple[JavaHome | None, TidemarkError | None]:
     try:
-        java = java_home()
+        return environment.java_of(runtime), None
+    except Unavailable as problem:
+        return None, problem
+
+
+def _python_version(runtime: Runtime) -> str:
+    """What the interpreter says of itself; empty where it does not answer, or cannot be asked without a Java."""
+    try:
+        stands = installed.of(runtime)
     except Unavailable:
-        return "", "", False
-    return str(java.path), java.version, java.packaged
-
-
-def _installed(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
         return ""
+    return stands.python if stands else ""
+
+
+def _has_kafka(python: str) -> bool:
+    jars = sparks.jars(python)
+    return jars is not None and any(jars.glob(f"{connectors.KAFKA_JAR}*.jar"))
 
 
 def _storage(context: Context) -> Storage:
@@ -101,11 +126,12 @@ def _disk(root: Path) -> Disk:
 
 def _server(context: Context) -> Server:
     """The server of this process, as it has announced itself."""
-    document = _document(context.layout.server_file)
+    document = dict(context.announced) if context.is_standby else _document(context.layout.server_file)
     if document.get("pid") != os.getpid():
         document = {}
     url, encryption = str(document.get("address") or document.get("url", "")), str(document.get("encryption", ""))
-    return Server(url, not document.get("open", False), __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS, encryption)
+    role = ServerRole.STANDBY if context.is_standby else ServerRole.ACTIVE
+    return Server(url, not document.get("open", False), __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS, encryption, role)
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -22,12 +22,13 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId, job_name, query_name
 from pipelines.domain.jobs import Job, Run, Wanted
 from pipelines.domain.runs import QUERIES_FILE, SPEC_FILE, QueryStarted, RunState
+from pipelines.domain.runtimes import Runtime
 from pipelines.domain.versions import Version, version
 from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.storage import folders
 from pipelines.storage.addresses import LOCAL_ADDRESSES, open_storage
 from pipelines.verbs.attach import Attach, AttachPlan
-from pipelines.workspace import events, ingestion, runs, versions
+from pipelines.workspace import events, ingestion, runs, runtimes, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 
@@ -138,13 +139,15 @@ def _same(url: str, other: str) -> bool:
 def _version(request: Attach, now_ms: int) -> Version:
     """The version of an attached job. Without code it cannot be run, but a fork with code takes over its arguments and confs."""
     script = versions.script_name(request.script) if request.script else UNKNOWN_SCRIPT
+    runtime = runtimes.named(Runtime(request.python, request.java_home))
     return version(
         script,
         request.code,
-        args=request.args,
+        args=secrets.unmasked_args(request.args, ()),
         conf=secrets.unmasked(request.conf, {}),
         master=request.master,
-        python=versions.runtime(request.python),
+        python=runtime.python,
+        java_home=runtime.java_home,
         source=request.script,
         created_ms=now_ms,
         files=files.changed({}, request.files or {}),

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.checkpoint import contracts
 from pipelines.domain import doubts, judging, verdicts
-from pipelines.domain.contracts import Contract
-from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import folder_of
-from pipelines.domain.json_text import read_json
 from pipelines.domain.judging import Known
-from pipelines.domain.plannings import CONTRACT, NEW, OLD, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask, Point
-from pipelines.domain.runs import LOG_FILE, SPEC_FILE
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Failure, Planned, Planning, PlanTask, Point
+from pipelines.domain.runtimes import Runtime
 from pipelines.domain.savepoints import Manifest, QueryImage
-from pipelines.domain.verdicts import Part, Verdict
+from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
-from pipelines.sandbox import processes
-from pipelines.sandbox.states import timeout_s
 from pipelines.savepoint import leases, restore
-from pipelines.storage.addresses import open_storage
 from pipelines.verbs.check import Check, CheckPlan
-from pipelines.workspace import environments, rehearsals, savepoints, verifications, versions
+from pipelines.workspace import environments, plannings, rehearsals, savepoints, verifications, versions
 from pipelines.workspace import verdicts as known_verdicts
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned as PlannedChange
 from pipelines.workspace.doers import plans
 from pipelines.workspace.tickets import Ticket
 
-PLANNING = "pipelines.driver.planning"
 CHECKPOINTS = "checkpoints"
 
 
@@ -55,12 +45,14 @@ def _check(context: Context, manifest: Manifest, version: Version, new_queries: 
         folder.mkdir(parents=True)
         try:
             planning = planned(context, manifest, version, new_queries, folder, ticket)  # 1, 2
-            parts = tuple(part for image in manifest.begun for part in _judged(manifest, version, image, planning, folder))  # 3
+            every = [known(manifest, version, image, folder) for image in manifest.begun]
+            parts = tuple(part for one in every for part in judging.judge(one, planning))  # 3
+            pairs = tuple(pair for one in every for pair in judging.pairs(one, planning)) if not planning.unsupported else ()
         finally:
             shutil.rmtree(folder)
-    varies = [word for planned in planning.sides.get(NEW, Planned()).queries for word in planned.varies]
+    varies = [word for planned in planning.side(NEW).queries for word in planned.varies]
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
-    verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000)
+    verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs)
     files = {path: digest for side in planning.sides.values() for path, digest in side.files.items()}
     known_verdicts.keep(context, manifest, version, new_queries, verdict, files)
     return verdict
@@ -82,21 +74,21 @@ def planned(
     target = restore.Scratch(manifest.job, str(folder / CHECKPOINTS), context.new_query_id)
     restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)
     ticket.step("planning")
-    python = environments.entered(context, environments.make(context, version, ticket)).python
-    return _planned(context, manifest, version, python, new_queries, folder, ticket, takes_apart)
+    runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
+    return _planned(context, manifest, version, runtime, new_queries, folder, ticket, takes_apart)
 
 
 def _planned(
     context: Context,
     manifest: Manifest,
     version: Version,
-    python: str,
+    runtime: Runtime,
     new_queries: tuple[str, ...],
     folder: Path,
     ticket: Ticket,
     takes_apart: bool,
 ) -> Planning:
-    """What Spark plans, on the interpreter of the changed code; the code of before only where it can run there."""
+    """What Spark plans, on the runtime of the changed code; the code of before only where it can run there."""
     unplannable = doubts.unplannable(manifest.version, version, is_noted=manifest.installed is not None)
     sides = {NEW: version} if unplannable else {NEW: version, OLD: manifest.version}
     specs = {}
@@ -104,21 +96,11 @@ def _planned(
         (folder / side).mkdir()
         new = new_queries if side == NEW else ()
         specs[side] = rehearsals.scratch_spec(context, manifest, of_side, folder / side, str(folder / CHECKPOINTS), new)
-        (folder / side / SPEC_FILE).write_text(json.dumps(specs[side].as_json()))
     points = tuple(Point(image.query, str(folder / CHECKPOINTS / folder_of(image.query)), image.batch) for image in manifest.begun)
-    (folder / TASK_FILE).write_text(json.dumps(PlanTask(tuple(sides), points, takes_apart).as_json()))
-    context.sparks.run(rehearsals.work(PLANNING, python, specs[NEW]), folder, LOG_FILE, ticket.check, timeout_s())
-    if not (folder / RESULT_FILE).is_file():
-        message = f"The sandbox ended without a plan. Its last words:\n{processes.tail(folder / LOG_FILE)}"
-        raise Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then try again.")
-    planning = Planning.from_json(read_json((folder / RESULT_FILE).read_text()))
+    planning = plannings.asked(context, folder, PlanTask(tuple(sides), points, takes_apart), specs, runtime, ticket)
     if not unplannable:
         return planning
     return replace(planning, sides={**planning.sides, OLD: Planned(failure=Failure("", unplannable))})
-
-
-def _judged(manifest: Manifest, version: Version, image: QueryImage, planning: Planning, folder: Path) -> Iterator[Part]:
-    yield from judging.judge(known(manifest, version, image, folder), planning)
 
 
 def known(manifest: Manifest, version: Version, image: QueryImage, folder: Path) -> Known:
@@ -126,14 +108,10 @@ def known(manifest: Manifest, version: Version, image: QueryImage, folder: Path)
     name = folder_of(image.query)
     return Known(
         image=image,
-        kept=_contract(folder / CHECKPOINTS / name, image.batch),
-        old=_contract(folder / OLD / CONTRACT / name, 0),
-        new=_contract(folder / NEW / CONTRACT / name, 0),
+        kept=plannings.contract(folder / CHECKPOINTS / name, image.batch),
+        old=plannings.contract(folder / OLD / CONTRACT / name, 0),
+        new=plannings.contract(folder / NEW / CONTRACT / name, 0),
         installed=manifest.installed,
         spark_version=manifest.spark_version,
         doubts=tuple(doubts.of(manifest.version, version)),
     )
-
-
-def _contract(folder: Path, batch: int) -> Contract:
-    return contracts.read(open_storage(str(folder)), batch) if folder.is_dir() else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.holdings import Holding
 from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
 from pipelines.domain.operations import Operation
+from pipelines.domain.pushes import Push
 from pipelines.domain.savepoints import SourceOffset
 from pipelines.sandbox.pool import Pool as SparkPool
 from pipelines.savepoint import worker as savepoint_worker
@@ -47,6 +48,10 @@ class Context:
     """Who the events of what is done in this context name."""
     is_unwritable: bool = False
     """Whether the disk takes nothing: what cannot be written down is let go."""
+    is_standby: bool = False
+    """Whether another server has the workspace: nothing is written into it from here."""
+    announced: Mapping[str, Any] = field(default_factory=dict)
+    """What a standby says of itself; the active server's is in `server.json`."""
     changed: threading.Event = field(default_factory=threading.Event)
     """Set when somebody asked for something that the supervisor should look at now."""
     ingesting: threading.RLock = field(default_factory=threading.RLock)
@@ -81,6 +86,8 @@ class Context:
     """Brokers that did not answer: until when (epoch ms) they are not asked again, and why."""
     files_held: dict[tuple[str, SourceOffset], tuple[int, Holding]] = field(default_factory=dict)
     """What many files took long to answer, by checkpoint and offset: until when (epoch ms) they are not looked for again."""
+    pushes: dict[str, Push] = field(default_factory=dict)
+    """Where the server pushes its metrics to, by kind."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)
     _locks_turn: threading.Lock = field(default_factory=threading.Lock)
     _passed_over: set[JobName] = field(default_factory=set)
@@ -96,6 +103,10 @@ class Context:
         machine that is not there: a disk that is not mounted must not look like one that was emptied."""
         home = self.files.home(savepoint)
         return self.library if home is None else _there(open_storage(home.url))
+
+    def holds(self, url: str) -> bool:
+        """Whether a place (an absolute path or a URL) lies in the workspace, which only Tidemark writes to."""
+        return "://" not in url and Path(url).resolve().is_relative_to(self.layout.root)
 
     def now_ms(self) -> int:
         return self.clock()
@@ -155,6 +166,7 @@ class Context:
 
 
 def _there(home: Storage) -> Storage:
-    if folders.local(home) and not Path(home.url).is_dir():
+    """An empty folder is where a disk was mounted: a home has at least its mark."""
+    if folders.local(home) and not (Path(home.url).is_dir() and any(Path(home.url).iterdir())):
         raise Unavailable("home.away", f"{home.url} is not there", "Mount it, or move it back.")
     return home

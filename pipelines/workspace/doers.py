@@ -84,6 +84,6 @@ def planner(kind: type[Change[Any, Any]]) -> Callable[[Context, Any], Planned[An
 
 @cache
 def _load() -> None:
-    """Imports every module of this package, so that its functions are registered."""
-    for module in pkgutil.iter_modules(pipelines.workspace.__path__):
-        importlib.import_module(f"{pipelines.workspace.__name__}.{module.name}")
+    """Imports every module of this package and of those in it, so that its functions are registered."""
+    for module in pkgutil.walk_packages(pipelines.workspace.__path__, f"{pipelines.workspace.__name__}."):
+        importlib.import_module(module.name)

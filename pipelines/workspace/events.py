@@ -30,11 +30,13 @@ def say(context: Context, kind: str, job: JobName | None, subject: str, message:
 
 
 def append(context: Context, event: Event) -> None:
-    """One `write` of one whole line: a kill leaves whole lines."""
+    """One `write` of one whole line: a kill leaves whole lines. A standby's are in its own log alone."""
     content = {"at_ms": event.at_ms, "kind": event.kind, "job": event.job, "subject": event.subject, "message": event.message}
     if event.actor:
         content["actor"] = event.actor
     _log(event)
+    if context.is_standby:
+        return
     line = json.dumps(content, separators=(",", ":")).encode() + b"\n"
     with suppress(Unavailable) if context.is_unwritable else nullcontext(), typed_errors(context.layout.events_file.name):
         descriptor = os.open(context.layout.events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

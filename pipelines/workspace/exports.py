@@ -107,7 +107,7 @@ def _clean(context: Context, path: Path) -> None:
 def _outside(context: Context, url: str) -> Address:
     """`url` as an address; Invalid (`export.inside`) for one in this workspace, which only Tidemark writes to."""
     at = address(url)
-    if "://" not in at.url and Path(at.url).resolve().is_relative_to(context.layout.root):
+    if context.holds(at.url):
         hint = "Choose a directory outside of it, or another storage."
         raise Invalid("export.inside", f"{at.url} is inside of the workspace {context.layout.root}", hint)
     return at

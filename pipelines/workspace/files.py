@@ -10,7 +10,7 @@ from pipelines.domain.alerts import AlertSettings, AlertStates
 from pipelines.domain.bisections import Bisection
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import Experiment
-from pipelines.domain.homes import Home
+from pipelines.domain.homes import Home, HomeSettings
 from pipelines.domain.ids import BisectionId, ExperimentId, JobName, ReplayId, RunId, SavepointId, VersionId
 from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.jobs import Job, Wanted
@@ -96,6 +96,10 @@ class Files:
     def usual_schedule(self) -> Schedule:
         """The workspace's, which jobs lay theirs over."""
         return self.find(Schedule, self.layout.schedule_file) or Schedule()
+
+    def usual_home(self) -> HomeSettings:
+        """Where new savepoints are kept, of every job that does not say otherwise."""
+        return self.find(HomeSettings, self.layout.usual_home_file) or HomeSettings()
 
     def alert_settings(self) -> AlertSettings:
         return self.find(AlertSettings, self.layout.alerts_file) or AlertSettings()

@@ -9,16 +9,18 @@ from pipelines.domain import kafka
 from pipelines.domain.errors import Refusal, refusal
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Origin, Run
-from pipelines.domain.migrations import Migration, MigrationPlan, fits
+from pipelines.domain.migrations import Migration, fits
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.verdicts import Outcome, Verdict
 from pipelines.domain.versions import Version
+from pipelines.savepoint import targets
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.words import plans as plans_words
-from pipelines.workspace import environments, events, lockstep, query_names, restores, runs, savepoints, source_gaps, verdicts, versions
+from pipelines.workspace import environments, events, lockstep, query_names, restores, runs, savepoints, spark_changes, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
+from pipelines.workspace.holdings import gaps
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.restores import Restoring
 from pipelines.workspace.tickets import Ticket
@@ -35,6 +37,8 @@ class PlannedFork:
     restoring: Restoring
     names: QueryNames
     plan: RestorePlan
+    new_queries: tuple[str, ...] = ()
+    is_forced: bool = False
 
 
 @plans(Fork)
@@ -59,15 +63,15 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     names = query_names.restored(manifest, variant.new_queries)
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
     following = lockstep.plan(context, manifest, variant)
-    restored = source_gaps.told_of_savepoint(  # the plan of a lock-step has looked for files
+    restored = gaps.told_of_savepoint(  # the plan of a lock-step has looked for files
         context, restoring.plan(), manifest, is_accepted=variant.force, with_files=following is None
     )
-    is_accepted = variant.force or _is_rewritten(verdict, restored.migration)
-    refused = restored.refusal or _unneeded(restored, verdict) or (None if is_accepted else verdicts.refusal(verdict))
+    refused = restored.refusal or _unneeded(restored, verdict) or (None if variant.force else verdicts.refusal(verdict, variant))
     builds = environments.is_missing(context, version)
-    shown = replace(restored, run=run, version=version.id, verdict=verdict, judged=manifest.id, refusal=refused, builds=builds)
+    restored = spark_changes.told_of_savepoint(context, replace(restored, refusal=refused), manifest, version)
+    shown = replace(restored, run=run, version=version.id, verdict=verdict, judged=manifest.id, builds=builds)
     shown = replace(shown, lock_step=following)
-    return PlannedFork(manifest, name, run, version, restoring, names, shown)
+    return PlannedFork(manifest, name, run, version, restoring, names, shown, variant.new_queries, variant.force)
 
 
 def begin(context: Context, fork: PlannedFork, ticket: Ticket) -> Run:
@@ -85,14 +89,17 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     if fork.plan.refusal is not None:
         raise fork.plan.refusal.error
     frozen = versions.freeze(context, fork.version, ticket)
+    is_forced = fork.is_forced or fork.restoring.migrate is not None  # a migration rehearses what it has made
+    spark_changes.rehearse(context, fork.manifest, frozen, fork.new_queries, ticket, is_forced=is_forced)
     origin = Origin(fork.manifest.id, fork.manifest.job, experiment)
     with context.catalog.reading() as reader:
         like = job_rows.find(reader, origin.job)
     lead = fork.plan.lock_step.lead if fork.plan.lock_step else None
     taken = tuple(topic for image in fork.manifest.queries for topic in _topics(image, origin.job))
+    own = targets.own_tables(fork.manifest, fork.restoring.target)
     noted: list[Migration] = []
     prepared = runs.prepare(
-        context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket, noted.append), fork.names, like, lead, taken
+        context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket, noted.append), fork.names, like, lead, taken, own
     )
     if not noted:
         return prepared
@@ -108,11 +115,6 @@ def _topics(image: QueryImage, job: JobName) -> tuple[str, ...]:
 
 def _unneeded(plan: RestorePlan, verdict: Verdict | None) -> Refusal | None:
     """A migration of state that fits as it is."""
-    if plan.migration is None or verdict is None or verdict.outcome is not Outcome.SAME:
+    if plan.migration is None or plan.migration.drop or verdict is None or verdict.outcome is not Outcome.SAME:
         return None
     return refusal(fits())
-
-
-def _is_rewritten(verdict: Verdict | None, migration: MigrationPlan | None) -> bool:
-    """Whether what the code needs of the state is what the fork does to it."""
-    return verdict is not None and verdict.outcome is Outcome.NEEDS_REWRITING and migration is not None

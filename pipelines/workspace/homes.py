@@ -7,29 +7,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from pipelines.domain.errors import Invalid, TidemarkError, Unavailable, Unsupported
-from pipelines.domain.homes import Home
+from pipelines.domain.homes import WORKSPACE, Home
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import library
 from pipelines.savepoint.addresses import address
 from pipelines.storage import folders
-from pipelines.storage.addresses import LOCAL_ADDRESSES, S3_ADDRESSES, open_storage
+from pipelines.storage.addresses import LOCAL_ADDRESSES, S3_ADDRESSES, is_whole, open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
 
+MARK = ".tidemark-home"
+MARK_SAYS = b"Savepoints of Tidemark are kept in this folder. While this file is missing, the disk counts as not mounted.\n"
+
+
+def of_job(context: Context, job: JobName) -> str:
+    """Where new savepoints of the job are kept; empty for the workspace."""
+    known = context.files.job(job)
+    home = (known.home if known else "") or context.files.usual_home().home
+    return "" if home == WORKSPACE else home
+
 
 def checked(context: Context, url: str) -> str:
-    """`url` as a home; raises Invalid (`home.inside`, those of an address), Unsupported (`home.untried`) for a storage no suite ran on."""
+    """`url` as a home; raises Invalid (`home.inside`, `home.relative`, those of an address), Unsupported (`home.untried`) for a storage no
+    suite ran on."""
     if "://" in url and not url.startswith((*S3_ADDRESSES, *LOCAL_ADDRESSES)):
         scheme = url.partition("://")[0]
         hint = "Take it into the workspace, or export it there (--to)."
         raise Unsupported("home.untried", f"Savepoints were not tried at {scheme}:// yet", hint)
     at = address(f"{url.removesuffix('/')}/home" if url.strip() else url).parent
-    if folders.local(at) and Path(at.url).resolve().is_relative_to(context.layout.root):
+    if not is_whole(url):
+        raise Invalid("home.relative", f"{url!r} is no whole path", "Give the whole path: /mnt/backup/savepoints.")
+    if context.holds(at.url):
         raise Invalid("home.inside", f"{at.url} is inside of the workspace", "Leave --home out: savepoints are kept in the workspace then.")
     return at.url
 
@@ -37,9 +49,12 @@ def checked(context: Context, url: str) -> str:
 def begin(context: Context, savepoint: SavepointId, job: JobName, url: str) -> Storage:
     """Notes that the savepoint of `job` will be at `url`, before anything is written there: the next opening looks after a crash.
 
-    A folder of this machine is made first: from here on a folder that is missing is one that is away.
+    A folder of this machine is made first, with a mark in it: from here on one that is missing, or empty, is one that is away.
     """
-    folders.make_shared(open_storage(url))
+    home = open_storage(url)
+    folders.make_shared(home)
+    if folders.local(home):
+        home.write(MARK, MARK_SAYS)
     _note(context, savepoint, Home(url, job, settled=False))
     return context.shelf(savepoint)
 

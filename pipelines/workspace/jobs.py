@@ -19,11 +19,13 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobDetail, JobSummary
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.savepoint.restored_sinks import SINK_ROOT
-from pipelines.savepoint.sinks import FILE_SINKS, inside
+from pipelines.savepoint.sink_places import inside
+from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob, ShowSeries
 from pipelines.verbs.system import ShowHealth
-from pipelines.workspace import alert_states, events, ingestion, runs, savepoints
+from pipelines.workspace import events, ingestion, runs, savepoints
+from pipelines.workspace.alerts import states
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 
@@ -32,7 +34,7 @@ from pipelines.workspace.doers import Planned, answers, plans
 def summaries(context: Context, question: ListJobs) -> Sequence[JobSummary]:
     with context.catalog.reading() as reader:
         listed = summary_rows.listed(reader, context.now_ms())
-    return alert_states.with_findings(context, listed)
+    return states.with_findings(context, listed)
 
 
 @answers(ShowHealth)
@@ -47,7 +49,7 @@ def health(context: Context, question: ShowHealth) -> Health:
 def detail(context: Context, question: ShowJob) -> JobDetail:
     with context.catalog.reading() as reader:
         known = summary_rows.detail(reader, context.now_ms(), runs.known(context, question.job))
-    (summary,) = alert_states.with_findings(context, [known.summary])
+    (summary,) = states.with_findings(context, [known.summary])
     return replace(known, summary=summary, cluster=context.files.cluster(summary.run.job, summary.run.id) if summary.run else None)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from pipelines.catalog.opening import open_catalog, open_in_memory
 from pipelines.catalog.rebuild import remove, reopen
@@ -17,6 +20,7 @@ from pipelines.storage import rights
 from pipelines.storage.errors import translated, typed_errors
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
 from pipelines.workspace import audit, cleanup, events, ingestion, rebuild
+from pipelines.workspace.backups import restores
 from pipelines.workspace.context import ID_BYTES, Context
 from pipelines.workspace.files import Files
 from pipelines.workspace.workspace import Workspace
@@ -73,8 +77,10 @@ def _rebuild(context: Context) -> None:
 
 
 def _with(context: Context, then: Callable[[Context], object] = lambda context: None) -> Workspace:
-    """Steps 4 to 6 on an open catalog, which is closed again on an error."""
+    """Steps 4 to 6 on an open catalog, which is closed again on an error. What a crash left of a restored backup is read anew."""
     try:
+        if restores.finish(context):
+            then = _rebuild
         ingestion.go_on(context)
         _close_to_others(context)
         audit.mend(context)
@@ -114,6 +120,33 @@ def open_unwritable(root: Path, *, clock: Clock = wall_clock_ms, entropy: Callab
         catalog.close()
         raise
     return Workspace(context)
+
+
+@contextmanager
+def open_standby(
+    root: Path,
+    announced: Mapping[str, Any],
+    *,
+    clock: Clock = wall_clock_ms,
+    entropy: Callable[[int], bytes] = os.urandom,
+) -> Iterator[Workspace]:
+    """The workspace that another server has: with an index of its own in a temporary file, filled from the files. Nothing is cleaned and
+    nothing written in the workspace. `pipelines.supervisor.follower` keeps the index up to date."""
+    rights.keep_private()
+    layout = Layout(root.resolve())
+    with TemporaryDirectory(prefix="tidemark-standby-") as folder:
+        catalog = open_catalog(Path(folder, layout.catalog_file.name))
+        try:
+            context = Context(layout, Files(layout), catalog, clock, entropy, is_unwritable=True, is_standby=True, announced=announced)
+            rebuild.fill(context)
+        except BaseException:
+            catalog.close()
+            raise
+        workspace = Workspace(context)
+        try:
+            yield workspace
+        finally:
+            workspace.close()
 
 
 def _mark(layout: Layout, files: Files, clock: Clock, entropy: Callable[[int], bytes]) -> None:

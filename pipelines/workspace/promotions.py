@@ -23,10 +23,11 @@ from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.stop import Stop
-from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, source_gaps, verdicts, versions
+from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, verdicts, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
 from pipelines.workspace.doers import Planned, plans
+from pipelines.workspace.holdings import gaps
 from pipelines.workspace.tickets import Ticket
 
 
@@ -36,7 +37,9 @@ def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
     `promote.other`, `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of."""
     variant = decisions.variant(context, change.job)
     plan = _plan(context, variant, change.state)
-    return Planned(plan, lambda ticket: _promote(context, variant, plan, ticket))
+    verdict = plan.restore.verdict if plan.restore is not None else plan.verdict
+    plan = replace(plan, refusal=verdicts.not_accepted(verdict, change))
+    return Planned(plan, lambda ticket: _promote(context, variant, plan, change, ticket))
 
 
 def _plan(context: Context, variant: Variant, state: StateFrom) -> PromotePlan:
@@ -97,6 +100,7 @@ def _revision(version: Version, before: Version) -> Revision:
         conf=version.conf,
         master=version.master,
         python=version.python,
+        java_home=version.java_home,
         files=files.instead_of(before.files, version.files),
         outside=version.outside,
         requirements=version.requirements,
@@ -135,13 +139,15 @@ def _restore(context: Context, variant: Variant, target: Version) -> RestorePlan
     """The plan of going back to the savepoint; refuses where a sink of the parent cannot."""
     manifest = savepoints.manifest(context, variant.origin.savepoint)
     plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r")), target).plan()
-    plan = source_gaps.told_of_savepoint(context, plan, manifest)
+    plan = gaps.told_of_savepoint(context, plan, manifest)
     if plan.refusal is not None:
         raise plan.refusal.error
     return replace(plan, verdict=_known(context, variant, manifest, target), judged=manifest.id)
 
 
-def _promote(context: Context, variant: Variant, plan: PromotePlan, ticket: Ticket) -> str:
+def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Promote, ticket: Ticket) -> str:
+    if plan.refusal is not None:
+        raise plan.refusal.error
     savepoint: SavepointId | None = None
     present = _parent(context, variant)
     for step in plan.steps:
@@ -150,7 +156,7 @@ def _promote(context: Context, variant: Variant, plan: PromotePlan, ticket: Tick
             savepoint = decisions.stopped(context, Stop(variant.parent, label=f"before {variant.job} was promoted"), ticket)
         elif step.does is Does.RESUME:
             ticket.step(f"starting {variant.parent}")
-            present = resumes.plan(context, _upgrade(context, variant, present, plan.state)).do(ticket)
+            present = resumes.plan(context, _upgrade(context, variant, present, change)).do(ticket)
         elif step.does is Does.RECORD:
             decision = Decision(variant.job, Choice.PROMOTED, context.now_ms(), variant.parent, plan.version, present.id, savepoint)
             message = f"{variant.job} was promoted: {variant.parent} goes on with version {plan.version}"
@@ -158,13 +164,16 @@ def _promote(context: Context, variant: Variant, plan: PromotePlan, ticket: Tick
     return present.id
 
 
-def _upgrade(context: Context, variant: Variant, present: Run, state: StateFrom) -> Resume:
+def _upgrade(context: Context, variant: Variant, present: Run, change: Promote) -> Resume:
     before = versions.get(context, present.version)
     spec = context.files.spec(variant.job, variant.run.id)
     return Resume(
         variant.parent,
-        from_savepoint=variant.origin.savepoint if state is StateFrom.SAVEPOINT else "",
+        from_savepoint=variant.origin.savepoint if change.state is StateFrom.SAVEPOINT else "",
         new_queries=spec.new_queries,
         force=True,  # the plan said the verdict
+        migrate=change.migrate,
+        drop=change.drop,
+        map=change.map,
         **vars(_revision(variant.version, before)),
     )

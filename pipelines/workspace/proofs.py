@@ -17,7 +17,7 @@ from pipelines.sandbox import processes, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store, StoreRows
 from pipelines.sandbox.states import Counted
 from pipelines.savepoint import layout, leases, library, progress_file, restore, worker
-from pipelines.workspace import environments, progress, rehearsals, runs
+from pipelines.workspace import environments, progress, rehearsals, runs, runtimes
 from pipelines.workspace.context import Context
 from pipelines.workspace.rehearsals import Rehearsed
 from pipelines.workspace.tickets import Ticket
@@ -30,7 +30,7 @@ def prove(context: Context, savepoint: SavepointId, operation: OperationId, tick
     """
     manifest = library.manifest(context.shelf(savepoint), savepoint)
     folder = context.layout.sandbox_folder(operation)
-    context.sparks.expect(manifest.version.python, masters.beside(manifest.version.master), manifest.version.conf)
+    context.sparks.expect(manifest.version.runtime, masters.beside(manifest.version.master), manifest.version.conf)
     with leases.lease(context.shelf(savepoint), savepoint, str(folder), context.now_ms()):
         ticket.step("checking", sum(file.bytes for file in manifest.files))
         intact = worker.check(context.savepoint_workers, context.shelf(savepoint), savepoint, Trust.PROVED, context.now_ms(), ticket)  # 1
@@ -68,7 +68,7 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
 
 def _rehearse(context: Context, manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
     entered = environments.entered(context, environments.make(context, manifest.version, ticket))
-    return rehearsals.rehearse(context, manifest, entered.python, folder, checkpoints, ticket)
+    return rehearsals.rehearse(context, manifest, entered.runtime, folder, checkpoints, ticket)
 
 
 def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], queries: int, open_questions: bool) -> Verification:
@@ -98,7 +98,7 @@ def _count(context: Context, manifest: Manifest, folder: Path, checkpoints: Path
     home.mkdir()
     version = manifest.version
     task = CountTask(TASK_FORMAT, f"{manifest.job} (proof)", masters.beside(version.master), runs.confs(context, version), stores)
-    return states.count(context.sparks, home, task, version.python, watch)
+    return states.count(context.sparks, home, task, runtimes.reader(version), watch)
 
 
 def _stores(manifest: Manifest, checkpoints: Path) -> Iterator[Store]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.catalog import experiments as experiment_rows
@@ -27,6 +28,9 @@ from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.files import readable
 from pipelines.workspace.tickets import Ticket
+
+ChangedRuns = Callable[[Mapping[RunId, Run], Sequence[Run]], Iterable[Run]]
+"""Of the runs that the catalog has, by id, and of those that the files have: those to save."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,17 @@ def fill(context: Context) -> None:
 
 
 def register(context: Context) -> None:
-    """Brings the catalog up to what the files have: adds what it lacks, removes what is gone. Runs that it knows stay as they are, but for
-    those that were to be restarted: another may have been begun."""
+    """Brings the catalog up to what the files have. Runs that it knows stay as they are, but for those that were to be restarted: another
+    may have been begun."""
+    report(context, bring_up(context, _unknown))
+
+
+def _unknown(known: Mapping[RunId, Run], seen: Sequence[Run]) -> Iterable[Run]:
+    return (run for run in seen if run.id not in known or known[run.id].state is RunState.RESTARTING)
+
+
+def bring_up(context: Context, changed: ChangedRuns) -> Known:
+    """Adds to the catalog what the documents have and it lacks, removes what is gone; of runs those that are `changed`."""
     documents = read(context)
     errors = list(documents.unreadable)
     elsewhere = set(homes.noted(context, errors))
@@ -92,9 +105,9 @@ def register(context: Context) -> None:
         for savepoint in savepoint_rows.listed(writer):
             if savepoint.id not in savepoint_ids:
                 savepoint_rows.forget(writer, savepoint.id)
-        known_runs = {run.id for run in run_rows.listed(writer) if run.state is not RunState.RESTARTING}
-        _save(writer, replace(documents, runs=tuple(run for run in documents.runs if run.id not in known_runs)))
-    report(context, documents)
+        known_runs = {run.id: run for run in run_rows.listed(writer)}
+        _save(writer, replace(documents, runs=tuple(changed(known_runs, documents.runs))))
+    return documents
 
 
 def report(context: Context, documents: Known) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain import masters
-from pipelines.domain.ids import QueryName, RunId, folder_of
+from pipelines.domain.ids import JobName, QueryName, RunId, folder_of
 from pipelines.domain.json_text import read_json
 from pipelines.domain.progress import Progress, read_progress
 from pipelines.domain.rehearsals import NO_DATA, RehearsedBatch, batch_file
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
+from pipelines.domain.runtimes import Runtime
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.trust import Damage, ScratchBatch
 from pipelines.domain.versions import Version
@@ -49,11 +50,24 @@ class Rehearsed:
     failed: bool = False
     """Whether the code failed, or ended before every query had run a batch."""
 
+    @property
+    def problem(self) -> str:
+        """Why the code does not go on with that state; empty where it does."""
+        if not self.failed and not self.damages:
+            return ""
+        return self.note or "; ".join(damage.message for damage in self.damages) or "It failed without a word."
+
 
 def rehearse(
-    context: Context, manifest: Manifest, python: str, folder: Path, checkpoints: Path, ticket: Ticket, new_queries: tuple[str, ...] = ()
+    context: Context,
+    manifest: Manifest,
+    runtime: Runtime,
+    folder: Path,
+    checkpoints: Path,
+    ticket: Ticket,
+    new_queries: tuple[str, ...] = (),
 ) -> Rehearsed:
-    """Runs, with the interpreter `python`, one batch of each query from `checkpoints`; all below `folder`.
+    """Runs, on `runtime`, one batch of each query from `checkpoints`; all below `folder`.
 
     Raises Unavailable, and what `ticket` raises."""
     if not manifest.version.code:
@@ -76,29 +90,40 @@ def rehearse(
         ticket.advance(done - reported)
         reported = done
 
-    context.sparks.run(work(DRIVER, python, spec), home, LOG_FILE, watch, timeout_s())
+    context.sparks.run(work(DRIVER, runtime, spec), home, LOG_FILE, watch, timeout_s())
     return _outcome(manifest, folder, checkpoints)
 
 
-def work(module: str, python: str, spec: RunSpec) -> Work:
+def work(module: str, runtime: Runtime, spec: RunSpec) -> Work:
     """`module` of the driver's, with the Spark that `spec` asks for."""
-    return Work(module, python, spec.master, spec.conf, is_last=True)
+    return Work(module, runtime, spec.master, spec.conf, is_last=True)
 
 
 def scratch_spec(
     context: Context, manifest: Manifest, version: Version, folder: Path, checkpoints: str, new_queries: tuple[str, ...] = ()
 ) -> RunSpec:
     """A run of `version` on the savepoint's state with all it writes below `folder`, where its code is laid down."""
+    return replace(
+        beginning_spec(context, manifest.job, version, folder, checkpoints),
+        from_savepoint=manifest.id,
+        expected=tuple(image.query for image in manifest.begun),
+        new_queries=(*(image.query for image in manifest.queries if not image.begun), *new_queries),
+        locations={image.query: image.location for image in manifest.queries},
+    )
+
+
+def beginning_spec(context: Context, job: JobName, version: Version, folder: Path, checkpoints: str) -> RunSpec:
+    """A run of `version` that begins without state, with all it writes below `folder`, where its code is laid down."""
     output, code = str(folder / "output"), folder / "code"
     for path, data in version.contents.items():
         (code / path).parent.mkdir(parents=True, exist_ok=True)
         (code / path).write_bytes(data)
     places = large_files.places(context, version)
-    args, conf = runs.settings(version, manifest.job, str(code), output, places)
+    args, conf = runs.settings(version, job, str(code), output, places)
     return RunSpec(
         format=SPEC_FORMAT,
         run=RunId(RUN),
-        job=manifest.job,
+        job=job,
         version=version.id,
         script=str(code / version.script),
         args=args,
@@ -106,12 +131,8 @@ def scratch_spec(
         master=masters.beside(version.master),
         checkpoints=checkpoints,
         output=output,
-        from_savepoint=manifest.id,
-        expected=tuple(image.query for image in manifest.begun),
-        new_queries=(*(image.query for image in manifest.queries if not image.begun), *new_queries),
         code=str(code) if version.files else "",
         outside=large_files.found(version, places),
-        locations={image.query: image.location for image in manifest.queries},
         warehouse=str(folder / WAREHOUSE),
     )
 

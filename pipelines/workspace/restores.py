@@ -9,17 +9,17 @@ from pipelines.checkpoint import provider
 from pipelines.domain import masters
 from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.ids import JobName, RunId
-from pipelines.domain.migrations import Migration, MigrationPlan, asked
+from pipelines.domain.migrations import Migration, MigrationPlan
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
-from pipelines.savepoint import conversion, migration, rescaling, restore
+from pipelines.savepoint import conversion, rescaling, restore
 from pipelines.savepoint.rescaling import Held
 from pipelines.verbs.fork import Variant
 from pipelines.workspace import conversions, migrations, rewrites
+from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
-from pipelines.workspace.migrations import Asked
 from pipelines.workspace.tickets import Ticket
 
 
@@ -67,7 +67,7 @@ class Restoring:
         if self.migrate is None and self.store is None and self.partitions is None:
             return None, None, None
         held = rescaling.of_savepoint(self.context.shelf(self.manifest.id), self.manifest)
-        migrated = migration.plan(held, self.migrate.by, self._spark_version) if self.migrate is not None else None
+        migrated = migrations.plan(held, self.migrate, self._spark_version) if self.migrate is not None else None
         convert = conversion.plan(held, self.store, self._spark_version) if self.store is not None else None
         return migrated, convert, self._rescaling(conversion.converted(held, convert) if convert else held)
 
@@ -91,16 +91,22 @@ def of_fork(context: Context, manifest: Manifest, job: JobName, run: RunId, vers
     """The restore of `manifest` into the checkpoints that `run` of the new `job` begins; Invalid for a migration that cannot be read."""
     checkpoints, parent_output = str(context.layout.checkpoints(job, run)), _parent_output(context, manifest)
     target = restore.Fork(job, checkpoints, version, parent_output, context.new_query_id, variant.sinks)
-    how = asked(variant.migrate)
-    migrate = Asked(*how, variant.new_queries) if how is not None else None
-    if migrate is not None:
-        migrations.check_code(migrate)
+    migrate = migrations.asked(variant, variant.new_queries, is_last=variant.partitions is None and variant.store is None)
     return Restoring(context, manifest, target, version, variant.partitions, variant.store, migrate)
 
 
-def of_resume(context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, partitions: int | None = None) -> Restoring:
+def of_resume(
+    context: Context,
+    manifest: Manifest,
+    job: JobName,
+    run: RunId,
+    version: Version,
+    partitions: int | None = None,
+    migrate: Asked | None = None,
+) -> Restoring:
     """The restore of `manifest`, one of `job`'s own, into the checkpoints that its `run` of `version` begins."""
-    return Restoring(context, manifest, restore.Resume(job, str(context.layout.checkpoints(job, run))), version, partitions)
+    target = restore.Resume(job, str(context.layout.checkpoints(job, run)))
+    return Restoring(context, manifest, target, version, partitions, migrate=migrate)
 
 
 def _parent_output(context: Context, manifest: Manifest) -> str:

@@ -6,47 +6,41 @@ The order: (1) a safety savepoint where the resume goes back in time or changes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import replace
 
-from pipelines.domain.errors import Conflict, Invalid, NotFound, Refusal
+from pipelines.domain import errors
+from pipelines.domain.errors import Conflict, Invalid, Refusal
 from pipelines.domain.ids import JobName, RunId, SavepointId
-from pipelines.domain.jobs import Run, Wanted
-from pipelines.domain.operations import OperationState
+from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, Reason
-from pipelines.domain.versions import Version
-from pipelines.savepoint import restore, rewind
+from pipelines.savepoint import rescaling, restore, rewind, sinks
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
-from pipelines.workspace import attachments, events, operations, query_names, restores, runs, safety, savepoints, sources, versions
+from pipelines.workspace import (
+    attachments,
+    migrations,
+    query_names,
+    restores,
+    resumable,
+    resumed,
+    runs,
+    safety,
+    savepoints,
+    sources,
+    spark_changes,
+    versions,
+)
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.environments import is_missing
-from pipelines.workspace.query_names import QueryNames
+from pipelines.workspace.holdings.gaps import told_of_batches, told_of_present, told_of_savepoint
+from pipelines.workspace.resumed import Going
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
-from pipelines.workspace.source_gaps import told_of_batches, told_of_present, told_of_savepoint
 from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.verdicts import known, refusal, stand_in
-
-
-@dataclass(frozen=True)
-class Going:
-    """A job to resume: its newest run, the run that begins, and the version that it executes."""
-
-    job: JobName
-    newest: Run
-    run: RunId
-    version: Version
-    new_queries: tuple[str, ...]
-    attempt: int = 0
-    partitions: int | None = None
-    """Of the state, where a savepoint's copy is to be rescaled."""
-    force: bool = False
-
 
 Go = Callable[[Context, Ticket], Run]
 """Carries a resume out; the caller holds the job."""
@@ -78,23 +72,17 @@ def planned(
     if change.batch is not None and change.from_savepoint:
         raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
     attachments.refuse(context, name, "resumed")
-    newest = _ended(context, name)
-    version = versions.changed(versions.get(context, _base(context, name, change.version) or newest.version), change, context.now_ms())
+    newest = resumable.ended(context, name)
+    version = versions.changed(
+        versions.get(context, resumable.base(context, name, change.version) or newest.version), change, context.now_ms()
+    )
     versions.check_here(context, version)
-    going = Going(name, newest, run or RunId(context.new_id("r")), version, change.new_queries, attempt, partitions, change.force)
+    begins, migrate = run or RunId(context.new_id("r")), migrations.asked(change, change.new_queries)
+    going = Going(name, newest, begins, version, change.new_queries, attempt, partitions, change.force, migrate)
     shown, go = _way(context, going, change)
-    refused = shown.refusal or (None if change.force else refusal(shown.verdict))
+    refused = shown.refusal or (None if change.force else refusal(shown.verdict, change))
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
     return Planned(shown, lambda ticket: _resume(context, going, go, ticket, refused))
-
-
-def _base(context: Context, job: JobName, version: str) -> str:
-    """`version`, which the job has run; NotFound (`version.not_run`) where it has not."""
-    ran = {run.version for run in runs.of_job(context, job)}
-    if version and version not in ran:
-        hint = f"It ran {', '.join(sorted(ran))}. Another job's code is taken over with --code."
-        raise NotFound("version.not_run", f"{job} never ran version {version}", hint)
-    return version
 
 
 def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, Go]:
@@ -103,7 +91,8 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
     if change.batch is not None:
         return _to_batch(context, going, change.batch)
     moved = sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints
-    shown, go = (_moved if moved or sources.table_of_a_run(context, going.job) else _own)(context, going)
+    is_copied = moved or going.migrate is not None or sources.table_of_a_run(context, going.job)
+    shown, go = (_moved if is_copied else _own)(context, going)
     return _judged(context, shown, stand_in(context, going.job), going), go
 
 
@@ -111,28 +100,11 @@ def _resume(context: Context, going: Going, go: Go, ticket: Ticket, refused: Ref
     if refused is not None:
         raise refused.error
     with context.holding(going.job), safety.taken_back(context, going.job):
-        if _ended(context, going.job).id != going.newest.id:
+        if resumable.ended(context, going.job).id != going.newest.id:
             raise Conflict(
                 "resume.overtaken", f"Another call started job {going.job} meanwhile", "Show the job; if it does not run, resume it again."
             )
         return go(context, ticket)
-
-
-def _ended(context: Context, job: JobName) -> Run:
-    newest = runs.newest(context, job)
-    if newest is None or newest.state.live or _is_stopping(context, job):
-        raise Conflict("job.running", f"Job {job} is running or still stopping", "Stop it first, or wait until it has stopped.")
-    return newest
-
-
-def _is_stopping(context: Context, job: JobName) -> bool:
-    """Whether the operation of its stop is still running; `wanted.json` holds the stop a moment longer."""
-    stop = context.files.wanted(job).stop
-    if stop is None:
-        return False
-    with suppress(NotFound):  # the catalog was rebuilt meanwhile
-        return operations.get(context, stop.operation).state is OperationState.RUNNING
-    return True
 
 
 def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[RestorePlan, Go]:
@@ -144,15 +116,23 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
             "Fork it: two jobs must not share a query id.",
         )
     safe = safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
-    shown = restores.of_resume(context, manifest, going.job, going.run, going.version, going.partitions).plan()
+    shown = restores.of_resume(context, manifest, going.job, going.run, going.version, going.partitions, going.migrate).plan()
     shown = told_of_savepoint(context, shown, manifest, is_accepted=going.force)
 
     def go(context: Context, ticket: Ticket) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
+        spark_changes.rehearse(context, manifest, frozen, going.new_queries, ticket, is_forced=going.skips_rehearsal)
         safety.keep(context, safe, ticket)
-        return _restored(context, going, frozen, manifest, ticket)
+        return resumed.restored(context, going, frozen, manifest, ticket)
 
-    return replace(_judged(context, shown, manifest, going), saves=safe.labels), go
+    shown = spark_changes.told_of_savepoint(context, shown, manifest, going.version)
+    return replace(_judged(context, _refused(shown, going), manifest, going), saves=safe.labels), go
+
+
+def _refused(shown: RestorePlan, going: Going) -> RestorePlan:
+    """The plan of going back in time, refused where a sink would pass over what is done again."""
+    error = None if going.force or going.partitions is not None else sinks.refused_going_back(shown.sinks)
+    return replace(shown, refusal=shown.refusal or (errors.refusal(error) if error else None))
 
 
 def _judged(context: Context, shown: RestorePlan, manifest: Manifest | None, going: Going) -> RestorePlan:
@@ -167,13 +147,17 @@ def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, 
     target = Take(going.job, batch=batch, label=f"where {going.job} went back to")
     rewind = savepoints.planned_take(context, going.job, target, Reason.REWIND)
     safe = safety.before_going_back(context, going.job, rewind.plan.batches, f"batch {batch}")
-    return _by_way_of(context, going, rewind, safe)
+    shown, go = _by_way_of(context, going, rewind, safe)
+    return _refused(shown, going), go
 
 
 def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:
-    """Plans a restore of a job's own checkpoint where its state or its sink names another place than they will have."""
-    present = Take(going.job, label="before the first start in another place")
-    return _by_way_of(context, going, savepoints.planned_take(context, going.job, present, Reason.BEFORE_RESUME), safety.NOTHING)
+    """Plans a restore of a job's own checkpoint where its state or its sink names another place than they will have, or is migrated."""
+    label = "before the first start in another place" if going.migrate is None else "before its state was migrated"
+    take = savepoints.planned_take(context, going.job, Take(going.job, label=label), Reason.BEFORE_RESUME)
+    shown, go = _by_way_of(context, going, take, safety.NOTHING)
+    unfinished = migrations.unfinished(take) if going.migrate is not None else None
+    return replace(shown, refusal=shown.refusal or unfinished), go
 
 
 def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) -> tuple[RestorePlan, Go]:
@@ -183,10 +167,15 @@ def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) 
     def go(context: Context, ticket: Ticket) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
         safety.keep(context, safe, ticket)
-        savepoint = savepoints.publish(context, take, ticket)
-        return _restored(context, going, frozen, savepoints.manifest(context, savepoint.id), ticket)
+        manifest = savepoints.manifest(context, savepoints.publish(context, take, ticket).id)
+        spark_changes.rehearse(context, manifest, frozen, going.new_queries, ticket, is_forced=going.skips_rehearsal)
+        return resumed.restored(context, going, frozen, manifest, ticket)
 
     shown = told_of_batches(context, rewind.plan(take.look, target), going.job, take.look, is_accepted=going.force)
+    if going.migrate is not None:
+        migrated = migrations.plan(rescaling.of_look(take.look), going.migrate, take.source.spark_version)
+        shown = replace(shown, migration=migrated, refusal=shown.refusal or migrated.refusal)
+    shown = spark_changes.told(context, shown, take.look.images, take.source.spark_version, going.version)
     return replace(shown, saves=(*safe.labels, take.label)), go
 
 
@@ -201,50 +190,12 @@ def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
         names = query_names.continued(context, newest, going.version, going.new_queries, started)
         frozen = versions.freeze(context, going.version, ticket)
         safety.keep(context, safe, ticket)
-        return _begin(context, going, frozen, newest.checkpoints, _left_sink_logs(context, newest), "", names)
+        if not going.attempt and (manifest := stand_in(context, going.job)) is not None:
+            spark_changes.rehearse(context, manifest, frozen, going.new_queries, ticket, is_forced=going.skips_rehearsal)
+        return resumed.begin(context, going, frozen, newest.checkpoints, resumed.left_sink_logs(context, newest), "", names)
 
     # A restart asks nobody: its query finds out by itself.
-    return shown if going.attempt else told_of_present(context, shown, going.job, is_accepted=going.force), go
-
-
-def _left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
-    """Sink logs that the newest run may not have carried yet; the driver leaves alone those that it has."""
-    spec = context.files.spec(newest.job, newest.id)
-    return {query: folder for query, folder in spec.sink_logs.items() if Path(folder).is_dir()}
-
-
-def _restored(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> Run:
-    """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
-    checkpoints = context.layout.checkpoints(going.job, going.run)
-    try:
-        sink_logs = restores.of_resume(context, manifest, going.job, going.run, frozen, going.partitions).apply(ticket)
-        names = query_names.restored(manifest, going.new_queries)
-        return _begin(context, going, frozen, str(checkpoints), sink_logs, manifest.id, names)
-    except BaseException:
-        if context.files.wanted(going.job).run != going.run:
-            runs.discard(context, going.job, going.run)
-        raise
-
-
-def _begin(
-    context: Context,
-    going: Going,
-    frozen: Version,
-    checkpoints: str,
-    sink_logs: Mapping[str, str],
-    savepoint: str,
-    names: QueryNames,
-) -> Run:
-    job, run = going.job, going.run
-    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names)
-    listed = context.files.job(job)
-    taken_topics = context.files.spec(job, going.newest.id).taken_topics
-    spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None, taken_topics=taken_topics)
-    runs.write_spec(context, spec)
-    context.files.write(context.layout.wanted_file(job), Wanted(run))
-    begun = runs.follow(context, going.newest.id, runs.wanted_run(spec))
-    origin = f"from savepoint {savepoint}" if savepoint else "from its checkpoint"
-    kind, what = ("restart.begun", f"restart {going.attempt}") if going.attempt else ("job.resumed", f"version {frozen.id}")
-    events.say(context, kind, job, run, f"{job} goes on {origin}, {what}")
-    context.changed.set()
-    return begun
+    if going.attempt:
+        return shown, go
+    shown = spark_changes.told_of_present(context, shown, going.job, safe, going.version)
+    return told_of_present(context, shown, going.job, is_accepted=going.force), go

@@ -48,13 +48,13 @@ def rewrite(
 
 
 def in_sandbox(context: Context, version: Version, task: RewriteTask | ConversionTask, ticket: Ticket) -> Rewritten:
-    """What the sandbox's Spark answers, with the interpreter of `version`, when it is its turn."""
+    """What the sandbox's Spark answers, on the runtime of `version`, when it is its turn."""
     folder = context.layout.sandbox_folder(ticket.operation) / "rewrite"
     with verifications.turn(context, ticket):
         folder.mkdir(parents=True)
         try:
-            python = environments.entered(context, environments.make(context, version, ticket)).python
-            return sandbox.rewrite(context.sparks, folder, task, python, states.follow(ticket))
+            runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
+            return sandbox.rewrite(context.sparks, folder, task, runtime, states.follow(ticket))
         finally:
             shutil.rmtree(folder.parent)
 

@@ -33,6 +33,8 @@ JOB = "{job}"
 CODE = "{code}"
 """What becomes the folder of a version's script and its files, in its arguments and confs."""
 
+NO_TABLES: Mapping[str, str] = {}
+
 Carry = Callable[[], Mapping[str, str]]
 """Makes a run's first checkpoint; answers with the sink logs (query -> directory) that the run has to carry."""
 
@@ -56,10 +58,11 @@ def prepare(
     like: Job | None = None,
     lead: Lead | None = None,
     taken_topics: tuple[str, ...] = (),
+    own_tables: Mapping[str, str] = NO_TABLES,
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error. It begins with the limits,
     the restart strategy, the schedule (but not that of its runs) and the alert rules of `like`, follows `lead`, and writes to none of
-    `taken_topics`."""
+    `taken_topics`; `own_tables` as in `RunSpec`."""
     claim(context, name)
     job = Job(name, context.now_ms(), origin, lead=lead)
     if like is not None:
@@ -67,7 +70,7 @@ def prepare(
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
         spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)
-        spec = replace(spec, lead=lead, taken_topics=taken_topics)
+        spec = replace(spec, lead=lead, taken_topics=taken_topics, own_tables=own_tables)
         write_spec(context, spec)
         context.files.write(context.layout.job_file(name), job)
     except BaseException:

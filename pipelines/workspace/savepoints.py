@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pipelines.catalog import savepoints as savepoint_rows
 from pipelines.catalog.connection import Reader
 from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.homes import WORKSPACE
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.savepoints import Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
@@ -28,6 +29,8 @@ from pipelines.words import savepoints as words
 from pipelines.workspace import events, homes, kept_differences, readings, runs, sources, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
+
+FOR_LATER = (Reason.MANUAL, Reason.STOP, Reason.SCHEDULED)
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,17 @@ def planned_take(context: Context, job: JobName, change: Take, reason: Reason = 
     """Plans to take a savepoint into `shelf` (the library if not given); nothing is changed."""
     source = sources.of_job(context, job)
     choice = batch_choice.point(change.batch, change.at_ms, change.event_ms)
-    home = homes.checked(context, change.home) if change.home else ""
+    home = "" if shelf else _home(context, job, change.home, reason)
     to = shelf or (open_storage(home) if home else context.library)
     look = taking.look(source, choice, to)
     return PlannedTake(source, choice, replace(look, plan=replace(look.plan, home=home)), change.label, reason, home)
+
+
+def _home(context: Context, job: JobName, said: str, reason: Reason) -> str:
+    """Where it is kept, empty for the workspace: what is taken for work that follows at once is kept nearby."""
+    if said:
+        return "" if said == WORKSPACE else homes.checked(context, said)
+    return homes.of_job(context, job) if reason in FOR_LATER else ""
 
 
 def taken(context: Context, job: JobName, change: Take, reason: Reason, watch: Watch) -> Savepoint:

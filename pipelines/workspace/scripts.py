@@ -6,10 +6,11 @@ from pipelines.domain import files, secrets
 from pipelines.domain.ids import JobName, RunId, job_name
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
+from pipelines.domain.runtimes import Runtime
 from pipelines.domain.versions import Version, version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript
-from pipelines.workspace import environments, forks, runs, savepoints, versions
+from pipelines.workspace import environments, forks, runs, runtimes, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.tickets import Ticket
@@ -40,6 +41,7 @@ def _fork(context: Context, change: RunScript) -> Fork:
         conf=change.conf,
         master=change.master,
         python=change.python or None,
+        java_home=change.java_home or None,
         new_queries=change.new_queries,
         files=files.instead_of(theirs, change.files),
         outside=change.outside,
@@ -48,13 +50,15 @@ def _fork(context: Context, change: RunScript) -> Fork:
 
 
 def _version(change: RunScript, now_ms: int) -> Version:
+    runtime = runtimes.named(Runtime(change.python, change.java_home))
     return version(
         versions.script_name(change.script),
         change.code,
-        args=change.args,
+        args=secrets.unmasked_args(change.args, ()),
         conf=secrets.unmasked(change.conf, {}),
         master=change.master,
-        python=versions.runtime(change.python),
+        python=runtime.python,
+        java_home=runtime.java_home,
         source=change.source or change.script,
         created_ms=now_ms,
         files=files.changed({}, change.files),
@@ -70,7 +74,7 @@ def _plan(context: Context, job: JobName, run: RunId, version: Version, restore:
         run,
         version.id,
         version.script,
-        version.args,
+        secrets.masked_args(version.args),
         secrets.masked(version.conf),
         version.master,
         version.python,
@@ -78,6 +82,7 @@ def _plan(context: Context, job: JobName, run: RunId, version: Version, restore:
         restore,
         tuple(sorted(version.files)),
         environments.is_missing(context, version),
+        version.java_home,
     )
 
 

@@ -10,7 +10,7 @@ from pipelines.domain.errors import Conflict, Corrupt
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import QUERIES_FILE, QueryStarted
-from pipelines.savepoint.sinks import inside, plain
+from pipelines.savepoint.sink_places import inside, plain
 from pipelines.savepoint.source import JobSource, job_source
 from pipelines.workspace import json_lines, runs, versions
 from pipelines.workspace.context import Context

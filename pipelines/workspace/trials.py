@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from pipelines.catalog import state_worker
@@ -15,13 +13,13 @@ from pipelines.domain.states import StateRows
 from pipelines.domain.trials import MOST_ROWS, Trial, TriedQuery
 from pipelines.domain.trust import ScratchBatch
 from pipelines.domain.versions import Version
-from pipelines.savepoint import leases, restore
 from pipelines.verbs.state import QueryState
 from pipelines.verbs.try_code import TrialPlan, TryCode
-from pipelines.workspace import environments, rehearsals, savepoints, verifications, versions
+from pipelines.workspace import savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.rehearsals import REHEARSAL
+from pipelines.workspace.rehearsed_copies import rehearsed
 from pipelines.workspace.tickets import Ticket
 
 
@@ -36,24 +34,11 @@ def plan(context: Context, change: TryCode) -> Planned[Trial, TrialPlan]:
 
 
 def _try(context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], ticket: Ticket) -> Trial:
-    """1. The checkpoints are linked into a scratch folder; 2. the code runs a batch there; 3. its rows are read. Nothing else is left."""
-    began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
-    with verifications.turn(context, ticket), leases.lease(context.shelf(manifest.id), manifest.id, str(folder), context.now_ms()):
-        folder.mkdir(parents=True)
-        try:
-            ticket.step("linking")
-            checkpoints = folder / "checkpoints"
-            target = restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
-            restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)  # 1
-            python = environments.entered(context, environments.make(context, version, ticket)).python
-            changed = replace(manifest, version=version)
-            ran = rehearsals.rehearse(context, changed, python, folder, checkpoints, ticket, new_queries)  # 2
-            queries = tuple(TriedQuery(batch.query, batch, _rows(context, manifest, folder, batch)) for batch in ran.batches)  # 3
-        finally:
-            shutil.rmtree(folder)
+    began = time.monotonic()
+    with rehearsed(context, manifest, version, new_queries, ticket) as (ran, folder):
+        queries = tuple(TriedQuery(batch.query, batch, _rows(context, manifest, folder, batch)) for batch in ran.batches)
     note = " ".join([*(damage.message for damage in ran.damages), ran.note]).strip()
-    failed = ran.failed or bool(ran.damages)
-    return Trial(manifest.id, version.id, queries, note, failed, (time.monotonic() - began) * 1000)
+    return Trial(manifest.id, version.id, queries, note, bool(ran.problem), (time.monotonic() - began) * 1000)
 
 
 def _rows(context: Context, manifest: Manifest, folder: Path, batch: ScratchBatch) -> StateRows:

@@ -18,9 +18,10 @@ from pipelines.domain.ids import JobName, content_id
 from pipelines.domain.installed import Installed, is_same
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Manifest
-from pipelines.domain.verdicts import Verdict
+from pipelines.domain.verdicts import Outcome, Verdict
 from pipelines.domain.versions import Version
 from pipelines.sandbox import installed
+from pipelines.verbs.migrating import Migrating
 from pipelines.workspace import environments, runs, savepoints
 from pipelines.workspace.context import Context
 
@@ -47,16 +48,27 @@ def known(context: Context, manifest: Manifest, version: Version, new_queries: S
     if version.id == manifest.version.id and is_same(manifest.installed, now) and now.packages.get("pyspark") == manifest.spark_version:
         return verdicts.unchanged(manifest.id, version.id, [image.query for image in manifest.begun])
     kept = _find(context, _key(manifest, version, new_queries, now))
-    return kept.verdict if kept is not None and all(_digest(path) == digest for path, digest in kept.files.items()) else None
+    return kept.verdict if kept is not None and are_same(kept.files) else None
 
 
-def refusal(verdict: Verdict | None) -> Refusal | None:
-    """Why a run with that verdict is refused: code that is known not to start would fail at its first batch."""
-    if verdict is None or verdict.outcome.starts:
+def refusal(verdict: Verdict | None, change: Migrating) -> Refusal | None:
+    """Why a run with that verdict is refused: what is dropped of the state and was not accepted, and code that is known not to start, which
+    would fail at its first batch."""
+    refused = not_accepted(verdict, change)
+    if verdict is None or refused is not None:
+        return refused
+    if verdict.outcome.starts or (verdict.outcome is Outcome.NEEDS_REWRITING and change.is_migrated):
         return None
     part = next(part for part in verdict.parts if part.outcome is verdict.outcome)
     message = f"The verdict on this code is {verdict.outcome.value!r}: {' '.join(part.reasons)}"
     return errors.refusal(Incompatible("code.cannot_start", message, f"{part.hint} To begin it all the same: --force."))
+
+
+def not_accepted(verdict: Verdict | None, change: Migrating) -> Refusal | None:
+    """Why a run is refused that drops state: nobody has accepted that, by its name."""
+    told = (*change.drop, *(change.map or {}))
+    missing = [name for name in verdict.dropped if name not in told] if verdict is not None else []
+    return errors.refusal(verdicts.drops(missing)) if missing else None
 
 
 def stand_in(context: Context, job: JobName) -> Manifest | None:
@@ -81,14 +93,14 @@ def keep(
     now = _installed(context, version)
     if now is not None:
         context.files.write(context.layout.verdict(_key(manifest, version, new_queries, now)), KeptVerdict(verdict, files))
-        _bound(context)
+        bound(context)
 
 
 def _installed(context: Context, version: Version) -> Installed | None:
     """What the version would stand on; None where its environment has to be made first, or its interpreter does not answer."""
     if environments.is_missing(context, version):
         return None
-    return installed.of(environments.entered(context, version).python)
+    return installed.of(environments.entered(context, version).runtime)
 
 
 def _key(manifest: Manifest, version: Version, new_queries: Sequence[str], now: Installed) -> str:
@@ -104,11 +116,17 @@ def _find(context: Context, key: str) -> KeptVerdict | None:
         return None
 
 
+def are_same(files: Mapping[str, str]) -> bool:
+    """Whether files of this machine (path -> SHA-256) are what they were."""
+    return all(_digest(path) == digest for path, digest in files.items())
+
+
 def _digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else ""
 
 
-def _bound(context: Context) -> None:
+def bound(context: Context) -> None:
+    """Deletes the oldest of what was kept, beyond `MOST`."""
     files = sorted(context.layout.verdicts.glob("verdict-*.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for path in files[MOST:]:
         path.unlink(missing_ok=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -17,19 +16,20 @@ from pipelines.domain.versions import Version, version
 from pipelines.domain.watch import Watch
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.revision import Revision
-from pipelines.workspace import environments, large_files
+from pipelines.workspace import environments, large_files, runtimes
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
 
 def changed(old: Version, revision: Revision, now_ms: int) -> Version:
-    """`old` with `revision`, under the id of its content; Invalid (`runtime.not_found`) for an interpreter that is not on this machine.
+    """`old` with `revision`, under the id of its content; raises what `runtimes.named` raises.
 
-    Where the old one's is not (the savepoint came from another machine), it gives way to Tidemark's own.
+    Where the old one's runtime is not here (the savepoint came from another machine), it gives way to Tidemark's own.
     """
     script = old.script if revision.script is None else script_name(revision.script)
     code, beside = _files(old, script, revision)
-    args = old.args if revision.args is None else revision.args
+    runtime = runtimes.changed(old.runtime, revision)
+    args = old.args if revision.args is None else secrets.unmasked_args(revision.args, old.args)
     conf = old.conf if revision.conf is None else secrets.unmasked(revision.conf, old.conf)
     return version(
         script,
@@ -37,13 +37,14 @@ def changed(old: Version, revision: Revision, now_ms: int) -> Version:
         args=args,
         conf=conf,
         master=old.master if revision.master is None else revision.master,
-        python=_kept(old.python) if revision.python in (None, old.python) else runtime(revision.python or ""),
+        python=runtime.python,
         source=old.source,
         created_ms=now_ms,
         files=beside,
         outside=_named({**old.outside, **(revision.outside or {})}, [*args, *conf.values()]),
         requirements=old.requirements if revision.requirements is None else given(revision.requirements),
         pins=old.pins if _keeps_environment(old, revision, beside) else "",
+        java_home=runtime.java_home,
     )
 
 
@@ -81,17 +82,6 @@ def _files(old: Version, script: str, revision: Revision) -> tuple[str, Mapping[
     return (old.code if revision.code is None else revision.code) if code is None else code, beside
 
 
-def _kept(python: str) -> str:
-    return python if shutil.which(python) else ""
-
-
-def runtime(python: str) -> str:
-    """The interpreter `python`, empty for Tidemark's own; Invalid (`runtime.not_found`) where this machine does not have it."""
-    if python and not shutil.which(python):
-        raise Invalid("runtime.not_found", f"There is no interpreter {python}", "Name the Python of an environment with PySpark in it.")
-    return python
-
-
 def freeze(context: Context, version: Version, watch: Watch) -> Version:
     """Stores a version once, with its environment made, and answers with the stored one; raises Invalid (`code.syntax`) for code that
     Python cannot read, and what `environments.make` raises."""
@@ -119,8 +109,10 @@ def check(version: Version) -> None:
 
 
 def check_here(context: Context, version: Version) -> None:
-    """Raises what `check` does, and what `large_files.refuse` raises where a file that the version knows by its hash is lost."""
+    """Raises what `check` does, what `runtimes.check` does, and what `large_files.refuse` raises where a file that the version knows by
+    its hash is lost."""
     check(version)
+    runtimes.check(version)
     large_files.refuse(context, version)
 
 
@@ -172,4 +164,4 @@ def show(context: Context, question: ShowVersion) -> Version:
 
 def without_secrets(version: Version) -> Version:
     """The version as it may be shown: its id stays that of what is kept."""
-    return replace(version, conf=secrets.masked(version.conf))
+    return replace(version, args=secrets.masked_args(version.args), conf=secrets.masked(version.conf))

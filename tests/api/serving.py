@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipelines import verbs
@@ -40,7 +40,7 @@ def serving(face: Face, layout: Layout | None = None) -> Iterator[str]:
     api = idle.pop() if idle else create_api(face)
     api.state.face, api.state.layout = face, layout or getattr(face, "layout", None)
     listening = socket.create_server(("127.0.0.1", 0))
-    mounted = as_owner(Starlette(routes=[Mount("/api", api)]))
+    mounted = as_owner(Starlette(routes=[Mount("/api", api), Route("/flink/v1/{path:path}", api)]))
     server = uvicorn.Server(uvicorn.Config(mounted, ws="none", lifespan="off", log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

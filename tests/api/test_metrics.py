@@ -18,12 +18,13 @@ from starlette.routing import Route
 
 from dashboard.assembly import Api
 from pipelines.api.app import create_api
-from pipelines.api.metrics import OF_JOBS, documented
+from pipelines.api.metrics import documented
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.verbs.jobs import ListJobs
+from pipelines.words.figures import OF_JOBS
 from tests.contracts.documents import ROOT
 from tests.faces import FakeFace
 
@@ -131,10 +132,10 @@ UNASKED = {"tidemark_job_savepoint_usable"}
 
 def test_all_that_is_documented_is_there(client: httpx.Client) -> None:
     assert {name for name, _ in scraped(client) if name.startswith("tidemark_")} == {
-        name for name, _, _ in documented()
+        one.name for one in documented()
     } - OF_THE_DISK - UNASKED
 
 
 @pytest.mark.parametrize("name", ["grafana-dashboard.json", "prometheus-rules.yml"])
 def test_what_is_shipped_asks_for_metrics_that_there_are(name: str) -> None:
-    assert asked(MONITORING / name) <= {name for name, _, _ in documented()}
+    assert asked(MONITORING / name) <= {one.name for one in documented()}

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets import Origin
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.entering import SHOWN
@@ -80,8 +81,12 @@ class Page:
 async def open_page(url: str, path: str, query: str = "") -> Page:
     """A session on `path` of the server, drawn once without an exception."""
     socket = await connect(
-        f"ws://{urlsplit(url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None, origin=url, additional_headers=SHOWN
-    )  # type: ignore[list-item,arg-type]
+        f"ws://{urlsplit(url).netloc}/_stcore/stream",
+        subprotocols=["streamlit"],
+        max_size=None,
+        origin=Origin(url),
+        additional_headers=SHOWN,
+    )
     page = Page(socket, url, path, query)
     await page.rerun()
     if page.failed:

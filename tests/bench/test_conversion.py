@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from pipelines.domain.runtimes import OWN
 from pipelines.domain.savepoints import Operator, QueryImage
 from pipelines.sandbox import states
 from pipelines.sandbox.conversions import ConversionTask
@@ -53,7 +54,7 @@ def test_conversion(spark: Any, tmp_path: Path, query: Callable[[Any], Any], ope
     began = time.perf_counter()
     task = ConversionTask(TASK_FORMAT, "bench", "local[2]", FORMAT_2, tuple(store for store, _ in made), tuple(shape for _, shape in made))
     with peak:
-        done = states.rewrite(Pool(), home, task, "", watch)
+        done = states.rewrite(Pool(), home, task, OWN, watch)
     ended = time.perf_counter()
     assert all(read.before == read.after for read in done.stores) and done.stores[0].before.rows == MILLIONS * 1_000_000
     spent = " · ".join(

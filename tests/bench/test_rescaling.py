@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import states
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.pool import Pool
@@ -52,7 +53,7 @@ def test_rescaling(spark: Any, tmp_path: Path, query: Callable[[Any], Any], oper
         steps.setdefault(far.step, time.perf_counter())
 
     began = time.perf_counter()
-    done = states.rewrite(Pool(), home, RewriteTask(TASK_FORMAT, "bench", "local[2]", {}, held, 8), "", watch)
+    done = states.rewrite(Pool(), home, RewriteTask(TASK_FORMAT, "bench", "local[2]", {}, held, 8), OWN, watch)
     ended = time.perf_counter()
     assert all(read.before == read.after for read in done.stores) and done.stores[0].before.rows == MILLIONS * 1_000_000
     spent = " · ".join(

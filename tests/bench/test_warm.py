@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.runtimes import OWN
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.sandbox import environment
@@ -63,7 +64,7 @@ def test_what_a_warm_process_saves(tmp_path: Path) -> None:
     try:
         savepoint = saved(face)
         warm.one_environment()
-        bare = seconds(lambda: subprocess.run([sys.executable, "-c", BARE], env=dict(environment.environ("local[2]", "")), check=True))
+        bare = seconds(lambda: subprocess.run([sys.executable, "-c", BARE], env=dict(environment.environ("local[2]", OWN)), check=True))
         print(f"a bare session: {bare:.1f} s")
         edits, limits = iter(range(1_000)), iter(range(1, 1_000))
         code = example.code(f"{example.COUNTER}.py")

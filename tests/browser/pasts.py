@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from pipelines.domain.events import DRIVER, PAGE
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
@@ -100,6 +101,6 @@ def fail(face: FakeFace) -> None:
     for job, state, decision in (("post_engagement", RunState.RESTARTING, waits), ("post_engagement_split", RunState.FAILED, poison)):
         face.ended(job, RunState.FAILED, why)
         failed = replace(face.runs[job][-1], restart=replace(waits, at_ms=samples.NOW_MS - 70_000, attempt=2), attempt=1)
-        begun = {"created_ms": samples.NOW_MS - 60_000, "started_ms": samples.NOW_MS - 59_000, "attempt": 2}
+        begun: dict[str, Any] = {"created_ms": samples.NOW_MS - 60_000, "started_ms": samples.NOW_MS - 59_000, "attempt": 2}
         again = replace(failed, id=RunId(f"{failed.id}-again"), state=state, restart=decision, **begun)
         face.runs[job] = [*face.runs[job][:-1], failed, again]

@@ -31,6 +31,7 @@ class Served:
 
     url: str
     workspace: Path
+    pid: int
 
     @property
     def token(self) -> str:
@@ -51,13 +52,13 @@ class Served:
 
 
 @contextmanager
-def served(workspace: Path, log: Path) -> Iterator[Served]:
+def served(workspace: Path, log: Path, *options: str) -> Iterator[Served]:
     """Starts `python -m dashboard` and waits until it says that it serves."""
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "dashboard", "--port", "0", "--workspace", str(workspace)]
+    command = [sys.executable, "-m", "dashboard", "--port", "0", "--workspace", str(workspace), *options]
     with log.open("wb") as out, subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.STDOUT) as server:
         try:
-            yield Served(_address(server, log), workspace)
+            yield Served(_address(server, log), workspace, server.pid)
         finally:
             _end(server, workspace)
 

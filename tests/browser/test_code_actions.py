@@ -91,7 +91,7 @@ def test_a_fork_with_other_code(watched: Watched, fakes: str) -> None:
     watched.look("fork_load", POPOVER)
     press(page, "Load")
     expect(page.locator(POPOVER)).to_have_count(0)
-    for view, there in (("Unified", ".cm-changedLine"), ("Split", ".cm-mergeView")):
+    for view, there in (("Changes", ".cm-changedLine"), ("Side by side", ".cm-mergeView")):
         page.get_by_role("radio", name=view).click()
         expect(page.locator(there).first).to_be_visible()
         watched.look(f"fork_{view.casefold()}")

@@ -175,7 +175,7 @@ def test_a_damaged_one_says_what_to_do(watched: Watched, faked_server: Faked) ->
     expect(page.locator(".tm-findings")).to_be_visible()
     expect(page.get_by_role("button", name="Export…")).to_be_disabled()
     watched.look("savepoint_damaged", CARD)
-    press(page, "Take batch 9 again")
+    press(page, "Take a savepoint of batch 9 again")
     expect(page.get_by_test_id("savepoint-id")).not_to_have_text(NEW)
     expect(page.locator(".tm-findings")).to_have_count(0)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from tests.browser.pages import opened
 from tests.browser.watching import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-PHONE, WIDE = {"width": 390, "height": 844}, {"width": 1280, "height": 1000}
+PHONE, WIDE = ViewportSize(width=390, height=844), ViewportSize(width=1280, height=1000)
 SEEN_ONCE = """() => {
     window.noticed = { same: document.querySelector('[data-testid="undo"]'), frames: 0, gone: 0 };
     const look = () => {

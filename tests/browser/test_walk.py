@@ -120,7 +120,7 @@ def a_fork_is_prepared_as_an_experiment(watched: Watched, savepoint: str) -> Non
     expect(page).to_have_url(re.compile("variant=B"))
     watched.rest()
     another_script(watched, "post_engagement_split.py")
-    page.get_by_role("radio", name="Split").click()
+    page.get_by_role("radio", name="Side by side").click()
     expect(page.locator(".cm-mergeView")).to_be_visible()
     expect(page.get_by_text("(paid)").first).to_be_visible()
     expect(page.get_by_text("ready to start")).to_be_visible()

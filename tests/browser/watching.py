@@ -88,6 +88,8 @@ class Watched:
         """What axe finds that keeps people out: rule, where, how."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE_SCRIPT)
+        if within:
+            self.page.locator(within).first.wait_for(state="attached")  # a page that is drawn anew has none for a moment
         return [
             (one["id"], node["target"], node["html"][:200], node.get("failureSummary", "")[:200])
             for one in self.page.evaluate(AXE, [within, rules])

@@ -245,6 +245,32 @@ def test_the_backlog_of_all_sources_and_how_it_changes(catalog: Catalog) -> None
     assert [waiting.per_second for waiting in summary.backlog] == [0, None, -1]
 
 
+@pytest.mark.parametrize(
+    ("lags_s", "change"),
+    [
+        ([7_800, 7_700, 7_600, 7_500], -10),
+        ([7_800, 7_500, 7_900, 7_600], 0),
+        ([*range(8_000, 10_000, 100), *range(9_900, 8_500, -100)], -10),
+        ([50, 40, 30, 20], None),
+    ],
+    ids=["falls", "varies", "has turned", "is short"],
+)
+def test_how_the_lag_changes_and_when_it_will_be_caught_up(catalog: Catalog, lags_s: list[int], change: float | None) -> None:
+    """A batch every ten seconds: what varies more than it changes does not change; the last two minutes are heard first; below a minute
+    nobody asks."""
+    ends = [NOW + 10_000 * (at + 1 - len(lags_s)) for at in range(len(lags_s))]
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1")])
+        told = enumerate(zip(ends, lags_s, strict=True))
+        progress.append(writer, [batch(at, end, batch_ms=0.0, event_max_ms=end - 1_000 * lag) for at, (end, lag) in told])
+        (summary,) = summaries.listed(writer, NOW)
+    assert summary.lag_change == (None if change is None else pytest.approx(change, abs=1e-6))
+    catching, problems = summary.catching_up, [finding.problem for finding in summary.findings]
+    assert (catching is not None) is (problems == [Problem.CATCHING_UP]) is (change == -10)
+    assert catching is None or (catching.behind_ms, catching.left_ms) == (1_000 * lags_s[-1], pytest.approx(100 * lags_s[-1], rel=1e-6))
+
+
 def test_a_resumed_run_counts_its_own_late_rows(catalog: Catalog) -> None:
     with catalog.writing() as writer:
         progress.append(writer, [batch(1, 1000, late_rows=5, watermark_ms=77)])

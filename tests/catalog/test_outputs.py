@@ -80,7 +80,7 @@ def test_only_rows_that_both_reached_count(tmp_path: Path) -> None:
 
 
 def test_without_a_unique_key_rows_are_a_multiset(tmp_path: Path) -> None:
-    rows = [(minute(0), "p1", 1, 1.0)] * 3
+    rows: list[Row] = [(minute(0), "p1", 1, 1.0)] * 3
     found = compare([written(tmp_path / "a", rows)], [written(tmp_path / "b", [*rows[:1], (minute(0), "p1", 2, 1.0)])])
     assert found.keys == ()
     assert numbers(found) == (3, 2, 1, 2, 1, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import psutil
 import pytest
@@ -32,7 +33,7 @@ def pool() -> Iterator[Pool]:
 
 def test_the_answer_is_the_same_as_of_this_process(rows: str, pool: Pool) -> None:
     for asked in (QueryState("sp-1", sort="value.views", limit=7), QueryState("sp-1", sql="SELECT 'ä', [1.5], NULL, 2**90 FROM state")):
-        took = {"took_ms": 0.0}
+        took: dict[str, Any] = {"took_ms": 0.0}
         assert replace(state_worker.query(pool, {states.STATE: [rows]}, asked), **took) == replace(
             states.query({states.STATE: [rows]}, asked), **took
         )

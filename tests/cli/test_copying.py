@@ -11,7 +11,7 @@ from typer.testing import Result
 from pipelines.client.remote import RemoteFace
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.workspace import operations
-from pipelines.workspace.operations import Ticket
+from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.workspace import Workspace
 from tests.api.serving import serving
 from tests.cli.doors import Door

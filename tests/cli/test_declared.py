@@ -41,6 +41,8 @@ CHANGES = {
     "alert set": ["lag", "--when", "event_time_lag_seconds > 5m", "--for", "5m"],
     "alert channel": ["oncall", "--env", "TIDEMARK_ONCALL_URL"],
     "alert test": ["oncall"],
+    "home set": ["s3://b/f"],
+    "home check": ["s3://b/f"],
     "alert acknowledge": [JOB, "lag"],
     "alert silence": [JOB, "--for", "2h"],
     "prune": [JOB],
@@ -68,6 +70,9 @@ CHANGES = {
     "cancel-operation": ["op-exporting"],
     "token create": ["ci", "--role", "operator", "--expires", "30d"],
     "token revoke": ["nightly"],
+    "backup create": ["s3://lake/backups"],
+    "backup check": ["s3://lake/backups"],
+    "backup restore": ["s3://lake/backups"],
     "example": [],
     "catalog rebuild": [],
 }

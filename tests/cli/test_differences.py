@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pipelines.verbs.plan_difference import ComparePlans
 from tests.cli.doors import Door
+from tests.planned import SUM
 
 FIRST = "sp-000000000002"
 
@@ -27,6 +29,16 @@ def test_json_and_a_version_without_a_checkpoint(tidemark: Door) -> None:
     assert found["a"]["kind"] == "version" and found["b"]["batch"] == 7
     assert [one["name"] for one in found["sections"] if one["compared"]] == ["arguments", "confs", "runtime"]
     assert "not compared, no checkpoint is known: pinned confs" in tidemark("diff", version, FIRST).stdout
+
+
+def test_plans_are_compared_when_they_are_asked_for(tidemark: Door) -> None:
+    shown = tidemark("diff", FIRST, "post_engagement", "--plans")
+    assert shown.exit_code == 0, shown.stderr
+    assert tidemark.face.begun == [ComparePlans(FIRST, "post_engagement")]
+    for part in ("plans, as the verdict on state of A under the code of B", f"computes: {SUM} before", "late: operator 0", "rand()"):
+        assert part in shown.stdout
+    assert tidemark.json("diff", FIRST, "post_engagement", "--plans")["plans"]["outcome"] == "changed meaning"
+    assert tidemark.json("diff", FIRST, "post_engagement_split")["plans"] is None
 
 
 def test_what_is_not_there(tidemark: Door) -> None:

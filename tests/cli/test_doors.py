@@ -57,8 +57,9 @@ def tidemark(layout: Layout, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_command_talks_to_the_server_that_runs(layout: Layout, url: str, face: FakeFace) -> None:
     done = tidemark(layout, "savepoint", "post_engagement", "--label", "from outside")
-    assert face.begun == [Take("post_engagement", label="from outside")]
-    assert (done.returncode, done.stdout) == (0, f"{changes.taken(face, face.begun[0]).path}\n")
+    take = Take("post_engagement", label="from outside")
+    assert face.begun == [take]
+    assert (done.returncode, done.stdout) == (0, f"{changes.taken(face, take).path}\n")
 
 
 def test_errors_of_the_server_are_the_commands(layout: Layout, url: str, face: FakeFace) -> None:

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from pipelines.cli.app import app
-from pipelines.workspace.operations import Ticket
+from pipelines.workspace.tickets import Ticket
 from tests.savepoint.golden import lay_checkpoint
 
 Shell = Callable[..., Result]
@@ -166,7 +166,7 @@ def test_who_leaves_cancels_and_nothing_is_left(attached: Shell, tmp_path: Path,
     before = files(tmp_path / "archive")
     monkeypatch.setattr(Ticket, "advance", _until_its_end_is_asked_for)
     monkeypatch.setattr("pipelines.cli.session._sleep", _interrupted_once())
-    runs = {
+    runs: dict[str, tuple[Any, ...]] = {
         "export": (attached, "export", taken["id"], again),
         "import": (there, "import", exported),
         "verify": (attached, "verify", taken["id"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -277,7 +278,7 @@ def test_cancel(tidemark: Door) -> None:
 def test_resume(tidemark: Door, script: Path) -> None:
     done = tidemark("resume", "post_events", "--from", FIRST, "--code", script, "--arg", "x", "--conf", "k=v", "--master", "local[1]")
     assert done.stdout == f"post_events {changes.RUN}\n"
-    changed = {"code": "print('counts')\n", "args": ("x",), "conf": {"k": "v"}, "master": "local[1]"}
+    changed: dict[str, Any] = {"code": "print('counts')\n", "args": ("x",), "conf": {"k": "v"}, "master": "local[1]"}
     assert tidemark.face.begun == [Resume(job="post_events", from_savepoint=FIRST, **changed)]
     assert tidemark.ticks == 1
 
@@ -287,6 +288,7 @@ def test_another_runtime_is_an_upgrade_of_the_engine(tidemark: Door, script: Pat
     tidemark("fork", FIRST, "--name", "b", "--runtime", "/py")
     tidemark("run", script, "--from", FIRST, "--runtime", "/py", "--new-query", "late")
     resumed, forked, run = tidemark.face.begun
+    assert isinstance(resumed, Resume) and isinstance(forked, Fork) and isinstance(run, RunScript)
     assert (resumed.python, forked.python, run.python, run.new_queries) == ("/py", "/py", "/py", ("late",))
 
 
@@ -331,7 +333,20 @@ def test_attach_with_all_that_a_checkpoint_does_not_say(
     tidemark: Door, script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["--sink", "parquet", "--sink-path", "out", "--code", script, "--arg", "1", "--conf", "k=v", "--master", "yarn"]
+    words: list[str | Path] = [
+        "--sink",
+        "parquet",
+        "--sink-path",
+        "out",
+        "--code",
+        script,
+        "--arg",
+        "1",
+        "--conf",
+        "k=v",
+        "--master",
+        "yarn",
+    ]
     assert tidemark("attach", "far", "live/counts", *words, "--spark-version", "4.1.0").exit_code == 0
     here = {"counts": str(tmp_path / "live" / "counts")}
     code = "print('counts')\n"
@@ -421,7 +436,7 @@ def test_a_savepoint_by_its_folder_from_here(tidemark: Door, tmp_path: Path, mon
 def test_fork(tidemark: Door, script: Path) -> None:
     done = tidemark("fork", FIRST, "--name", "c", "--code", script, "--arg", "1", "--arg", "2", "--conf", "k=v")
     assert done.stdout == f"c {changes.RUN}\n"
-    changed = {"code": "print('counts')\n", "script": "counts.py", "args": ("1", "2"), "conf": {"spark.x": "1", "k": "v"}}
+    changed: dict[str, Any] = {"code": "print('counts')\n", "script": "counts.py", "args": ("1", "2"), "conf": {"spark.x": "1", "k": "v"}}
     assert tidemark.face.begun == [Fork(savepoint=FIRST, name="c", **changed)]
 
 
@@ -549,7 +564,9 @@ def test_events(tidemark: Door) -> None:
 def test_about(tidemark: Door) -> None:
     assert tidemark.json("about")["storage"]["disk"]["file_system"] == "ext4"
     shown = tidemark("about").stdout
+    assert "PySpark 3.5.7 runs on Java 17 to 23. Install Java 17" in shown
     assert "hard links" in shown and "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY" in shown and "1a2b3c4d5e6f" in shown
+    assert "OTLP http://collector:4318/v1/metrics, every 1m 00s, arrived" in shown and "last error: [Errno 111] Connection refused" in shown
 
 
 def test_events_are_filtered(tidemark: Door) -> None:

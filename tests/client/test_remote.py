@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ from pipelines.api.app import create_api
 from pipelines.client.remote import RemoteFace
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, Unavailable
 from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.operators import Waiting
 from pipelines.domain.trust import Trust
 from pipelines.storage.documents import plain
 from pipelines.verbs.experiments import ShowTree, ShowVersion
@@ -114,6 +116,13 @@ def test_values_and_answers_survive_the_wire(name: str, face: FakeFace, remote: 
     assert answered == expected
     assert type(answered) is type(expected)
     assert face.begun == near.begun
+
+
+def test_a_job_that_catches_up_survives_the_wire(face: FakeFace, remote: RemoteFace) -> None:
+    job = samples.judged(replace(face.ask(ListJobs())[0], lag_ms=7_800_000.0, backlog=(Waiting("rows", 1_200_000, -4_000.0),)))
+    assert job.catching_up is not None
+    face.answers(ListJobs(), [job])
+    assert remote.ask(ListJobs()) == (job,)
 
 
 @pytest.mark.parametrize("name", CHANGES)

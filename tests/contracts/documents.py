@@ -27,6 +27,7 @@ from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.verbs import docs
 from pipelines.verbs.declaration import summary
 from pipelines.verbs.verb import Asked
+from pipelines.words.figures import OF_ALERTS
 
 B = TypeVar("B")
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,8 +65,13 @@ def write() -> None:
 
 
 def _metrics() -> str:
-    rows = [f"| `{name}` | {labels or '–'} | {says} |" for name, labels, says in metrics.documented()]
-    return "\n".join(["| metric | labels | what it says |", "| --- | --- | --- |", *rows])
+    rows = [f"| `{one.name}` | {_code(one.figure)} | {one.labels or '–'} | {one.says} |" for one in metrics.documented()]
+    alone = [f"| – | {_code(figure.name)} | – | {figure.says} |" for figure in OF_ALERTS]
+    return "\n".join(["| metric | in an alert | labels | what it says |", "| --- | --- | --- | --- |", *rows, *alone])
+
+
+def _code(name: str) -> str:
+    return f"`{name}`" if name else "–"
 
 
 # commands

@@ -7,9 +7,9 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import typer
@@ -180,14 +180,15 @@ def test_the_example_verb_is_all_there_is_to_write(added: list[str], tmp_path: P
             if name.startswith("test_"):
                 test(house)
         job = house.ran("b").job
-        door = Door(house.face)
+        shout: Callable[[str, str], Change[Any, Any]] = kind
+        door = Door(cast(Any, house.face))
         for options in (["--dry-run"], []):
             done = CliRunner().invoke(_app(kind), [job, "from a shell", *options], obj=door.open)
             assert done.exit_code == 0, done.output
         with serving(house.face) as url:
             remote = RemoteFace(url)
-            assert remote.plan(kind(job, "over REST")).text == "over REST"
-            do(remote, kind(job, "over REST"))
+            assert remote.plan(shout(job, "over REST")).text == "over REST"
+            do(remote, shout(job, "over REST"))
             remote.close()
         events = [event.message for event in house.face.ask(ListEvents(job)) if event.kind.endswith(kind.call)]
         assert events == ["over REST", "from a shell"]

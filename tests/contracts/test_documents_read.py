@@ -17,10 +17,11 @@ from pipelines.domain.access import Tokens
 from pipelines.domain.alerts import AlertSettings, AlertStates
 from pipelines.domain.annotations import Annotation
 from pipelines.domain.audit import AuditLine
+from pipelines.domain.backups import Backup, Listing
 from pipelines.domain.bisections import Bisection
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.holdings import Holdings
-from pipelines.domain.homes import Home
+from pipelines.domain.homes import Home, HomeSettings
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
 from pipelines.domain.masters import Cluster
@@ -48,6 +49,7 @@ from pipelines.storage.documents import Numbered
 from pipelines.supervisor.facts import Terminated
 from pipelines.workspace.json_lines import Idle, Size
 from pipelines.workspace.opening import Marker
+from pipelines.workspace.plan_differences import KeptPlans
 from pipelines.workspace.verdicts import KeptVerdict
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +59,7 @@ DECODED = [
     Annotation,
     Announcement,
     AuditLine,
+    Backup,
     Bisection,
     Cluster,
     DriverEvent,
@@ -67,11 +70,14 @@ DECODED = [
     Found,
     Holdings,
     Home,
+    HomeSettings,
     Idle,
     ImportRecord,
     Installed,
     Job,
+    KeptPlans,
     KeptVerdict,
+    Listing,
     Manifest,
     Marker,
     Numbered,

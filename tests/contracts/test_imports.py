@@ -22,7 +22,7 @@ VIOLATIONS = {
     "pipelines/driver/planted.py": "import pipelines.storage",
     "pipelines/supervisor/planted.py": "import pipelines.driver, pyspark",
     "pipelines/jobs/planted.py": "import pipelines.domain",
-    "pipelines/workspace/planted.py": "import apprise, confluent_kafka, duckdb, fsspec, starlette, typer, xxhash, zstandard",
+    "pipelines/workspace/planted.py": "import apprise, confluent_kafka, datadog, duckdb, fsspec, starlette, typer, xxhash, zstandard",
 }
 """One for every contract."""
 
@@ -122,6 +122,18 @@ def test_standard_library_only(where: str, beside: tuple[str, ...]) -> None:
         if name.partition(".")[0] not in sys.stdlib_module_names and not any(f"{name}.".startswith(f"{allowed}.") for allowed in beside)
     }
     assert foreign == set()
+
+
+def test_no_name_of_a_package_is_that_of_another_module_in_it() -> None:
+    """Whoever imports the module later changes what the name means in the package, without a word."""
+    hidden = set()
+    for init in (path for package in OUTSIDE for path in (ROOT / package).rglob("__init__.py")):
+        package = ".".join(init.parent.relative_to(ROOT).parts)
+        parts = {path.stem for path in init.parent.glob("*.py")} | {path.parent.name for path in init.parent.glob("*/__init__.py")}
+        for node in (node for node in ast.walk(ast.parse(init.read_text())) if isinstance(node, ast.ImportFrom)):
+            names = {alias.asname or alias.name for alias in node.names} & parts
+            hidden |= {f"{package}: {name}" for name in names if not f"{node.module}.{name}".startswith(f"{package}.{name}")}
+    assert hidden == set()
 
 
 def test_job_scripts_stand_alone() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,7 +89,7 @@ def test_fails_once():
     [("@pytest.mark.browser", {"CI": "true"}, True), ("", {"CI": "true"}, False), ("@pytest.mark.browser", {}, False)],
 )
 def test_only_a_browsers_test_is_tried_twice_and_only_in_ci(
-    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, mark: str, environ: dict[str, str], tried: bool
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, mark: str, environ: Mapping[str, Any], tried: bool
 ) -> None:
     monkeypatch.chdir(suite.path)
     code, said = run(suite, FAILS_ONCE.format(mark=mark), **environ)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ HOMES = ("pipelines/verbs/", "pipelines/workspace/", "pipelines/cli/nouns/", "da
 FRAME = {"ListOperations", "ShowOperation", "CancelOperation", "ReadAnswer"}
 """What follows the work of every verb; client and shell are built on it."""
 ENGINE = {
+    "pipelines/api/flink.py": {"Dispose", "ListJobs", "ListSavepoints", "ShowSavepoint", "Stop", "Take"},
     "pipelines/api/metrics.py": {"ListJobs", "ShowHealth"},
     "pipelines/api/server.py": {"Dispose"},
     "pipelines/catalog/events.py": {"ListEvents"},
@@ -31,7 +33,7 @@ ENGINE = {
     "dashboard/session.py": {"ListSavepoints", "ShowSpace"},
 }
 """Files elsewhere that are a part of a verb: an older path of REST, its SQL, what a start of the server does, what pages share, what
-Prometheus scrapes."""
+Prometheus scrapes, what Flink's client asks."""
 ONLY_REST = {
     "event_series",
     "experiment",
@@ -85,7 +87,8 @@ def test_no_exception_is_left_over() -> None:
 
 @pytest.mark.parametrize("kind", verbs.every(), ids=lambda kind: kind.__name__)
 def test_it_has_a_doer(kind: type[Asked[Any]]) -> None:
-    assert (doers.planner if issubclass(kind, Change) else doers.answerer)(kind)
+    does: Callable[[Any], object] = doers.planner if issubclass(kind, Change) else doers.answerer
+    assert does(kind)
 
 
 @pytest.mark.parametrize("kind", verbs.every(), ids=lambda kind: kind.__name__)

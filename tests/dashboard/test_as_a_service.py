@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import server
+from dashboard import environment, server
 from dashboard.__main__ import command_line
+from dashboard.installing import SetupFailed
 from dashboard.readiness import SILENT_S, Readiness
 from pipelines.domain.ids import JobName
 from pipelines.supervisor.loop import SupervisorLoop
@@ -68,6 +69,21 @@ try:
 except ZeroDivisionError:
     logging.getLogger("uvicorn.error").exception("broke")
 """
+
+
+def test_the_set_up_before_it_writes_documents_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(module: str, arguments: list[str], say: environment.Say) -> None:
+        say("creating it")
+        raise SetupFailed("No room.\nMake some.")
+
+    monkeypatch.setattr(environment, "enter", fails)
+    with pytest.raises(SystemExit) as ended:
+        environment.run("dashboard", [], structured_log=True)
+    first, last = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (first["level"], first["message"], last["level"], last["message"]) == ("INFO", "creating it", "ERROR", "No room.\nMake some.")
+    assert ended.value.code == 1 and first.keys() == last.keys() == {"timestamp", "level", "logger", "message"}
+    with pytest.raises(SystemExit, match="No room"):
+        environment.run("dashboard", [])
 
 
 def test_each_line_of_its_log_is_a_document() -> None:

@@ -113,7 +113,7 @@ def test_a_killed_set_up_is_done_over_and_a_failed_installation_says_why_and_is_
 
 
 def _prefix(venv: Path) -> str:
-    command = [venv / "bin" / "python", "-c", "import sys; print(sys.prefix)"]
+    command: list[str | Path] = [venv / "bin" / "python", "-c", "import sys; print(sys.prefix)"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -130,6 +130,15 @@ def test_a_second_set_up_waits_for_the_first(ready: Path, requirements: Path) ->
     environment.prepare(ready, requirements, say)
     os.close(held)
     assert said == ["another start is preparing the environment; waiting for it"]
+
+
+def test_a_link_to_an_environment_of_another_folder_is_left_alone(ready: Path, tmp_path: Path, requirements: Path) -> None:
+    linked = tmp_path / "another" / ".venv"
+    linked.parent.mkdir()
+    linked.symlink_to(ready)
+    with pytest.raises(installing.SetupFailed, match=r"is a link to .* Delete the link"):
+        environment.prepare(linked, requirements, lambda line: None)
+    assert needed(ready, requirements) is Need.NOTHING
 
 
 def test_a_python_without_the_venv_module_says_what_to_install(tmp_path: Path, requirements: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,11 @@ from dashboard.views.experiments.intervals import intervals_table
 from dashboard.views.experiments.shares import Pair, bar, examples_frame, pair, parting_table, share, whole
 from pipelines.domain import verdicts
 from pipelines.domain.decisions import StateFrom
-from pipelines.domain.errors import Conflict, Unsupported
+from pipelines.domain.errors import Conflict, Unsupported, refusal
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
 from pipelines.domain.runs import RunState
-from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.verbs.bisect import Bisect
 from pipelines.verbs.drop import Drop
 from pipelines.verbs.experiments import Compare
@@ -28,6 +28,8 @@ from tests import samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, said, selected, tables
 from tests.faces import FakeFace
+
+ONCE = OperatorPlan(0, "dedupe")
 
 
 def comparison() -> Comparison:
@@ -193,6 +195,10 @@ def test_an_experiment_of_three_jobs_lets_one_choose(opened: Opener) -> None:
     app.selectbox(key="choice_a").set_value("post_events").run()
     assert not app.exception
     assert (selected(app, "a"), selected(app, "b")) == ("post_events", "post_engagement")
+    app.query_params["a"], app.query_params["b"] = "post_engagement", "post_engagement_split"
+    app.run()
+    chosen = [app.selectbox(key=f"choice_{side}").value for side in ("a", "b")]
+    assert chosen == [selected(app, "a"), selected(app, "b")] == ["post_engagement", "post_engagement_split"], "a click on a variant"
 
 
 def test_a_forgotten_job_is_said(opened: Opener) -> None:
@@ -260,6 +266,35 @@ def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
     assert face.begun == [Promote("post_engagement_split")]
     words = said(opened(face, "experiments", experiment="ex-1"))
     assert "post_engagement_split was promoted" in words and "Promoted" in words
+
+
+def test_promoting_what_drops_state_asks_for_that_by_name(opened: Opener) -> None:
+    face = mended()
+    plan = face.plan(Promote("post_engagement_split"))
+    part = Part("engagement", 1, "dedupe", Outcome.PARTLY_KEPT, ("No deduplication.",), dropped=("engagement.1",))
+    dropping = verdicts.of(SavepointId("sp-1"), plan.version, (part,))
+    face.plans_as(Promote, replace(plan, verdict=dropping, refusal=refusal(verdicts.drops(dropping.dropped))))
+    app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
+    assert app.button(key="decide_yes").disabled
+    face.plans_as(Promote, replace(plan, verdict=dropping))
+    ticked = {"drop_post_engagement_split_engagement.1": True}
+    app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote", **ticked)
+    follow(face, Promote)
+    answered(app, "decide_promote", "decide_yes")
+    assert face.begun == [Promote("post_engagement_split", drop=("engagement.1",))]
+
+
+def test_promoting_asks_which_operator_goes_on_as_which(opened: Opener) -> None:
+    face = mended()
+    plan = face.plan(Promote("post_engagement_split"))
+    pairs = tuple(OperatorPair("engagement", *sides, is_unclear=True) for sides in ((ONCE, None), (None, ONCE)))
+    face.plans_as(Promote, replace(plan, verdict=replace(verdicts.of(SavepointId("sp-1"), plan.version, ()), operators=pairs)))
+    chosen = {"map_post_engagement_split_engagement.0": "engagement.0"}
+    app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote", **chosen)
+    assert "--map engagement.0=engagement.0" in "".join(one.value for one in app.code)
+    follow(face, Promote)
+    answered(app, "decide_promote", "decide_yes")
+    assert face.begun == [Promote("post_engagement_split", map={"engagement.0": "engagement.0"})]
 
 
 def test_a_promotion_may_begin_at_the_savepoint(opened: Opener) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard import gallery, typed
 from dashboard.views.fork import drafts, editor
@@ -15,7 +16,7 @@ from pipelines.domain.conversions import HDFS, StateStore
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
 from pipelines.domain.ids import VersionId
 from pipelines.domain.restores import SinkPlan
-from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.verdicts import Fact, OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.domain.versions import version
 from pipelines.verbs.check import Check
 from pipelines.verbs.experiment import StartExperiment
@@ -61,6 +62,7 @@ def test_a_draft_begins_with_what_the_savepoint_has() -> None:
         conf={"spark.x": "1"},
         master="local[2]",
         python="",
+        java_home="",
         requirements="",
     )
 
@@ -152,10 +154,70 @@ def test_the_code_is_checked_and_the_verdict_stands_in_the_plan(opened: Opener) 
     plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
     reason = "computes: sum(v) before, count(v) now"
     part = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, (reason,), "Fork if that is meant.")
-    face.plans_as(Fork, replace(plan, verdict=verdicts.of(plan.savepoint, VersionId("v-1"), (part,), ("rand()",))))
+    was, now = (OperatorPlan(at, "stateStoreSave", (Fact("computes", text),)) for at, text in ((0, "sum(v)"), (1, "count(v) < 3")))
+    verdict = verdicts.of(plan.savepoint, VersionId("v-1"), (part,), ("rand()",))
+    face.plans_as(Fork, replace(plan, verdict=replace(verdict, operators=(OperatorPair("engagement", was, now),))))
     words = said(opened(face, "fork", savepoint=SAVEPOINT))
-    for text in ("changed meaning", "engagement, operator 0 (aggregation)", f"{reason}. Fork if that is meant.", "rand()"):
+    beside = '<tr class="differs"><th>computes</th><td>sum(v)</td><td>count(v) &lt; 3</td></tr>'
+    for text in ("changed meaning", "engagement, operator 0 (aggregation)", f"{reason}. Fork if that is meant.", "rand()", beside):
         assert text in words
+
+
+def test_what_is_dropped_of_the_state_is_accepted_by_name(opened: Opener) -> None:
+    """One box for each part; until all are ticked the plan refuses, and other code asks anew."""
+    face = FakeFace.sample()
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    part = Part("engagement", 1, "dedupe", Outcome.PARTLY_KEPT, ("No deduplication.",), dropped=("engagement.1",))
+    face.plans_as(Fork, replace(plan, verdict=verdicts.of(plan.savepoint, VersionId("v-1"), (part,))))
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    (box,) = [one for one in app.checkbox if one.key == f"drop_{SAVEPOINT}_A_engagement.1"]
+    assert box.label == "Drop the state of `engagement.1`" and not box.value
+    box.set_value(True).run()
+    assert any("--drop engagement.1" in one.value for one in app.code)
+    clicked(app, "fork_start")
+    change = face.begun[-1]
+    assert isinstance(change, Fork) and change.drop == ("engagement.1",)
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    face.plans_as(Fork, plan)
+    app.run()
+    assert not any("--drop" in one.value for one in app.code)
+
+
+def unclear(face: FakeFace) -> None:
+    """Two deduplications became two others, alike but for what is below them; an aggregation with another key stands alone."""
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    gone = Part("engagement", 2, "stateStoreSave", Outcome.PARTLY_KEPT, ("None like it.",), dropped=("engagement.2",))
+    operators = [OperatorPlan(at, name) for at, name in ((0, "dedupe"), (1, "dedupe"), (2, "stateStoreSave"))]
+    alone = [OperatorPair("engagement", None, it, is_unclear=it.name == "dedupe") for it in operators]
+    pairs = (*(replace(it, before=it.after, after=None) for it in alone), *alone)
+    verdict = verdicts.of(plan.savepoint, VersionId("v-1"), (gone,))
+    face.plans_as(Fork, replace(plan, verdict=replace(verdict, operators=pairs)))
+
+
+def test_which_operator_goes_on_as_which_is_chosen(opened: Opener) -> None:
+    """One that is taken is no choice for another; one that goes on is not dropped; the command says the same."""
+    face = FakeFace.sample()
+    unclear(face)
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    first, second, third = (f"map_{SAVEPOINT}_A_engagement.{at}" for at in range(3))
+    assert app.selectbox(key=first).options == ["not said", "goes on as engagement.0", "goes on as engagement.1", "is dropped"]
+    assert app.selectbox(key=third).options == ["not said", "goes on as engagement.2"] and "may be another" in said(app)
+    app.selectbox(key=first).select("engagement.1").run()
+    assert app.selectbox(key=second).options == ["not said", "goes on as engagement.0", "is dropped"]
+    app.selectbox(key=second).select("dropped").run()
+    assert dropping(app) == [f"drop_{SAVEPOINT}_A_engagement.2"]
+    app.selectbox(key=third).select("engagement.2").run()
+    assert dropping(app) == []
+    words = "--drop engagement.1 --map engagement.0=engagement.1 --map engagement.2=engagement.2"
+    assert any(words in one.value for one in app.code), [one.value for one in app.code]
+    clicked(app, "fork_start")
+    change = face.begun[-1]
+    assert isinstance(change, Fork) and change.drop == ("engagement.1",)
+    assert change.map == {"engagement.0": "engagement.1", "engagement.2": "engagement.2"}
+
+
+def dropping(app: AppTest) -> list[str]:
+    return [str(box.key) for box in app.checkbox if str(box.key).startswith("drop_")]
 
 
 def test_a_fork_is_started(opened: Opener) -> None:
@@ -251,7 +313,7 @@ def test_state_is_migrated_by_columns_or_by_a_function_where_it_is_asked_for(ope
 def test_what_is_folded_away_says_what_differs_in_it(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    names = "Master, runtime, requirements and partitions"
+    names = "Master, runtime, java, requirements and partitions"
     assert f"{names}: unchanged" in [folded.label for folded in app.expander]
     app.text_input(key=f"fork_runtime_{SAVEPOINT}_A").set_value("/opt/spark35/bin/python").run()
     app.number_input(key=f"fork_partitions_{SAVEPOINT}_A").set_value(8).run()

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from dashboard.views.job import batches, failure, header, metrics, resume, versions
+from dashboard.drawing.marks import marks_of
+from dashboard.views.job import batches, failure, header, resume, versions
 from pipelines.domain.errors import Unavailable, Unsupported, refusal
+from pipelines.domain.ids import RunId, VersionId
 from pipelines.domain.masters import Cluster
 from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
@@ -84,12 +86,15 @@ def test_an_idle_job_is_neither_stuck_nor_on_time(opened: Opener) -> None:
 def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opened: Opener) -> None:
     face, failed = FakeFace.sample(), "post_engagement_split"
     detail = face.ask(ShowJob(failed))
-    assert "Resume" in labels(opened(face, "job", job=failed)), "there is no code before its only version"
+    app = opened(face, "job", job=failed)
+    assert app.button(key="resume").proto.type == "secondary", "there is no code before its only version"
+    assert "the job ran no other code on it" in said(app)
     earlier = face.ask(ShowJob(JOB)).runs[-1]
     runs = (*detail.runs, replace(earlier, job=detail.runs[0].job))
     face.answers(ShowJob, lambda question: replace(detail, runs=runs))
     app = opened(face, "job", job=failed)
     assert f"Resume with {earlier.version[:10]}" in labels(app)
+    assert app.button(key="resume").proto.type == "primary"
     app.button(key="resume").click().run()
     assert app.radio(key="resume_way").value == resume.PREVIOUS
     app.button(key="resume").click()
@@ -360,11 +365,11 @@ def test_no_job_and_an_unknown_one(opened: Opener) -> None:
 def test_marks_are_savepoints_versions_and_restarts() -> None:
     face = FakeFace.sample()
     first = face.runs[JOB][0]
-    again = replace(first, id="r-2", created_ms=NOW_MS - 1_000, started_ms=NOW_MS - 900)
-    changed = replace(first, id="r-3", version="v-other", created_ms=NOW_MS - 500, started_ms=NOW_MS - 400)
-    marks = metrics.marks_of([changed, again, first], face.ask(ListSavepoints(JOB)), NOW_MS - 700_000)
+    again = replace(first, id=RunId("r-2"), created_ms=NOW_MS - 1_000, started_ms=NOW_MS - 900)
+    changed = replace(first, id=RunId("r-3"), version=VersionId("v-other"), created_ms=NOW_MS - 500, started_ms=NOW_MS - 400)
+    marks = marks_of([changed, again, first], face.ask(ListSavepoints(JOB)), NOW_MS - 700_000)
     assert sorted(mark.kind for mark in marks) == ["restart", "savepoint", "savepoint", "version", "version"]
-    assert [mark.kind for mark in metrics.marks_of([first], [], NOW_MS)] == []
+    assert [mark.kind for mark in marks_of([first], [], NOW_MS)] == []
 
 
 @pytest.mark.parametrize(

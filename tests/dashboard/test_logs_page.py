@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dashboard.views.job import logs
@@ -86,7 +87,7 @@ def test_an_empty_log_says_what_will_be_there(opened: Opener, face: FakeFace) ->
 
 def test_logs_are_marked_without_progress_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
-    monkeypatch.setattr(logs.st, "html", drawn.append)
+    monkeypatch.setattr(st, "html", drawn.append)
     logs.box("a\n[Stage 1:>   (0 + 2) / 2]\r\r        \r26/11/20 WARN X: <slow>\nTraceback (most\n", height=9, wrap=False)
     assert "Stage" not in drawn[0]
     assert '<span class="warn">26/11/20 WARN X: &lt;slow&gt;</span>' in drawn[0]

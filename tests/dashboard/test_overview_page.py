@@ -11,10 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.components.table import Cell
 from dashboard.health import health
-from dashboard.views.overview import ACTIONS, table
+from dashboard.views.overview import ACTIONS, _more, table
 from dashboard.views.overview.attention import NEXT_STEPS, Alert, Group, alerts, grouped
 from dashboard.views.overview.figures import backlog_of, running_of
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.experiments import Health
 from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
@@ -22,7 +23,7 @@ from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.schedules import Attempt, Outcome
 from pipelines.domain.versions import version
-from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowHealth, StartExample
@@ -183,11 +184,44 @@ def test_the_state_says_what_is_wrong_and_a_notice_does_not_replace_it() -> None
 
 
 def test_the_figure_of_running_jobs_is_green_only_while_all_do_well() -> None:
-    together = replace(FakeFace.sample().ask(ShowHealth()), jobs=2, running=2, failed=0)
-    well, silent = summary(), judged(summary(last_progress_ms=NOW_MS - 600_000))
-    assert (running_of(together, [well]).note, running_of(together, [well]).tone) == ("all jobs run", "green")
-    assert (running_of(together, [well, silent]).note, running_of(together, [well, silent]).tone) == ("1 needs attention", "orange")
-    assert running_of(replace(together, failed=1), [well, silent]).tone == "red"
+    def told(*jobs: JobSummary) -> tuple[str, str | None, str]:
+        figure = running_of(Health(jobs=len(jobs)), jobs, alerts(jobs))
+        return figure.note, figure.tone, figure.href
+
+    def named(name: str, **changes: Any) -> JobSummary:
+        known = summary(**changes)
+        return judged(replace(known, job=replace(known.job, name=JobName(name))))
+
+    well, quiet, failed = named("well"), named("quiet", last_progress_ms=NOW_MS - 600_000), named("failed", state=RunState.FAILED)
+    listed = "/?state=Needs+attention"
+    assert told(well) == ("all run", "green", "")
+    assert told(well, named("elsewhere", state=RunState.WATCHED)) == ("none stopped", "green", "")
+    assert told(well, quiet) == ("1 needs attention", "orange", listed)
+    assert told(well, quiet, named("elsewhere", last_progress_ms=NOW_MS - DAY_MS, state=RunState.WATCHED)) == (
+        "2 need attention",
+        "orange",
+        listed,
+    )
+    assert told(well, quiet, failed) == ("1 failed", "red", "/?state=Failed")
+    assert told(well, named("a", state=RunState.STOPPED), named("b", state=None)) == ("2 stopped", "green", "/?state=Stopped")
+
+
+def test_one_count_of_jobs_stands_everywhere(opened: Opener) -> None:
+    """The figure, its link, the chip and the list count the same jobs, also one that runs elsewhere."""
+    face = FakeFace.sample()
+    elsewhere = replace(silent(1, NOW_MS - 600_000), state=RunState.WATCHED)
+    face.answers(ListJobs, [silent(2, NOW_MS - 600_000), elsewhere, summary(state=RunState.STOPPED)])
+    app = opened(face, "overview", state="Needs attention")
+    assert "2 need attention" in said(app) and 'href="/?state=Needs+attention"' in said(app)
+    assert app.button(key="state_needs_attention").label == "Needs attention **2**"
+    assert len(shown(app)) == 2
+
+
+def test_what_has_no_line_is_counted_by_jobs() -> None:
+    lines: list[Any] = [*grouped(alerts([silent(number, NOW_MS - 3_600_000 * number) for number in (1, 2)]))]
+    others = [replace(line, title=f"{at}") for at, line in enumerate(lines * 4)]
+    assert "and 1 more job:" not in _more(others) and "3 more lines" in _more(others), "both jobs have a line already"
+    assert "and 2 more jobs: choose" in _more([*[replace(line, job=f"x{line.job}") for line in others[:5]], *lines])
 
 
 def test_damaged_savepoints_and_a_full_disk_come_before_what_can_wait() -> None:
@@ -222,6 +256,20 @@ def test_a_group_lists_its_jobs(opened: Opener) -> None:
     app = clicked(opened(face, "overview"), "list_no progress_")
     assert shown(app) == [f"job_{number}" for number in range(4)]
     assert selected(app, "state") == "Needs attention"
+
+
+def test_a_job_that_catches_up_says_so_on_the_overview_and_on_its_page(opened: Opener) -> None:
+    face = FakeFace.sample()
+    behind = judged(summary(lag_ms=7_800_000.0, backlog=(Waiting("rows", 1_200_000, -1_200_000 / 360),), input_rate=40_000.0))
+    says = "2h 10m behind in event time, 1.2M rows, 40.0k rows/s, there in about 6m 00s"
+    face.answers(ListJobs, [behind])
+    words = said(opened(face, "overview"))
+    assert "Catching up" in words and says in words and "1 needs attention" in words
+    lag = dict(zip((column.name for column in table.COLUMNS), table._row(behind, NOW_MS).cells, strict=True))["Lag"]
+    assert lag.hint == f"catching up: {says}"
+    face.answers(ShowJob, replace(face.ask(ShowJob("post_engagement")), summary=behind))
+    words = said(opened(face, "job", job="post_engagement"))
+    assert says in words and "there in 6m 00s" in words and "on time" not in words
 
 
 def test_a_failed_job_keeps_its_last_figures_muted() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from dashboard.drawing.retention import Axis, newest_until, of_batch
 from dashboard.views.job import resume
+from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.resume import Resume
@@ -108,14 +109,14 @@ def test_a_fork_from_a_batch_takes_it_first(opened: Opener) -> None:
 def test_several_queries_are_taken_at_a_moment(opened: Opener, axis: str, take: Take) -> None:
     face = FakeFace.sample()
     other = [RetainedBatch(one.query, one.batch, one.timestamp_ms, one.watermark_ms) for one in face.ask(ListRetained(JOB))]
-    face.answers(ListRetained, lambda _: [*other, RetainedBatch("late", 2, NOW_MS, NOW_MS)])
+    face.answers(ListRetained, lambda _: [*other, RetainedBatch(QueryName("late"), 2, NOW_MS, NOW_MS)])
     clicked(opened(face, "job", job=JOB, tab="Savepoints", batch="counts:8", axis=axis), "point_take")
     assert face.begun == [take]
 
 
 def test_several_queries_are_not_rewound_by_number(opened: Opener) -> None:
     face = FakeFace.sample()
-    kept = [*face.ask(ListRetained(STOPPED)), RetainedBatch("late", 2, NOW_MS, NOW_MS)]
+    kept = [*face.ask(ListRetained(STOPPED)), RetainedBatch(QueryName("late"), 2, NOW_MS, NOW_MS)]
     face.answers(ListRetained, lambda _: kept)
     app = opened(face, "job", job=STOPPED, tab="Savepoints", batch="counts:8")
     assert "Take a savepoint here" in app.button(key="point_rewind").help

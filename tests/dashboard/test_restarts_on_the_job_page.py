@@ -49,6 +49,7 @@ def test_a_poison_batch_is_named_with_what_it_reads_and_the_ways_on(opened: Open
     assert "Poison batch: counts failed 3 times in a row at batch 7" in words
     assert "entry 6 of the file log → entry 7 of the file log, 1 file" in words and "file:/in/007.json" in words
     assert "does not skip a batch" in words and "Poison batch</span>" in words
+    assert app.button(key="resume").proto.type == "secondary", "resumed unchanged it does this batch again"
     assert {"Fork with changed code…", "Resume with changed code…"} <= {button.label for button in app.button}
     assert "Fork post_engagement" in said(clicked(app, "poison_fork")) or app.button(key="fork_now")
 

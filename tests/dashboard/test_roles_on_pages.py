@@ -1,13 +1,14 @@
-"""What one may not do is disabled on a page, and says which role may."""
+"""What one may not do is disabled on a page, and says which role may, or on a standby which server."""
 
 from __future__ import annotations
 
 import pytest
 
-from dashboard import session
+from dashboard import navigation, session
 from pipelines.domain.access import Access, Caller, Role
 from pipelines.domain.errors import Forbidden, Unauthenticated
 from pipelines.verbs.face import do
+from pipelines.verbs.standby import Standby
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
 from tests.dashboard.opening import Opener
@@ -45,3 +46,28 @@ def test_without_a_token_a_page_does_nothing() -> None:
     with pytest.raises(Unauthenticated):
         session.workspace()
     session.open_with(None)
+
+
+def test_on_a_standby_every_page_is_drawn_says_so_and_changes_nothing(opened: Opener) -> None:
+    face, active = FakeFace.sample(), "http://127.0.0.1:8501"
+    for page in navigation.PAGES:
+        app = opened(face, page, **({"job": JOB} if page == "job" else {}))
+        session.open_with(Standby(face, lambda: active), active=lambda: active)
+        app.run()
+        assert not app.exception, app.exception[0].stack_trace
+        assert [f"Standby of [{active}]({active}): reads only" in warning.value for warning in app.warning][:1] == [True], page
+    assert face.begun == []
+
+
+def test_a_standbys_buttons_name_the_active_server_until_it_takes_over(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "job", job=JOB)
+    session.open_with(Standby(face, lambda: "http://here"), active=lambda: "http://here")
+    app.run()
+    buttons = [app.button(key=key) for key in ("take", "fork", "stop")]
+    assert all(button.disabled for button in buttons)
+    assert {button.help for button in buttons} == {"This server is a standby of http://here: it only reads. Ask http://here."}
+    session.open_with(face)
+    app.run()
+    assert not any(app.button(key=key).disabled for key in ("take", "fork", "stop"))
+    assert not app.warning

@@ -44,6 +44,8 @@ FIRST, SECOND = "sp-000000000002", "sp-000000000003"
         ("queries/q/checkpoint/sources/0/9.compact", "sources"),
         ("queries/q/checkpoint/state/0/1/7.changelog", "state"),
         ("queries/q/sink/7", "sink"),
+        ("queries/q/table/state=1/part-0.parquet", "table"),
+        ("queries/q/table/x/state/0", "table"),
         ("checksums.json", "other"),
     ],
 )

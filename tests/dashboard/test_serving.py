@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -11,7 +12,11 @@ import pytest
 
 from dashboard import assembly, server, session
 from dashboard.reach import Reach, refuse_open_host
+from pipelines.api.push.settings import chosen
 from pipelines.domain.errors import Unavailable, Unsupported
+from pipelines.verbs.system import ShowAbout
+from tests.api.receivers import Collector, collecting
+from tests.waiting import until
 
 ROOT = Path(server.__file__).resolve().parents[1]
 
@@ -44,6 +49,31 @@ def test_listening_without_delay() -> None:
 def test_what_cannot_be_served_is_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert server.main(Reach("0.0.0.0"), 0, str(tmp_path), False) == 8
     assert "unencrypted" in capsys.readouterr().err
+
+
+def test_a_receiver_of_metrics_that_means_nothing_is_said_before_anything_is_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4317")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    assert server.main(Reach(), 0, str(tmp_path / "w"), False) == 2
+    said = capsys.readouterr().err
+    assert "OTEL_EXPORTER_OTLP_PROTOCOL is 'grpc'" in said and "http/protobuf" in said
+    assert not (tmp_path / "w").exists()
+
+
+def test_an_open_server_pushes_its_metrics_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector = Collector()
+    with collecting(collector) as url:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+        monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "100")
+        api = assembly.Api()
+        with assembly.assembled(assembly.Settings(tmp_path / "w", 1, receivers=chosen(os.environ)), api):
+            workspace = api.app.state.face
+            until(lambda: workspace.ask(ShowAbout()).pushes[0].pushed_ms, 60)
+            workspace_id = workspace.ask(ShowAbout()).storage.workspace_id
+    assert collector.samples()[("tidemark_jobs", frozenset())] == 0
+    assert collector.resource()["service.instance.id"] == workspace_id
 
 
 def test_addresses() -> None:

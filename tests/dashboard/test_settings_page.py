@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
+from pipelines.domain.homes import WORKSPACE, Step, TriedStep
+from pipelines.verbs.backups import CheckBackup, CreateBackup
+from pipelines.verbs.homes import CheckHome, SetHome
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
-from tests.dashboard.opening import Opener, agreed, clicked, said, tables
+from pipelines.words.formats import MISSING
+from tests import homed
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, said, tables
 from tests.faces import FakeFace
 
 
@@ -26,14 +32,32 @@ def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
     assert tables(app) == {
         "runtimes": ["/srv/tidemark/.venv/bin/python", "/opt/python3.12/bin/python"],
         "catalog_rows": ["jobs", "savepoints"],
+        "homes": [WORKSPACE, homed.BUCKET],
         "warm": ["4712", "4713"],
+        "pushes": ["OTLP", "StatsD"],
         "audit": ["1"],
     }
+    assert ["PySpark 3.5.7 runs on Java 17 to 23" in one.value and "--java-home" in one.value for one in app.warning] == [True]
 
 
 def test_of_credentials_it_says_only_whether_they_are_there(opened: Opener) -> None:
     words = said(opened(FakeFace.sample(), "settings"))
     assert 'tm-chip green square mono" title="Set' in words and "AWS_ENDPOINT_URL" in words
+
+
+def test_it_says_where_metrics_are_pushed_and_whether_they_arrive(opened: Opener) -> None:
+    face, now_ms = FakeFace.sample(), time.time_ns() // 1_000_000
+    about = face.ask(ShowAbout())
+    collector, agent = about.pushes
+    agent = replace(agent, pushed_ms=now_ms - 300_500, failed_ms=now_ms - 5_000)
+    face.answers(ShowAbout, lambda _: replace(about, pushes=(collector.arrived(now_ms), agent)))
+    app = opened(face, "settings")
+    assert column(app, "pushes", "Address") == ["http://collector:4318/v1/metrics", "udp://agent:8125"]
+    arrived, away = column(app, "pushes", "Newest push")
+    assert arrived.startswith("arrived ") and away == "does not arrive, last 5 min ago"
+    none, refused = column(app, "pushes", "Last error")
+    assert none == MISSING and refused.startswith("[Errno 111] Connection refused (")
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in said(app)
 
 
 def test_the_index_is_made_anew_after_a_question(opened: Opener) -> None:
@@ -51,3 +75,42 @@ def test_a_disk_that_is_nearly_full_is_said(opened: Opener) -> None:
     disk = replace(found.storage.disk, free_bytes=10_000_000_000)
     face.answers(ShowAbout, lambda _: replace(found, storage=replace(found.storage, disk=disk)))
     assert "nearly full" in said(opened(face, "settings"))
+
+
+def test_a_home_is_tried_out_and_set(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "settings"), "set_home", home_url="s3://backups/other")
+    app = answered(app, "set_home", "home_check")
+    assert face.begun == [CheckHome("s3://backups/other")]
+    assert "Savepoints can be kept here" in said(app) + app.success[0].value and "copied by the store" in said(app)
+    broken = replace(homed.CHECK, steps=(TriedStep(Step.WRITE, 4.0, "<b>no rights</b>"),))
+    face.answers(CheckHome, lambda _: broken)
+    app = asked(app, "set_home", home_url="s3://locked/other")
+    app = answered(app, "set_home", "home_check")
+    assert "Savepoints cannot be kept here" in said(app) and "&lt;b&gt;no rights" in said(app) and "<b>no" not in said(app)
+    app = answered(app, "set_home", "home_yes")
+    assert face.begun[-1] == SetHome("s3://locked/other")
+
+
+def test_a_backup_is_planned_and_begun_and_those_at_the_place_are_listed(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "settings")
+    app.text_input(key="backup_url").set_value("s3://lake/backups").run()
+    assert tables(app)["backups"] == ["b-00000000000a"]
+    app = clicked(app, "backup")
+    assert face.begun == [] and "post_events: No streaming query of job post_events has started" in said(app)
+    app.button(key="backup").click()
+    app.button(key="create_backup_yes").click().run()
+    assert face.begun == [CreateBackup("s3://lake/backups")]
+
+
+def test_a_backup_is_checked_by_its_id_or_the_newest(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "settings")
+    app.text_input(key="backup_url").set_value("s3://lake/backups").run()
+    app = clicked(app, "check_backup")
+    assert "300 files" in said(app) and "Nothing is restored" in said(app)
+    app.button(key="check_backup").click()
+    app.text_input(key="checked_backup").set_value("b-00000000000a")
+    app.button(key="check_backup_yes").click().run()
+    assert face.begun == [CheckBackup("s3://lake/backups", "b-00000000000a")]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from streamlit.testing.v1 import AppTest
 
 from dashboard.drawing import states
+from dashboard.drawing.figures import BLUE, ORANGE
 from dashboard.views.job.state import row as state_row
 from dashboard.views.state.rows import _figures
 from pipelines.domain.states import MOST_ROWS
@@ -138,7 +139,7 @@ def test_an_uneven_partition_stands_out() -> None:
     assert states.skew({}) is None and states.skew({0: 0, 1: 0}) is None
     assert states.skew({0: 9, 1: 1, 2: 2}) == 2.25
     chart = states.by_partition({0: 9, 1: 1, 2: 2})
-    assert list(chart.traces[0]["marker"]["color"]) == [states.ORANGE, states.BLUE, states.BLUE]
+    assert list(chart.traces[0]["marker"]["color"]) == [ORANGE, BLUE, BLUE]
     assert not states.by_partition({0: 0}).traces
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard import undo
+from dashboard import session, undo
 from dashboard.views.fork import drafts
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import JobName, OperationId
@@ -139,7 +139,7 @@ def test_a_click_in_the_last_moment_counts(opened: Opener, monkeypatch: pytest.M
     face = noted()
     app = labelled(opened(face, "savepoints", savepoint=FIRST), "renamed")
     kept = app.session_state["undo_notice"]
-    monkeypatch.setattr(undo.session, "now_ms", lambda: kept.until_ms + 1)
+    monkeypatch.setattr(session, "now_ms", lambda: kept.until_ms + 1)
     clicked(app, "undo")
     assert words(face)[FIRST][0] == "before ads"
 

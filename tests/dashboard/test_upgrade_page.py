@@ -12,7 +12,7 @@ from dashboard.views import upgrade
 from dashboard.views.fork import drafts, editor
 from pipelines.domain import verdicts
 from pipelines.domain.ids import QueryName
-from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.domain.versions import version
 from pipelines.verbs.check import Check
 from pipelines.verbs.resume import Resume
@@ -118,6 +118,33 @@ def test_the_verdict_on_its_present_state_is_asked_for_and_shown(opened: Opener)
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
     assert "needs rewriting" in said(app) and "key: k string before, nothing now." in said(app)
+
+
+def test_state_is_migrated_and_what_is_dropped_is_accepted_by_name(opened: Opener) -> None:
+    face = FakeFace.sample()
+    plan = samples.restore_plan("", JOB, keeps_query_id=True)
+    part = Part(QueryName("events"), 1, "dedupe", Outcome.PARTLY_KEPT, ("No deduplication.",), dropped=("events.1",))
+    face.plans_as(Resume, replace(plan, verdict=verdicts.of(face.saved(JOB).id, ORIGINAL.id, (part,))))
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    next(one for one in app.button_group if one.key == f"fork_migrate_{key(face)}").set_value("by_columns").run()
+    app.checkbox(key=f"drop_{key(face)}_events.1").set_value(True).run()
+    clicked(app, "upgrade_start")
+    assert face.begun[-1] == Resume(JOB, args=("--fast",), migrate={"columns": ""}, drop=("events.1",))
+
+
+def test_an_operator_goes_on_as_the_one_that_is_chosen(opened: Opener) -> None:
+    face = FakeFace.sample()
+    plan = samples.restore_plan("", JOB, keeps_query_id=True)
+    before, now = OperatorPlan(0, "dedupe"), OperatorPlan(1, "dedupe")
+    pairs = tuple(OperatorPair(QueryName("events"), *sides, is_unclear=True) for sides in ((before, None), (None, now)))
+    face.plans_as(Resume, replace(plan, verdict=replace(verdicts.of(face.saved(JOB).id, ORIGINAL.id, ()), operators=pairs)))
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    app.selectbox(key=f"map_{key(face)}_events.0").select("events.1").run()
+    assert any("--map events.0=events.1" in one.value for one in app.code)
+    clicked(app, "upgrade_start")
+    assert face.begun[-1] == Resume(JOB, args=("--fast",), map={"events.0": "events.1"})
 
 
 def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:

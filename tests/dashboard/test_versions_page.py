@@ -103,7 +103,7 @@ def test_an_empty_tree_teaches(opened: Opener) -> None:
 
 def test_the_tree_is_drawn(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "versions")
-    assert "3 jobs · 2 savepoints · 1 fork" in said(app)
+    assert "3 jobs in 2 families · 2 savepoints · 1 fork" in said(app)
     assert "Click a mark" in said(app)
 
 

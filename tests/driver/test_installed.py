@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.installed import is_same
+from pipelines.domain.runtimes import Runtime
 from pipelines.driver import installed as driver
 from pipelines.driver.planning import origins
 from pipelines.sandbox import installed
@@ -37,12 +38,12 @@ def test_the_first_folder_wins_and_what_no_index_gave_is_told_apart_by_its_files
 
 def test_another_interpreters_packages_are_asked_for_anew_when_they_have_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    before = installed.of(sys.executable)
-    assert installed.of(sys.executable) is before and before is not None and before.packages["numpy"] == metadata.version("numpy")
+    before = installed.of(Runtime(sys.executable))
+    assert installed.of(Runtime(sys.executable)) is before and before is not None and before.packages["numpy"] == metadata.version("numpy")
     (tmp_path / "rates-1.0.dist-info").mkdir()
-    after = installed.of(sys.executable)
+    after = installed.of(Runtime(sys.executable))
     assert after is not None and after.packages["rates"] == "1.0" and not is_same(before, after)
-    assert installed.of(str(tmp_path / "no-python")) is None
+    assert installed.of(Runtime(str(tmp_path / "no-python"))) is None
 
 
 def test_a_module_of_elsewhere_is_noted_by_its_bytes_and_one_of_the_version_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

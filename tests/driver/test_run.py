@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.domain.ids import folder_of
 from pipelines.domain.installed import INSTALLED_FILE, Installed, is_same
+from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import installed
 from pipelines.storage import documents
 from tests.driver.process import Driver, Drivers, batches
@@ -79,7 +80,7 @@ def test_a_script_runs_unchanged_and_stops_between_two_batches(drivers: Drivers)
     assert [(event["kind"], event["query"]) for event in driver.events] == replaced
     assert not (drivers.output() / "mine").exists()
     noted = documents.decode(Installed, (driver.folder / INSTALLED_FILE).read_bytes(), INSTALLED_FILE)
-    assert is_same(noted, installed.of("")) and noted.java, "the workspace finds what the driver stands on"
+    assert is_same(noted, installed.of(OWN)) and noted.java, "the workspace finds what the driver stands on"
 
     for name in ("slow one", "query-1"):
         checkpoint = checkpoints / folder_of(name)

@@ -88,7 +88,19 @@ def test_what_is_no_database_is_refused() -> None:
 @pytest.mark.timeout(600)
 def test_a_killed_driver_and_its_fork_in_postgresql_give_what_an_undisturbed_one_gives(server: str, tmp_path: Path) -> None:
     events = tmp_path / "events"
-    generator = [sys.executable, JOBS / "post_events.py", "--out", events, *START, "--rate", "3", "--posts", "4", "--late", "0"]
+    generator: list[str | Path] = [
+        sys.executable,
+        JOBS / "post_events.py",
+        "--out",
+        events,
+        *START,
+        "--rate",
+        "3",
+        "--posts",
+        "4",
+        "--late",
+        "0",
+    ]
     subprocess.run(generator, check=True)
     drivers = Drivers(tmp_path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,7 @@ class Measuring:
         self._last = self.clock.now()
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Iterator[Any]:
+    def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
         report = yield
         now = self.clock.now()
         report.fair_s, self._last = now - self._last, now

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import counting, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store
 from pipelines.sandbox.pool import Pool
@@ -74,6 +75,6 @@ def test_damaged_state_is_told_from_state_that_this_spark_cannot_read(spark: Spa
 @pytest.mark.spark
 def test_a_process_of_its_own_counts_and_says_how_far_it_is(tmp_path: Path) -> None:
     done: list[int] = []
-    found = states.count(Pool(), tmp_path, task(*stores("limit", 12, "globalLimit", ("default",), "hdfs", 1)), "", done.append)
+    found = states.count(Pool(), tmp_path, task(*stores("limit", 12, "globalLimit", ("default",), "hdfs", 1)), OWN, done.append)
     assert (found.spark_version, [one.rows for one in found.rows]) == ("4.3.0", [1])
     assert done[0] == 0 and done[-1] == 1

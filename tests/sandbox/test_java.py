@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.runtimes import OWN, Spark
 from pipelines.sandbox import classes, environment
 from pipelines.sandbox.java import VECTOR, is_usable, java_home
 
@@ -20,7 +21,7 @@ NO_PATH = {"PATH": ""}
 def fake_java(home: Path, version: str, *, vector: bool = True) -> Path:
     """A `java` that answers like one of `version`, and refuses the vector module if it has none."""
     java = home / "bin" / "java"
-    java.parent.mkdir(parents=True)
+    java.parent.mkdir(parents=True, exist_ok=True)
     refusal = "" if vector else f'[ "$1" = {VECTOR} ] && exit 1\n'
     properties = f"    java.home = {home}\n    java.specification.version = {version}\n    java.version = {version}.0.1\n"
     java.write_text(f"#!/bin/sh\n{refusal}cat >&2 <<'END'\nProperty settings:\n{properties}END\n")
@@ -40,6 +41,21 @@ def test_java_home_comes_before_path(tmp_path: Path) -> None:
     environ = {"JAVA_HOME": str(named), "PATH": f"{in_path / 'bin'}:/usr/bin:/bin"}
     assert java_home(environ, tmp_path / "made").path == named
     assert java_home({**environ, "JAVA_HOME": str(tmp_path / "gone")}, tmp_path / "made").path == in_path
+
+
+def test_an_older_spark_gets_a_java_that_its_hadoop_runs_on_wherever_one_is(tmp_path: Path) -> None:
+    spark = Spark("3.5.7", "3.3.4")
+    named, there = fake_java(tmp_path / "named", "25"), fake_java(tmp_path / "there", "17")
+    environ = {"JAVA_HOME": str(named), **NO_PATH}
+    assert java_home(environ, tmp_path / "made", spark=Spark("4.3.0", "3.5.0")).path == named
+    assert java_home(environ, tmp_path / "made", spark=spark, installed=[named, there]).path == there
+    assert java_home(environ, tmp_path / "made", spark=spark, named=str(there), installed=[]).path == there
+    with pytest.raises(Unavailable) as refused:
+        java_home(environ, tmp_path / "made", spark=spark, installed=[named])
+    assert refused.value.code == "java.does_not_fit" and "calls" in refused.value.message and str(named) in refused.value.message
+    with pytest.raises(Unavailable, match="is no Java 17 or newer") as lost:
+        java_home(environ, tmp_path / "made", named=str(tmp_path / "gone"))
+    assert lost.value.code == "java.not_found"
 
 
 @pytest.mark.parametrize(("version", "vector"), [("11", True), ("21", False)], ids=["too old", "without the vector module"])
@@ -106,7 +122,7 @@ def test_files_with_letters_beyond_ascii_are_found_in_any_locale(monkeypatch: py
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, "C")
-    environ = environment.environ("local", "")
+    environ = environment.environ("local", OWN)
     java = [f"{environ['JAVA_HOME']}/bin/java", "-XshowSettings:properties", "-version"]
     answer = subprocess.run(java, capture_output=True, text=True, env=dict(environ))
     assert "sun.jnu.encoding = UTF-8\n" in answer.stderr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.sandbox import lookup
+from pipelines.sandbox import lookup, reading
 from pipelines.sandbox.counts import TASK_FORMAT
 from pipelines.sandbox.lookup import EVERY, NoSuchKeyColumns
 from pipelines.sandbox.lookups import LookUpTask
@@ -51,9 +51,9 @@ def test_every_key_is_found_in_its_one_partition_in_every_kind_of_state(spark: S
     for (golden, store, variable), operator_name in TABLES.items():
         read = Read(spark, tmp_path, golden, store, variable)
         whole = asked(read, "none of them", {}, variable)
-        rows = lookup.table(spark, whole.store, variable)
+        rows = reading.table(spark, whole.store, variable)
         rows.sparkSession.conf.set("spark.sql.session.timeZone", "UTC")
-        held = [json.loads(text) for (text,) in lookup.storable(rows).select(F.to_json(F.struct("*"))).collect()]
+        held = [json.loads(text) for (text,) in reading.storable(rows).select(F.to_json(F.struct("*"))).collect()]
         assert held
         for row in held:
             found = lookup.look_up(spark, asked(read, operator_name, texts(row["key"]), variable))

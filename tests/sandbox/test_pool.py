@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import gateway, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store
 from pipelines.sandbox.environment import ROOT
@@ -44,14 +45,14 @@ class Asked:
         """What a session sees; nothing where its process died."""
         folder = self.new_folder()
         (folder / "does.json").write_text(json.dumps(does))
-        work = Work("tests.sandbox.told", "", "local[2]", {}, is_last)
+        work = Work("tests.sandbox.told", OWN, "local[2]", {}, is_last)
         self.pool.run(work, folder, "told.log", lambda: None, PATIENCE_S)
         said = folder / "said.json"
         return dict(json.loads(said.read_text())) if said.exists() else {}
 
     def rows(self, store: Store, **conf: str) -> list[Any]:
         task = CountTask(TASK_FORMAT, "test", "local[2]", {"spark.log.level": "ERROR", **conf}, (store,))
-        counted = states.count(self.pool, self.new_folder(), task, "", lambda done: None)
+        counted = states.count(self.pool, self.new_folder(), task, OWN, lambda done: None)
         return [(one.rows, one.damaged) for one in counted.rows]
 
     def pids(self) -> list[int]:
@@ -92,14 +93,14 @@ def test_what_holds_for_a_whole_jvm_is_told_from_what_a_session_takes() -> None:
 
 def test_a_closed_pool_keeps_nothing(tmp_path: Path) -> None:
     pool = Pool()
-    pool.expect("", "local[2]", {})
+    pool.expect(OWN, "local[2]", {})
     assert pool.processes() == ()
 
 
 def test_a_process_that_nobody_asks_for_ends(tmp_path: Path) -> None:
     pool = Pool(idle_s=0.3)
     pool.open(tmp_path)
-    pool.expect("", "local[2]", {})
+    pool.expect(OWN, "local[2]", {})
     (process,) = pool.processes()
     until(lambda: not pool.processes())
     assert not psutil.pid_exists(process.pid) and not list(tmp_path.iterdir())
@@ -109,10 +110,11 @@ def test_a_process_that_nobody_asks_for_ends(tmp_path: Path) -> None:
 SERVER = """
 import sys, time
 from pathlib import Path
+from pipelines.domain.runtimes import OWN
 from pipelines.sandbox.pool import Pool
 pool = Pool()
 pool.open(Path(sys.argv[1]))
-pool.expect("", "local[2]", {})
+pool.expect(OWN, "local[2]", {})
 print(pool.processes()[0].pid, flush=True)
 time.sleep(600)
 """
@@ -134,7 +136,7 @@ def test_it_ends_by_itself_when_the_server_is_killed(tmp_path: Path) -> None:
 def test_a_warm_process_counts_another_store_each_time_and_finds_damage_where_there_was_none(asked: Asked) -> None:
     """The same folder, sound and then damaged, with another store between: nothing is remembered of it."""
     warm.one_environment()
-    asked.pool.expect("", "local[2]", {})
+    asked.pool.expect(OWN, "local[2]", {})
     until(lambda: asked.pool.processes()[0].is_warm, seconds=PATIENCE_S)
     (pid,) = asked.pids()
     checkpoint = asked.folder / "checkpoint"
@@ -182,8 +184,8 @@ def test_a_session_that_needs_another_jvm_gets_one_and_a_users_process_is_given_
 def test_a_task_that_dies_or_is_cancelled_ends_its_process_and_no_other(asked: Asked) -> None:
     warm.one_environment()
     (pid,) = asked.pids()
-    other = Work("tests.sandbox.told", "", "local[1]", {}, is_last=False)
-    asked.pool.expect(other.python, other.master, other.conf)
+    other = Work("tests.sandbox.told", OWN, "local[1]", {}, is_last=False)
+    asked.pool.expect(other.runtime, other.master, other.conf)
     assert asked.told(dies=True) == {}
     assert pid not in asked.pids() and len(asked.pids()) == 1
 

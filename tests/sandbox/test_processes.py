@@ -11,7 +11,8 @@ import psutil
 import pytest
 
 from pipelines.domain.errors import Unavailable
-from pipelines.sandbox import processes
+from pipelines.sandbox import processes, temporary
+from tests.waiting import until
 
 FAMILY = """
 import os, subprocess, sys, time
@@ -99,3 +100,34 @@ def test_an_interpreter_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(Unavailable) as refused:
         processes.run(["/no/such/python"], tmp_path, os.environ, "log", lambda: None, 5)
     assert refused.value.code == "sandbox.start"
+
+
+LEAVES = """
+import os, re, sys, time
+from pathlib import Path
+folder = Path(re.search(r'"-Djava.io.tmpdir=([^"]*)"', os.environ["SPARK_SUBMIT_OPTS"])[1])
+(folder / "librocksdbjni.so").write_text("left")
+Path(sys.argv[1], "temporary").write_text(str(folder))
+time.sleep(600)
+"""
+
+
+def test_the_temporary_folder_of_a_killed_one_goes_with_it(tmp_path: Path) -> None:
+    """Of every process in the folder; not that of others, not what the user has named, not another user's."""
+    inner, other = tmp_path / "sandbox" / "inner", tmp_path / "other"
+    for folder in (inner, other):
+        folder.mkdir(parents=True)
+    started = [processes.start([sys.executable, "-c", LEAVES], folder, dict(os.environ), "log") for folder in (inner, other)]
+    try:
+        until(lambda: all((folder / "temporary").exists() for folder in (inner, other)))
+        left, kept = (Path((folder / "temporary").read_text()) for folder in (inner, other))
+        assert (left / "librocksdbjni.so").exists() and left.stat().st_mode & 0o077 == 0
+        processes.end(inner.parent)
+        assert not left.exists() and kept.exists()
+    finally:
+        processes.end(tmp_path)
+        for child in started:
+            child.wait()
+    assert not kept.exists()
+    named = {"SPARK_SUBMIT_OPTS": "-Djava.io.tmpdir=/scratch"}
+    assert temporary.given(named, tmp_path) == named

@@ -27,4 +27,4 @@ def unlinked(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(errno.EOPNOTSUPP, "no reflinks here")
 
     monkeypatch.setattr(copies, "link", refused)
-    monkeypatch.setattr(copies.fcntl, "ioctl", unshared)
+    monkeypatch.setattr("pipelines.storage.copies.fcntl.ioctl", unshared)

@@ -166,7 +166,7 @@ class Bench:
         folder.mkdir()
         with aliases.plain(rewrites.stores(manifest, plan, made.checkpoints)) as stores:
             rewrites.check(rewriting.rescale(self.spark, RewriteTask(1, "", "", {}, stores, partitions), folder))
-        rewrites.note(plan, made.sink_logs)
+        rewrites.note(plan, {str(query): log for query, log in made.sink_logs.items()})
 
     def prepare(self, job: str, sink_logs: Mapping[QueryName, str] | None = None) -> list[str]:
         """What a driver does before it starts the query again, or a fork's for the first time, which `sink_logs` says.

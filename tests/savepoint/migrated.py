@@ -2,57 +2,62 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from pipelines.domain import migrations
-from pipelines.domain.migrations import ByColumns
-from pipelines.domain.plannings import PlannedOperator
+from pipelines.checkpoint import contracts
+from pipelines.domain.contracts import Contract
+from pipelines.domain.judging import Known
+from pipelines.domain.migrations import COLUMNS, ByColumns
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, Point
 from pipelines.domain.savepoints import Savepoint
-from pipelines.driver.planning import aggregates, facts, sources
-from pipelines.driver.planning.doors import Doors
+from pipelines.driver.planning.planner import Planner
 from pipelines.sandbox import aliases
 from pipelines.sandbox import migration as sandbox
-from pipelines.sandbox.counts import Store
-from pipelines.sandbox.migrations import Migrated, MigrationTask, Target
-from pipelines.savepoint import library, migration
+from pipelines.sandbox.migrations import Migrated, MigrationTask
+from pipelines.savepoint import library
+from pipelines.storage.addresses import open_storage
+from pipelines.workspace import aggregations, placements
+from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.migrations import check
+from tests.driver.planning.test_truth import spec
 from tests.savepoint.matrix import QUERY, Bench, Query
 
 
-def planned(session: Any, frame: Any, mode: str, checkpoint: Path, batch: int, folder: Path) -> PlannedOperator:
-    """The one aggregation of `frame` with its aggregates; what it would keep is written to `folder`."""
-    opened = Doors(session)
-    plan = opened.beginning(frame, mode.capitalize(), folder, checkpoint, batch, 0)
-    (logical,), (save,) = facts.stateful(frame._jdf.queryExecution().analyzed()), opened.stateful(plan)
-    known = {source.columns: source.form for source in sources.read(frame)}
-    return PlannedOperator(0, "stateStoreSave", "", aggregates=aggregates.of(opened, session, logical, save, known, ""))
-
-
 def migrate(
-    bench: Bench, savepoint: Savepoint, fork: str, new: Query, function: str = "", code: str = ""
+    bench: Bench,
+    savepoint: Savepoint,
+    fork: str,
+    new: Query,
+    function: str = "",
+    code: str = "",
+    drop: tuple[str, ...] = (),
+    told: Mapping[str, str] | None = None,
 ) -> tuple[Migrated, ByColumns | None]:
-    """Migrates the state of `fork` from the bench's query to `new`; answers with what was done and, without a function, how."""
+    """Migrates the state of `fork` from the bench's query to `new`; answers with what was done and, without a function, how the columns of
+    the first aggregation that changed became the new ones."""
     (image,) = library.manifest(bench.library, savepoint.id).queries
-    (operator,) = image.operators
     checkpoint, home = bench.checkpoint(fork), bench.folder / f"migration-{uuid.uuid4()}"
-    session, mode = bench.session, bench.line.mode
-    then, now = (
-        planned(session, query(session, bench.folder), mode, checkpoint, image.batch, home / name)
-        for name, query in (("old", bench.line.query), ("new", new))
-    )
-    was, is_now = migration.shape(str(checkpoint), image, operator), migration.shape(str(home / "new"), image, operator)
-    made = None if function else migrations.by_columns(QUERY, then, now, migrations.once(_names(was.value)))
-    store = Store(QUERY, str(checkpoint), image.batch, image.provider, image.state_format, 0, operator.name, "default")
-    target = Target(is_now, str(home / "new" / "state" / "0"), made.expressions if made else (), migrations.never_null(now.aggregates))
-    with aliases.plain([store]) as stores:
-        done = sandbox.migrate(session, MigrationTask(1, "", "", {}, stores, (target,), function, code), home)
+    point, sides = Point(QUERY, str(checkpoint), image.batch), {}
+    for side, query in ((OLD, bench.line.query), (NEW, new)):
+        planner = Planner(spec(), home / side, {QUERY: point}, False, 0, takes_apart=True)
+        planned = planner.plan(bench.session, query(bench.session, bench.folder), QUERY, bench.line.mode.capitalize())
+        assert planned.failure is None, planned.failure
+        sides[side] = Planned((planned,))
+    planning, asked = Planning(sides=sides), Asked(function or COLUMNS, code, drop=drop, told=told or {})
+    then, now = (_contract(home / side / CONTRACT / QUERY) for side in (OLD, NEW))
+    known = Known(image, _contract(checkpoint, image.batch), then, now)
+    placed = placements.decide(known, planning, drop, asked.told, str(checkpoint), home)
+    assert sorted(placed.lost) == sorted(drop)
+    changes = list(aggregations.decided(asked, planning, (placed,), home))
+    places = (placed.placing,) if placed.placing else ()
+    with aliases.plain([change.store for change in changes]) as stores:
+        task = MigrationTask(1, "", "", {}, stores, tuple(change.target for change in changes), function, code, places)
+        done = sandbox.migrate(bench.session, task, home)
     check(done.stores)
-    return done, made
+    return done, changes[0].by_columns if changes else None
 
 
-def _names(struct: str) -> Sequence[str]:
-    return [field["name"] for field in json.loads(struct)["fields"]]
+def _contract(folder: Path, batch: int = 0) -> Contract:
+    return contracts.read(open_storage(str(folder)), batch)

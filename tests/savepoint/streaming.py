@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import psutil
 
 from pipelines.checkpoint import sink_log
-from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
+from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import Version, version
@@ -75,7 +76,7 @@ class Lab:
         code = self.script if isinstance(self.script, str) else self.script.read_text()
         return version("job.py", code, args=self.args, conf=dict(self.conf))
 
-    def start(self, job: str, sink_logs: Mapping[QueryName, str] | None = None) -> Driver:
+    def start(self, job: str, sink_logs: Mapping[Any, str] | None = None) -> Driver:
         """A new run of `job`, on the checkpoint that it has."""
         self.starts[job] = self.starts.get(job, 0) + 1
         args = [argument.replace("{output}", str(self.drivers.output(job))) for argument in self.args]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_what_is_wrong_is_refused_and_changes_nothing(bench: Bench, case: str) -
     before = annotate(bench, *WHOLE)
     given, code = WRONG[case]
     with pytest.raises(Invalid) as refused:
-        annotate(bench, *given)
+        annotate(bench, *cast(Any, given))
     assert refused.value.code == code and refused.value.hint
     assert said(library.load(bench.library, SP)) == before
 

@@ -7,13 +7,15 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, TidemarkError, Unavailable
+from pipelines.domain.ids import QueryName
 from pipelines.domain.trust import Proof, Trust, Verification
-from pipelines.savepoint import checksums, dispose, exports, imports, layout, library, progress_file, restore, verify
+from pipelines.savepoint import checksums, dispose, exports, imports, layout, library, manifests, progress_file, restore, verify
 from pipelines.savepoint.addresses import address
 from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage
@@ -22,7 +24,7 @@ from tests.savepoint import golden
 from tests.savepoint.exported import FORMS, LATER_MS, SP, Seen, bring, export, members, shelf, target
 from tests.savepoint.golden import NOW_MS, Bench
 
-EVENTS = {"counts": {"batchId": 13, "stateOperators": [{"numRowsTotal": 3}]}}
+EVENTS: dict[QueryName, dict[str, Any]] = {QueryName("counts"): {"batchId": 13, "stateOperators": [{"numRowsTotal": 3}]}}
 
 
 @pytest.fixture(params=FORMS)
@@ -271,7 +273,7 @@ def test_what_was_proved_elsewhere_stays_proved(bench: Bench, url: str) -> None:
     brought = bring(url, shelf(bench.folder))
     assert brought.trust is Trust.PROVED
     assert brought.levels == {Trust.COMPLETE: LATER_MS, Trust.INTACT: LATER_MS, Trust.PROVED: 2}
-    seen = library.manifests.last_verification(shelf(bench.folder), SP)
+    seen = manifests.last_verification(shelf(bench.folder), SP)
     assert seen is not None and seen.proof == proof
 
 

@@ -8,6 +8,7 @@ import json
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -44,7 +45,7 @@ def info(name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE, link: str 
     return made, data
 
 
-def document(contents: Contents, name: str) -> dict[str, object]:
+def document(contents: Contents, name: str) -> dict[str, Any]:
     return json.loads(next(data for one, data in contents if one.name == f"{SP}/{name}"))
 
 
@@ -52,7 +53,7 @@ def replaced(contents: Contents, name: str, data: bytes) -> Contents:
     return [info(one.name, data if one.name == f"{SP}/{name}" else old) for one, old in contents]
 
 
-def resealed(contents: Contents, change: Callable[[dict[str, object]], None]) -> Contents:
+def resealed(contents: Contents, change: Callable[[dict[str, Any]], object]) -> Contents:
     """A manifest that was changed by somebody who can compute checksums, too."""
     manifest, seal = document(contents, layout.MANIFEST), document(contents, layout.CHECKSUMS)
     change(manifest)

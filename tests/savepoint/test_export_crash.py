@@ -209,6 +209,7 @@ class TruncatingStorage(FaultyStorage):
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
+        assert isinstance(self.inner, LocalStorage)
         with self.inner.writing(path) as file:
             yield Short(file, self.writes.keep)
 

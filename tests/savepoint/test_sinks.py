@@ -8,7 +8,8 @@ from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import QueryImage
 from pipelines.savepoint import sinks
-from pipelines.savepoint.sinks import Arguments, Choice
+from pipelines.savepoint.sink_places import Arguments
+from pipelines.savepoint.sinks import Choice
 
 PARENT = "/w/jobs/a/output"
 IMAGE = QueryImage(QueryName("q"), "id", 4, 0, 0, (), "none", 0, (), {}, "parquet", f"{PARENT}/counts", 0, 0)

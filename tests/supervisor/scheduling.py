@@ -16,8 +16,8 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.workspace import savepoints
-from pipelines.workspace.scheduled_takes import Takes
-from pipelines.workspace.scheduled_work import ScheduledWork
+from pipelines.workspace.schedules.takes import Takes
+from pipelines.workspace.schedules.work import ScheduledWork
 from tests.waiting import until
 from tests.workspace.conftest import House as Opened
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,7 @@ from pipelines.domain.alerts import AGAIN_MS, Alert, AlertState
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.findings import Problem
 from pipelines.domain.runs import RunState
+from pipelines.supervisor import alerts
 from pipelines.supervisor.alerts import ATTEMPTS, Alerter
 from pipelines.verbs.acknowledge import Acknowledge
 from pipelines.verbs.alerts import ShowAlerts
@@ -24,6 +28,8 @@ from pipelines.verbs.silence import SilenceAlerts
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.try_channel import TryChannel
+from pipelines.workspace.alerts import states as alert_states
+from pipelines.workspace.context import Context
 from tests.supervisor.webhook import Webhook, webhook
 from tests.waiting import until
 from tests.workspace.conftest import House as Opened
@@ -118,6 +124,32 @@ def test_it_is_pending_then_fires_then_is_resolved_and_each_is_said_once(house: 
     house.after(HOUR_MS)
     assert hook.asked == 2
     assert house.kinds() == ["alert.channel", "alert.set", "alert.firing", "alert.resolved"]
+
+
+def test_a_message_that_is_taken_while_the_states_are_read_is_sent_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.ran("a", state=RunState.FAILED)
+    do(house.face, SetChannel("oncall", env="TIDEMARK_ONCALL_URL"))
+    do(house.face, SetAlert("failed", when="failed"))
+    taken, sent = threading.Event(), []
+
+    def send(*message: object) -> None:
+        sent.append(message)
+        assert taken.wait(60)
+
+    def read(context: Context, changed: Any) -> tuple[Alert, ...]:
+        before = alert_states.change(context, changed)
+        if sent and threading.current_thread() is threading.main_thread():
+            taken.set()
+            until(lambda: all(future.done() for future in house.alerter._sending.values()))
+        return before
+
+    monkeypatch.setattr(alerts, "message_worker", SimpleNamespace(send=send))
+    monkeypatch.setattr(alerts, "alert_states", SimpleNamespace(change=read))
+    house.alerter.tick()
+    until(lambda: bool(sent))
+    house.alerter.tick()
+    house.settle()
+    assert len(sent) == 1
 
 
 def test_a_restart_sends_nothing_twice_and_what_was_not_sent(house: House, hook: Webhook) -> None:

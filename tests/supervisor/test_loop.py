@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import ShowOperation
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.system import ListEvents, ShowHealth
+from tests.sandbox import interpreters
 from tests.supervisor.conftest import DRIVER, STARTED, House, until
 
 
@@ -85,8 +85,7 @@ def test_a_killed_driver_is_failed_and_reaped(house: House) -> None:
 
 
 def test_an_interpreter_that_is_gone_when_the_run_starts_is_a_failed_run(house: House, tmp_path: Path) -> None:
-    python = tmp_path / "python"
-    python.symlink_to(sys.executable)
+    python = interpreters.another(tmp_path)
     house.begin("wait", python=str(python))
     python.unlink()
     assert house.run().state is RunState.FAILED

@@ -23,7 +23,7 @@ from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.workspace import proofs, rehearsals, savepoints
-from pipelines.workspace.scheduled_proofs import LIMIT_VARIABLE, Proofs
+from pipelines.workspace.schedules.proofs import LIMIT_VARIABLE, Proofs
 from tests.supervisor.scheduling import HOUR_MS, MINUTE_MS, House
 from tests.waiting import until
 from tests.workspace.conftest import GOLDEN

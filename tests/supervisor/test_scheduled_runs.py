@@ -20,7 +20,7 @@ from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.verbs.take import Take
-from pipelines.workspace.scheduled_runs import Runs
+from pipelines.workspace.schedules.job_runs import Runs
 from tests.supervisor.scheduling import HOUR_MS, MINUTE_MS, House
 from tests.workspace.conftest import GOLDEN
 

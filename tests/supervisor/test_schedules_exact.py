@@ -52,7 +52,7 @@ class Ahead(Server):
 
     def start(self) -> None:
         self.face = open_workspace(self.root, clock=lambda: wall_clock_ms() + self.ahead_ms)
-        self.loop = SupervisorLoop(self.face, interval=0.2)
+        self.loop = SupervisorLoop(self.face)
         self.loop.start()
 
     def at_next(self, job: str) -> Savepoint:

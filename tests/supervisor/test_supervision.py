@@ -1,6 +1,7 @@
 """What is decided about a run, case by case."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ GONE = Seen(RUN, started_ms=NOW - 5_000)
 SAID = Exit("failed", 1, "DIVIDE_BY_ZERO", "by zero", NOW - 100)
 
 
-def ended(reason: str, code: int | None, message: str) -> RecordExit:
+def ended(reason: Any, code: int | None, message: str) -> RecordExit:
     return RecordExit(Exit(reason, code, "", message, NOW))
 
 

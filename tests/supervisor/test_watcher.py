@@ -18,7 +18,7 @@ from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.jobs import Event, Run
 from pipelines.domain.progress import epoch_ms
 from pipelines.domain.runs import PROGRESS_FILE, RunState
-from pipelines.supervisor import outside, watcher
+from pipelines.supervisor import outside
 from pipelines.supervisor.sizes import Sampler
 from pipelines.supervisor.watcher import Pace, Watcher
 from pipelines.verbs.attach import Attach
@@ -209,7 +209,7 @@ def test_a_remote_storage_delays_nobody(post: Post, monkeypatch: pytest.MonkeyPa
         assert answering.wait(60)
         return real(*asked)
 
-    monkeypatch.setattr(watcher.outside, "look", slow)
+    monkeypatch.setattr(outside, "look", slow)
     try:
         post.watcher = Watcher(post.face.context, Sampler(post.face.context), Pace(0, 0, 0, 0, 0, stalled_ms=0))
         post.attach("far://watched/checkpoint")
@@ -236,7 +236,7 @@ def test_a_job_that_is_forgotten_while_it_is_looked_at_stays_forgotten(post: Pos
         do(face, Forget("theirs"))
         return real(*asked)
 
-    monkeypatch.setattr(watcher.outside, "look", forgotten_meanwhile)
+    monkeypatch.setattr(outside, "look", forgotten_meanwhile)
     post.attach()
     post.watcher.tick()
     assert face.ask(ListJobs()) == [] and list(face.layout.jobs.iterdir()) == []

@@ -17,6 +17,7 @@ from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.verbs.backups import CheckBackup, CreateBackup, ListBackups, RestoreBackup
 from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.channel import SetChannel
 from pipelines.verbs.check import Check
@@ -30,6 +31,7 @@ from pipelines.verbs.export import Export
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.verbs.holdings import AskHoldings
+from pipelines.verbs.homes import CheckHome, ListHomes, SetHome
 from pipelines.verbs.import_ import Import
 from pipelines.verbs.jobs import (
     ListBatches,
@@ -44,6 +46,7 @@ from pipelines.verbs.jobs import (
     ShowSeries,
 )
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
+from pipelines.verbs.plan_difference import ComparePlans
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.rename_query import RenameQuery
@@ -218,6 +221,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "prune all": (Prune(), "prune"),
     "rename-query": (RenameQuery(JOB, "query-0", "counts"), f"rename-query {JOB} query-0 counts"),
     "differences": (Diff(FIRST, JOB), f"diff {FIRST} {JOB}"),
+    "plan differences": (ComparePlans(FIRST, JOB), f"diff {FIRST} {JOB} --plans"),
     "space": (ShowSpace(), "savepoints --sizes"),
     "space of a job": (ShowSpace("clicks"), "savepoints clicks --sizes"),
     "list": (ListJobs(), "list"),
@@ -270,8 +274,16 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "example": (StartExample(), "example"),
     "an example's input": (StartExample("card_fraud", True), "example card_fraud --inputs-only"),
     "rebuild": (RebuildCatalog(), "catalog rebuild"),
+    "homes": (ListHomes(), "home list"),
+    "home of a job": (SetHome("s3://b/f", JOB), f"home set s3://b/f --job {JOB}"),
+    "home of the workspace": (SetHome("workspace"), "home set workspace"),
+    "check of a home": (CheckHome("s3://b/f"), "home check s3://b/f"),
     "a token": (CreateToken("ci", Role.OPERATOR, 30 * 86_400_000), "token create ci --role operator --expires 30d"),
     "tokens": (ListTokens(), "tokens"),
+    "back up": (CreateBackup("s3://b/tidemark"), "backup create s3://b/tidemark"),
+    "check a backup": (CheckBackup("s3://b/tidemark", "b-1"), "backup check s3://b/tidemark --backup b-1"),
+    "restore a backup": (RestoreBackup("s3://b/tidemark", "b-1"), "backup restore s3://b/tidemark --backup b-1"),
+    "backups": (ListBackups("s3://b/tidemark"), "backups s3://b/tidemark"),
     "audit": (ListAudit(limit=9, result=Result.REFUSED, actor="ci"), "audit list --limit 9 --result refused --by ci"),
     "audit verify": (VerifyAudit("ab"), "audit verify --last ab"),
     "a token no more": (RevokeToken("ci"), "token revoke ci"),
@@ -320,6 +332,8 @@ FURTHER: dict[str, Asked[Any]] = {
     "fork with other partitions": Fork(savepoint=FIRST, name="c", partitions=8),
     "fork to another store": Fork(savepoint=FIRST, name="c", store=StateStore.ROCKSDB),
     "fork with state by columns": Fork(savepoint=FIRST, name="c", migrate={"columns": ""}),
+    "fork without a part of the state": Fork(savepoint=FIRST, name="c", drop=("counts.1", "other"), map={"counts.2": "counts.1"}),
+    "resume without a part of the state": Resume(STOPPED, migrate={"columns": ""}, drop=("counts.1",), map={"counts.0": "counts.0"}),
     "fork in lock-step": Fork(savepoint=FIRST, name="c", lock_step=True),
     "what if": Fork(savepoint=FIRST, name="c", until="now"),
     "what if until then": Fork(savepoint=FIRST, name="c", until_ms=AT_MS),
@@ -329,6 +343,7 @@ FURTHER: dict[str, Asked[Any]] = {
     "compare in full": Compare(JOB, STOPPED, "q", ("k",), 3),
     "intervals of a query": ShowIntervals(JOB, STOPPED, "counts"),
     "promote as ever": Promote(SPLIT),
+    "promote without a part of the state": Promote(SPLIT, migrate={"columns": ""}, drop=("counts.1",), map={"counts.2": "counts.1"}),
     "drop as ever": Drop(SPLIT),
 }
 """More of them, with other fields."""

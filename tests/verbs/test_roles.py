@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,12 +23,26 @@ MAY = {
     Role.OPERATOR: {
         *("annotate", "cancel", "diagnose", "dispose_many", "drop", "export", "import_savepoint", "prune", "read_state", "rename_query"),
         *("rescale", "resume", "set_limits", "set_restart_strategy", "set_schedule", "start_verify", "stop", "take", "undrop"),
-        *("acknowledge", "ask_holdings", "compare_state", "look_up_key", "set_alert", "silence", "try_channel"),
+        *("acknowledge", "ask_holdings", "check_home", "compare_plans", "compare_state", "look_up_key", "set_alert", "silence"),
+        "try_channel",
     },
     Role.AUTHOR: {
         *("attach", "bisect", "check", "fork", "forget", "promote", "replay", "run", "start_example", "start_experiment", "try_code"),
     },
-    Role.ADMIN: {"audit", "create_token", "rebuild_catalog", "revoke_token", "set_channel", "tokens", "verify_audit"},
+    Role.ADMIN: {
+        *(
+            "audit",
+            "backups",
+            "check_backup",
+            "create_backup",
+            "create_token",
+            "rebuild_catalog",
+            "restore_backup",
+            "revoke_token",
+            "set_channel",
+        ),
+        *("set_home", "tokens", "verify_audit"),
+    },
 }
 """Calls that each role may besides those of the roles before it; every other one looks, and is everybody's."""
 
@@ -48,7 +63,9 @@ def test_every_verb_by_every_role(asked: Asked[Any], role: Role) -> None:
     face = CannedFace()
     face.refuses(lambda _: True, NotFound("test.asked", "It was asked", ""))
     limited = Limited(face, Caller("ci", role, "id"), unrecorded, "")
-    does = [limited.plan, limited.begin, lambda it: limited.answer(Begun(it))] if isinstance(asked, Change) else [limited.ask]
+    does: list[Callable[[Any], object]] = (
+        [limited.plan, limited.begin, lambda it: limited.answer(Begun(it))] if isinstance(asked, Change) else [limited.ask]
+    )
     ranks = list(Role)
     allowed = ranks.index(role) >= ranks.index(asked.needs())
     for do in does:

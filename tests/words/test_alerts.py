@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.domain.alert_rules import Rule
+from pipelines.domain.alert_rules import Rule, condition
 from pipelines.domain.alerts import Alert, AlertState, advance
 from pipelines.domain.ids import JobName
 from pipelines.domain.runs import RunState
 from pipelines.words import alerts
-from pipelines.words.figures import ALERTABLE, OF_ALERTS, OF_JOBS, Seen
+from pipelines.words.figures import ALERTABLE, EXPOSED, OF_ALERTS, OF_JOBS, Seen, metric_of
 from tests.words.test_findings import summary
 
 JOB = JobName("counts")
@@ -64,9 +64,17 @@ def test_words() -> None:
     assert alerts.reading(Rule("s", "state_bytes >= 1"), seen(0)).words.startswith("state_bytes is ")
 
 
+def test_a_figure_may_have_the_name_that_it_has_among_the_metrics() -> None:
+    named = Rule("lag", "tidemark_job_event_time_lag_seconds>5m")
+    assert condition(named) == condition(Rule("lag", "event_time_lag_seconds > 5m"))
+    assert alerts.metric(Rule("lag", "event_time_lag_seconds>5m")) == "tidemark_job_event_time_lag_seconds in /metrics"
+    assert alerts.metric(Rule("f", "failed")) == alerts.metric(Rule("old", "batch_age_seconds > 1h")) == ""
+
+
 def test_every_figure_has_one_name() -> None:
     assert len(ALERTABLE) == len(OF_JOBS) + len(OF_ALERTS)
     for name, figure in ALERTABLE.items():
         value = figure.of(Seen(summary(lag_ms=5.0), 1_000.0, best_before_ms=3_000))
         assert value is None or isinstance(value, int | float), name
+        assert (metric_of(name) == f"tidemark_job_{name}") is (name in EXPOSED) is (figure not in OF_ALERTS), name
     assert ALERTABLE["best_before_seconds"].of(Seen(summary(), 1_000.0, best_before_ms=3_000)) == 2.0

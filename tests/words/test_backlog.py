@@ -17,6 +17,8 @@ from pipelines.words import backlog
         (Waiting("bytes", 46_000_000, 1_500_000.0), "46.0 MB", "growing by 1.5 MB/s", "46.0 MB, growing"),
         (Waiting("files", 12, None), "12 files", "", "12 files"),
         (Waiting("rows", 1_000_000, 10.0), "1.0M rows", "neither grows nor shrinks", "1.0M rows"),
+        (Waiting("rows", 90_000, -1.0), "90.0k rows", "shrinking by 1 row/s, more than a day left", "90.0k rows"),
+        (Waiting("rows", 80_000, -1.0), "80.0k rows", "caught up in about 22h 13m", "80.0k rows, 22h 13m"),
         (Waiting("rows", 10**12, -(10**9) / 2.0), "1.0T rows", "caught up in about 33m 20s", "1.0T rows, 33m 20s"),
         (Waiting("rows", 10**9, -400_000.0), "1.0G rows", "caught up in about 41m 40s", "1.0G rows, 41m 40s"),
     ],

@@ -54,7 +54,11 @@ def attached(**changes: Any) -> JobSummary:
         (summary(lag_ms=252_000.0), ["lagging"]),
         (summary(lag_ms=252_000.0, gap_ms=5 * MINUTE_MS), []),
         (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, -500.0),)), ["catching up"]),
-        (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, 500.0),)), ["lagging"]),
+        (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, 500.0),)), ["falling behind"]),
+        (summary(lag_ms=252_000.0, lag_change=-3.0), ["catching up"]),
+        (summary(lag_ms=252_000.0, lag_change=0.0), ["lagging"]),
+        (summary(lag_ms=252_000.0, lag_change=-3.0, backlog=(Waiting("rows", 60_000, 500.0),)), ["falling behind"]),
+        (summary(lag_ms=9_000.0, lag_change=-3.0), []),
         (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, None),)), ["lagging"]),
         (summary(last_progress_ms=NOW_MS - 600_000), ["no progress"]),
         (summary(last_progress_ms=NOW_MS - 600_000, lag_ms=600_000.0), ["no progress"]),
@@ -71,7 +75,7 @@ def attached(**changes: Any) -> JobSummary:
         (limited(JobLimits(growth_bytes=4_000_000), checkpoint_bytes=5_000_000, checkpoint_bytes_before=1_000_000), ["checkpoint growing"]),
         (limited(JobLimits(growth_bytes=4 * 10**9), checkpoint_bytes=5 * 10**9, checkpoint_bytes_before=2 * 10**9), []),
         (old(last_savepoint_ms=None), ["no savepoint"]),
-        (old(last_savepoint_ms=NOW_MS - 2 * DAY_MS), ["no savepoint"]),
+        (old(last_savepoint_ms=NOW_MS - 2 * DAY_MS), ["savepoint too old"]),
         (summary(last_savepoint_ms=None), []),
         (old(last_savepoint_ms=None, recent_restarts=3, lag_ms=252_000.0), ["lagging", "restarting often", "no savepoint"]),
         (attached(last_progress_ms=NOW_MS - 5 * MINUTE_MS), []),
@@ -93,7 +97,10 @@ def test_lag_is_said_with_the_rate() -> None:
 
 def test_whether_it_is_caught_up_is_said() -> None:
     (catching,) = of_job(summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, -500.0),)), NOW_MS)
-    assert (catching.urgency, catching.words) == (Urgency.NOTICE, "event-time lag 4m 12s; caught up in about 2m 00s")
+    assert (catching.urgency, catching.words) == (
+        Urgency.NOTICE,
+        "4m 12s behind in event time, 60.0k rows, 120 rows/s, there in about 2m 00s",
+    )
     (falling,) = of_job(summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, 500.0),)), NOW_MS)
     assert falling.words.startswith("event-time lag 4m 12s · its backlog is growing by 500 rows/s; limit ")
 

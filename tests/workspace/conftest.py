@@ -15,6 +15,7 @@ from pipelines.domain.installed import INSTALLED_FILE
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIES_FILE, RunState
+from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import installed
 from pipelines.storage import documents
 from pipelines.verbs.face import do
@@ -78,7 +79,7 @@ class House:
 
     def stands(self, run: Run, **others: str) -> None:
         """The driver noted what it stands on: what is installed here, with `others` in other versions."""
-        now = installed.of("")
+        now = installed.of(OWN)
         assert now is not None
         then = replace(now, packages={**now.packages, **others})
         (self.folder(run) / INSTALLED_FILE).write_bytes(documents.encode(then))

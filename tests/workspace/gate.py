@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 import pytest
 
@@ -18,6 +19,8 @@ from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.workspace import Workspace
 from tests.waiting import until
+
+A = TypeVar("A")
 
 
 class Gate:
@@ -58,7 +61,7 @@ class Gate:
         return advancing
 
     @contextmanager
-    def held(self, call: Callable[[], object]) -> Iterator[tuple[Operation, Future[object]]]:
+    def held(self, call: Callable[[], A]) -> Iterator[tuple[Operation, Future[A]]]:
         """The operation that `call` works as, standing still, and what `call` will answer; the gate opens at the end of the block."""
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(call)

@@ -135,7 +135,7 @@ class Stage:
     def run(self) -> None:
         args = (str(self.events), "{output}", str(self.taken))
         do(self.face, RunScript(name="job", script="job.py", code=CODE, args=args, conf=CONF))
-        loop = SupervisorLoop(self.face, interval=0.1)
+        loop = SupervisorLoop(self.face)
         loop.start()
         try:
             until(lambda: not self.newest().state.live)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.pushes import Push
 from pipelines.verbs.face import do
-from pipelines.verbs.system import ShowAbout, ShowSpace
+from pipelines.verbs.system import ListEvents, ShowAbout, ShowSpace
 from pipelines.verbs.take import Take
-from pipelines.workspace import about
+from pipelines.workspace import about, pushes
 from tests.workspace.conftest import House
 
 
@@ -32,6 +33,17 @@ def test_it_says_what_is_so(house: House, monkeypatch: pytest.MonkeyPatch) -> No
     assert "AKIA" not in repr(found)
     assert (found.server.pid, found.server.url) == (os.getpid(), "")
     assert not list(house.root.glob(".probe-*"))
+
+
+def test_a_receiver_of_metrics_is_an_event_when_it_goes_and_when_it_is_back(house: House) -> None:
+    push = Push("OTLP", "http://collector:4318/v1/metrics", 60.0)
+    assert house.face.ask(ShowAbout()).pushes == ()
+    for pushed in (push, push.failed(1, "refused"), push.failed(2, "refused"), push.arrived(3), push.arrived(4)):
+        pushes.note(house.face.context, pushed)
+    said = [(event.kind, event.subject) for event in reversed(house.face.ask(ListEvents()))]
+    assert said == [("push.failed", "OTLP"), ("push.back", "OTLP")]
+    assert house.face.ask(ListEvents(kind="failures"))[0].message == f"metrics do not arrive at {push.address}: refused"
+    assert house.face.ask(ShowAbout()).pushes == (push.arrived(4),)
 
 
 def test_the_commit_is_that_of_git(tmp_path: Path) -> None:

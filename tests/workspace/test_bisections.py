@@ -17,7 +17,7 @@ from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.take import Take
-from pipelines.workspace import compare_batches
+from pipelines.workspace.compare import batches
 from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace.conftest import NEWEST, House, query_line
 from tests.workspace.killed_replay import DRIVER, cleaned, goes_on, killed
@@ -47,7 +47,7 @@ def refused(house: House, change: Bisect, error: type[TidemarkError], code: str,
 
 def as_of(output: str, batch: int) -> int:
     """How many rows the output has as of a batch."""
-    paths = [Path(urlsplit(file).path) for file in compare_batches.files_until(output, batch)]
+    paths = [Path(urlsplit(file).path) for file in batches.files_until(output, batch)]
     return sum(len(path.read_text().split()) for path in paths)
 
 

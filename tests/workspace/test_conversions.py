@@ -19,10 +19,9 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
 from tests.savepoint.matrix import ROCKSDB
-from tests.waiting import until
 from tests.workspace.conftest import NEWEST, House, job
 from tests.workspace.serving import serving
-from tests.workspace.test_rescales import CODE, EXPECTED, await_both, held, partitions, put, rows
+from tests.workspace.test_rescales import CODE, EXPECTED, await_both, await_rows, held, partitions, put, rows
 
 
 def moved(savepoint: Savepoint, count: int | None = None) -> Fork:
@@ -107,7 +106,7 @@ def test_a_fork_goes_on_with_another_store_and_loses_and_doubles_nothing(spark: 
         do(server.face, moved(savepoint, 2))
         put(into, 3, 6)
         outputs = [server.face.layout.output(job(name)) for name in ("a", "b")]
-        until(lambda: all(rows(spark, output) == EXPECTED for output in outputs), 240)
+        await_rows(*outputs)
         manifest = server.face.ask(ReadManifest(server.stop("b", savepoint=True)))
         assert {(image.provider, one.partitions) for image in manifest.queries for one in image.operators} == {("rocksdb", 2)}
         unsound = [diagnosis for diagnosis in do(server.face, Diagnose("b")) if not diagnosis.sound]

@@ -180,7 +180,7 @@ def test_a_copy_that_is_not_intact_is_no_reason_to_dispose(house: House, url: st
     saved = taken(house)
     check = exports.check
 
-    def harmed(parent: object, to: exports.Target, *rest: object) -> None:
+    def harmed(parent: Any, to: exports.Target, *rest: Any) -> None:
         victim = Path(url) / "queries/counts/checkpoint/offsets/13" if not to.archive else Path(url)
         data = victim.read_bytes()
         victim.unlink()

@@ -92,9 +92,9 @@ def lay(folder: Path) -> tuple[Path, Path]:
     events = folder / "events"
     events.mkdir()
     for file in range(FILES):
-        path = events / f"{file}.json"
-        path.write_text("".join(f'{{"n": {n}}}\n' for n in numbers(file)))
-        os.utime(path, (1_767_225_600 + file,) * 2)
+        batch = events / f"{file}.json"
+        batch.write_text("".join(f'{{"n": {n}}}\n' for n in numbers(file)))
+        os.utime(batch, (1_767_225_600 + file,) * 2)
     return folder / "project" / "job.py", events
 
 

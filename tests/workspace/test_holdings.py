@@ -25,8 +25,9 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
-from pipelines.workspace import holdings, source_gaps
+from pipelines.workspace import holdings
 from pipelines.workspace.holdings import Asking
+from pipelines.workspace.holdings import gaps as source_gaps
 from tests.sourced import FIRST_MS, lay_input
 from tests.workspace.conftest import House
 

@@ -13,6 +13,7 @@ from typing import BinaryIO
 import pytest
 
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unavailable, Unsupported
+from pipelines.domain.homes import WORKSPACE, Homes, Step
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import layout
@@ -27,6 +28,7 @@ from pipelines.verbs.export import Export
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
+from pipelines.verbs.homes import CheckHome, ListHomes, SetHome
 from pipelines.verbs.import_ import Import
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
 from pipelines.verbs.state import ListStates
@@ -233,6 +235,8 @@ def test_what_is_no_home_is_refused(house: House, theirs: str) -> None:
         ("far://lake/savepoints", "home.untried"),
         ("gs://lake/savepoints", "home.untried"),
         ("s3://", "address.name"),
+        ("savepoints", "home.relative"),
+        ("file:savepoints", "home.relative"),
         (" ", "address.name"),
     ):
         with pytest.raises((Invalid, Unsupported)) as refused:
@@ -240,6 +244,46 @@ def test_what_is_no_home_is_refused(house: House, theirs: str) -> None:
         assert refused.value.code == code, home
     with pytest.raises(Invalid, match="not both"):
         house.face.plan(Take(JOB, home=theirs, to=theirs))
+    assert house.face.plan(Take(JOB, home=f"file:{house.root.parent}/home")).home == f"{house.root.parent}/home"
+
+
+def test_new_savepoints_are_kept_at_the_usual_home(house: House, s3_url: str, tmp_path: Path) -> None:
+    """Of a job that says nothing, that of the workspace; what is taken for work at once stays here; --home says otherwise."""
+    house.ran("a")
+    usual, own = f"{s3_url}/usual", str(tmp_path / "own")
+    assert do(house.face, SetHome(usual)) == house.face.ask(ListHomes()) == Homes(usual, {}, ())
+    taken = do(house.face, Take("a"))
+    assert taken.path == f"{usual}/{taken.id}" and do(house.face, Verify(taken.id, Trust.INTACT)).reached is Trust.INTACT
+    assert house.face.plan(Take("a")).home == usual and house.face.plan(Take("a", home=WORKSPACE)).home == ""
+    assert house.face.plan(Take("a", to=str(tmp_path / "exported"))).home == ""
+    do(house.face, SetHome(own, "a"))
+    assert do(house.face, Take("a")).path.startswith(own)
+    house.ran("b")
+    assert house.face.plan(Take("b")).home == usual
+    for job, home, kept in (("a", "workspace", ""), ("a", "usual", usual), ("", "workspace", "")):
+        do(house.face, SetHome(home, job))
+        assert house.face.plan(Take("a")).home == kept
+    reopen(house)
+    places = [(used.home, used.savepoints, used.jobs) for used in house.face.ask(ListHomes()).used]
+    assert places == [(own, 1, ("a",)), (usual, 1, ("a",))]
+
+
+def test_only_a_place_that_is_fit_becomes_a_home(house: House, s3_url: str, tmp_path: Path) -> None:
+    house.ran("a")
+    (tmp_path / "file").touch()
+    absent = f"{s3_url[:5]}no-such-bucket/x"
+    for home, code in ((absent, "home.unfit"), (str(tmp_path / "file" / "x"), "home.unfit"), ("usual", "home.usual")):
+        with pytest.raises((Invalid, Unavailable)) as refused:
+            do(house.face, SetHome(home))
+        assert refused.value.code == code, home
+    assert house.face.ask(ListHomes()).usual == WORKSPACE
+    for home, how in ((f"{s3_url}/fit", How.SERVER_COPY), (str(tmp_path / "fit" / "new"), How.LINK)):
+        check = do(house.face, CheckHome(home))
+        assert check.failed is None and [tried.step for tried in check.steps] == list(Step)
+        assert [tried.how for tried in check.steps if tried.how] == [how]
+        assert names(home) == [] and not Path(home).exists()
+    (failed,) = do(house.face, CheckHome(absent)).steps
+    assert failed.step is Step.WRITE and "there is no such bucket" in failed.failed
 
 
 def test_a_folder_of_another_disk(house: House, tmp_path: Path) -> None:
@@ -259,6 +303,10 @@ def test_a_folder_of_another_disk(house: House, tmp_path: Path) -> None:
     assert outcome.refusal is not None and outcome.refusal.code == "home.away" and not home.exists()
     do(house.face, RebuildCatalog())
     assert listed(house) == [taken.id]
+    home.mkdir()  # where nothing is mounted
+    with pytest.raises(Unavailable, match="is not there"):
+        do(house.face, Verify(taken.id, Trust.COMPLETE))
+    home.rmdir()
     aside.rename(home)
     assert do(house.face, Verify(taken.id, Trust.INTACT)).reached is Trust.INTACT
     (home / taken.id).rename(aside)

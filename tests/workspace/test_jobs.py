@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +32,7 @@ from pipelines.verbs.system import ListEvents, RebuildCatalog, StartExample
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from pipelines.workspace import operations
+from tests.sandbox import interpreters
 from tests.waiting import until
 from tests.workspace.conftest import CODE, GOLDEN, NEWEST, House, job
 
@@ -211,8 +211,7 @@ def test_run_from_a_savepoint_is_a_fork(house: House) -> None:
 
 def test_a_fork_and_an_upgrade_may_have_another_engine(house: House, tmp_path: Path) -> None:
     """The savepoint's Python is kept unless another one is named, and that has to be on this machine."""
-    engine = tmp_path / "python"
-    engine.symlink_to(sys.executable)
+    engine = interpreters.another(tmp_path)
     run = house.ran("a")
     taken = take(house)
     script = RunScript(name="b", script="job.py", code=CODE, args=("--output", "{output}"), python=str(engine), from_savepoint=taken.id)
@@ -229,8 +228,7 @@ def test_a_fork_and_an_upgrade_may_have_another_engine(house: House, tmp_path: P
 
 
 def test_a_fork_of_an_attached_job_has_the_engine_that_was_named(house: House, tmp_path: Path) -> None:
-    engine = tmp_path / "python"
-    engine.symlink_to(sys.executable)
+    engine = interpreters.another(tmp_path)
     theirs = Attach(name="a", checkpoints={"counts": str(GOLDEN / "stateless" / "checkpoint")}, script="job.py", code=CODE)
     with refusal(Invalid, "runtime.not_found"):
         do(house.face, replace(theirs, python="/nowhere/python"))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from pipelines.domain import doubts, verdicts
+from pipelines.domain import doubts, judging, verdicts
 from pipelines.domain.contracts import Keeps
-from pipelines.domain.ids import QueryName
+from pipelines.domain.ids import QueryName, SavepointId, VersionId
 from pipelines.domain.installed import Installed
 from pipelines.domain.judging import Known, judge
 from pipelines.domain.plannings import NEW, OLD, Failure, Planned, PlannedOperator, PlannedQuery, PlannedSource, Planning
 from pipelines.domain.savepoints import QueryImage, SourceOffset
 from pipelines.domain.verdicts import Outcome
 from pipelines.domain.versions import version
+from pipelines.words import verdicts as words
 
 SUM = PlannedOperator(0, "stateStoreSave", "a" * 64, (("computes", "sum(v)"),), {"price": "b" * 64, "price → RATE": "1"})
 KEEPS = Keeps("stateStoreSave", {"default key": "k string", "default value": "sum bigint"})
@@ -68,7 +70,7 @@ def test_what_functions_stand_on_is_compared_by_version_and_what_they_do_not_use
         (replace(KNOWN, doubts=("The file lookup.csv beside the script differs.",)), {}, "lookup.csv"),
     ],
 )
-def test_what_was_not_compared_whole_is_never_the_same(known: Known, after: Mapping[str, object], reason: str) -> None:
+def test_what_was_not_compared_whole_is_never_the_same(known: Known, after: Mapping[str, Any], reason: str) -> None:
     outcome, reasons = changed(known, **after)
     assert outcome is Outcome.CANNOT_TELL and reason in reasons, reasons
 
@@ -99,7 +101,7 @@ def test_what_was_not_compared_whole_is_never_the_same(known: Known, after: Mapp
         ({"sources": (replace(FILES, digest="e"),)}, Outcome.CHANGED_MEANING, "other options"),
     ],
 )
-def test_what_differs_is_said(after: Mapping[str, object], outcome: Outcome, reason: str) -> None:
+def test_what_differs_is_said(after: Mapping[str, Any], outcome: Outcome, reason: str) -> None:
     told, reasons = changed(**after)
     assert told is outcome and reason in reasons, reasons
 
@@ -108,6 +110,29 @@ def test_a_state_variable_that_goes_is_dropped_by_name() -> None:
     keeps = replace(KEEPS, variables={"count": "value", "last": "value"})
     known = Known(IMAGE, {0: keeps}, {0: keeps}, {0: replace(keeps, variables={"count": "value"})})
     assert changed(known) == (Outcome.PARTLY_KEPT, "Its state variables last are dropped.")
+
+
+def test_the_plans_of_both_codes_stand_operator_by_operator() -> None:
+    """Each beside the one that goes on with its state, with what differs of what they do."""
+    once = PlannedOperator(0, "dedupe", "o", (("tells apart by", "k"),))
+    total = replace(SUM, id=1, facts=(("computes", "count(v)"), ("by", "k")))
+    was = replace(SUM, facts=(("computes", "sum(v)"), ("by", "k")))
+    known = replace(KNOWN, new={0: Keeps("dedupe", {"default key": "k string", "default value": ""}), 1: KEEPS})
+    planning = Planning(
+        "4.3.0", sides={OLD: Planned((replace(QUERY, operators=(was,)),)), NEW: Planned((replace(QUERY, operators=(once, total)),))}
+    )
+    pairs = tuple(judging.pairs(known, planning))
+    ids = [tuple(plan.operator if plan else None for plan in (pair.before, pair.after)) for pair in pairs]
+    assert ids == [(0, 1), (None, 0)]
+    told = words.plans(replace(verdicts.of(SavepointId("sp-1"), VersionId("v-1"), ()), operators=pairs))
+    assert told == [
+        "counts: operator 0 (aggregation) goes on as operator 1 (aggregation)",
+        "  computes: sum(v) before, count(v) now",
+        "counts: operator 0 (deduplication) begins empty",
+        "  tells apart by: nothing more before, k now",
+    ]
+    gone = Planning("4.3.0", sides={OLD: Planned((QUERY,)), NEW: Planned()})
+    assert [pair.after for pair in judging.pairs(KNOWN, gone)] == [None]
 
 
 def test_a_script_that_fails_is_held_against_the_code_only_where_the_old_one_ran() -> None:

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -90,7 +90,7 @@ def await_positions(server: Server, offsets: str, *jobs: str) -> None:
             until(lambda job=job, query=query: positions(server, job, query) == offsets or failed(server, job), what=f"{job}: {query}")
 
 
-def await_rows(server: Server, job: str, output: str, rows: list[tuple[object, ...]]) -> None:
+def await_rows(server: Server, job: str, output: str, rows: Sequence[tuple[object, ...]]) -> None:
     until(lambda: live_rows(server, job, output) == rows or failed(server, job), what=f"{job}: {output}")
 
 

@@ -18,6 +18,7 @@ from pipelines.domain.offsets import PartitionOffset, partitions
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.driver import inputs
+from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListJobs, ShowJob
@@ -194,6 +195,8 @@ def test_a_job_whose_queries_never_came_up_on_its_checkpoint_needs_what_the_save
         answer(monkeypatch, {})
         plan = house.face.plan(Resume(begun.job))
         assert plan.refusal is not None and plan.refusal.code == "source.gone" and "topic clicks is gone" in plan.refusal.message
+    do(house.face, Dispose((savepoint.id,)))
+    assert house.face.plan(Resume("b")).refusal is None
 
 
 def test_a_query_without_a_batch_needs_what_it_was_to_begin_with(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

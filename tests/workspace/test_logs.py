@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain import logs
+from pipelines.domain.ids import RunId
 from pipelines.domain.logs import LogLevel
 from pipelines.domain.runs import LOG_FILE
 from pipelines.verbs.jobs import SearchLog
@@ -84,7 +85,7 @@ def test_a_run_without_a_log_has_nothing(house: House) -> None:
 
 def test_an_endless_entry_is_cut() -> None:
     lines = [b"26/11/22 08:27:30 ERROR a\n", *[b"\tat b\n"] * 10_000]
-    found = logs.search(lines, logs.Wanted(), 5, logs.RunId("r"))
+    found = logs.search(lines, logs.Wanted(), 5, RunId("r"))
     assert found.entries[0].text.count("\n") == logs.MOST_LINES - 1
 
 

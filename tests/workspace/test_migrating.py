@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.domain import migrations
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.migrations import Aggregate, Becomes, is_wider, once, told
+from pipelines.domain.migrations import Aggregate, Becomes, once, told
 from pipelines.domain.plannings import PlannedAggregate, PlannedOperator
+from pipelines.domain.types import is_wider
 
 LONG, INT, DOUBLE = '"long"', '"integer"', '"double"'
 SUM = PlannedAggregate("sum(n)", "sum", "sum", (LONG,), ("CAST(NULL AS BIGINT)",))
@@ -29,6 +32,17 @@ def test_each_aggregate_is_kept_moved_widened_added_or_dropped() -> None:
     assert [one.becomes for one in made.aggregates] == [Becomes.WIDENED, Becomes.ADDED, Becomes.KEPT, Becomes.DROPPED]
     assert made.changes and made.gaps == MEAN.gaps and made.aggregates[-1] == Aggregate(Becomes.DROPPED, "sum(n)")
     assert told(made.aggregates[1:2]) == "count(n) begins as if no row had come before the savepoint"
+
+
+def test_below_operators_that_came_an_aggregate_is_kept_where_it_alone_and_its_key_are_the_same() -> None:
+    before, after = replace(SUM, own="sum by k"), replace(SUM, digest="other", narrow="other", own="sum by k")
+    with pytest.raises(Unsupported):
+        migrations.by_columns("q", operator(before), operator(after), ["sum"])
+    made = migrations.by_columns("q", operator(before, COUNT), operator(replace(COUNT, own="c"), after), ["sum", "count"], beneath=True)
+    assert made.expressions == ("value.`count`", "value.`sum`") and made.changes
+    assert made.gaps == ("what sum(n) is computed of, since operators came and went",)
+    with pytest.raises(Unsupported):
+        migrations.by_columns("q", operator(before), operator(replace(after, own="sum by j")), ["sum"], beneath=True)
 
 
 def test_the_same_in_another_place_is_a_change_and_in_its_place_is_none() -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.domain import verdicts
-from pipelines.domain.errors import Conflict, Incompatible, Invalid, Unsupported
+from pipelines.domain.errors import Conflict, Incompatible, Invalid, Unavailable, Unsupported
 from pipelines.domain.migrations import COLUMNS, Becomes
+from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.verdicts import Outcome, Part
 from pipelines.verbs.check import Check
@@ -17,16 +23,19 @@ from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
+from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.savepoints import ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
+from pipelines.workspace import states
 from tests.contracts.examples import MIGRATION
 from tests.waiting import until
 from tests.workspace.conftest import House, job
 from tests.workspace.serving import Server, serving
 from tests.workspace.test_checks import keep, saved
 from tests.workspace.test_rescales import KEYS, put
+from tests.workspace.written import await_row_count
 
 BY_COLUMNS = {COLUMNS: ""}
 FUNCTION = "def f(rows, schema):\n    return rows\n"
@@ -43,16 +52,20 @@ spark.streams.awaitAnyTermination()
 """
 OLD = 'F.max("n").alias("most"), F.sum("n").alias("s"), F.count("n").alias("c")'
 FEWER = CODE.replace(OLD, 'F.count("n").alias("c"), F.max(F.col("n").cast("long")).alias("most")')
+ONCE = FEWER.replace("counted = events.groupBy", 'counted = events.dropDuplicates(["k", "ts", "n"]).groupBy')
+DEDUPE = "counted.1"
 AVERAGE = CODE.replace(OLD, 'F.avg("n").alias("mean")')
 SCHEMAS = {"b": "at INT, k STRING, c BIGINT, most BIGINT", "c": "at INT, k STRING, mean DOUBLE"}
 FIRST, LAST = 4, 10
 """Files before the savepoint, when no window is over yet, and at the end, when all but the last one are."""
+ONCE_UNTIL, END = 16, 20
+"""Files up to which rows count once that come twice, and at the end of all."""
 
 
 @pytest.mark.parametrize("golden", ["stateless", "limit"])
 def test_what_keeps_no_aggregation_is_refused_before_anything_is_done(house: House, golden: str) -> None:
     house.ran(golden=golden)
-    fork = Fork(do(house.face, Take("a")).id, name="b", migrate=BY_COLUMNS)
+    fork = Fork(do(house.face, Take("a")).id, name="b", migrate={"f": FUNCTION})
     planned = house.face.plan(fork)
     assert planned.refusal is not None and planned.refusal.code == "migrate.none"
     with pytest.raises(Unsupported):
@@ -92,6 +105,27 @@ def test_the_plan_says_what_is_migrated_and_needs_rewriting_is_no_refusal_then(h
     assert unneeded is not None and unneeded.code == "migrate.fits"
 
 
+def test_what_is_dropped_has_to_be_accepted_by_its_name(house: House, tmp_path: Path) -> None:
+    """`--force` begins it all the same."""
+    savepoint = saved(house, tmp_path)
+    fork = Fork(savepoint.id, name="b", code="print(1)\n")
+    plan = house.face.plan(fork)
+    part = Part("counts", 0, "stateStoreSave", Outcome.PARTLY_KEPT, ("No such operator.",), dropped=("counts.0",))
+    keep(house, savepoint, "print(1)\n", verdicts.of(savepoint.id, plan.version or savepoint.version, (part,)))
+    refused = house.face.plan(fork).refusal
+    assert refused is not None and (refused.code, refused.hint) == ("code.drops", "Accept it by its name: --drop counts.0.")
+    with pytest.raises(Incompatible):
+        do(house.face, fork)
+    accepted = house.face.plan(replace(fork, drop=("counts.0",)))
+    assert accepted.refusal is None and accepted.migration is not None and accepted.migration.drop == ("counts.0",)
+    assert house.face.plan(replace(fork, force=True)).refusal is None
+    mapped = house.face.plan(replace(fork, map={"counts.0": "counts.0"}))
+    assert mapped.refusal is None and mapped.migration is not None, "what goes on as another one is not dropped"
+    assert house.face.plan(replace(fork, drop=("counts.1",))).refusal == refused
+    with pytest.raises(Invalid, match="'0' is no operator"):
+        house.face.plan(replace(fork, map={"0": "1"}))
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Any:
     with serving(tmp_path / "a workspace") as running:
@@ -99,7 +133,7 @@ def server(tmp_path: Path) -> Any:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, spark: Any, tmp_path: Path) -> None:
     """By columns and by a function, on Spark's default store: the outputs are those of runs of the changed code from the start."""
     savepoint = begun(server, tmp_path / "in")
@@ -116,12 +150,74 @@ def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, spark: 
     values = {(start, key): [minute + key for minute in range(start, start + 6, 2)] * 2 for start, key in windows}
     fewer = sorted((start, f"k{key}", 6, max(values[start, key])) for start, key in windows)
     average = sorted((start, f"k{key}", sum(values[start, key]) / 6) for start, key in windows)
-    until(lambda: rows(server, spark, "b") == fewer, 240)
-    until(lambda: rows(server, spark, "c") == average, 240)
+    for name, expected in (("b", fewer), ("c", average)):
+        await_row_count(sink(server, name), len(expected))
+        assert rows(server, spark, name) == expected
     told(server)
+    later = gone_on(server, spark, tmp_path / "in")
+    killed(server, later, tmp_path)
     for name in ("b", "c"):
         server.stop(name, savepoint=False)
         assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose(name)))
+
+
+def gone_on(server: Server, spark: Any, into: Path) -> Savepoint:
+    """A job goes on with an operator more, and then without it: what is dropped has to be accepted by its name. Its savepoint with both."""
+    server.stop("b", savepoint=False)
+    do(server.face, Resume("b", code=ONCE, migrate=BY_COLUMNS))
+    put(into, LAST, ONCE_UNTIL - LAST)
+    windows = {0: 6, 6: 6, 12: 6, 18: 4, 24: 3, 30: 5}
+    expected = sorted((start, f"k{key}", count, start + 4 + key) for start, count in windows.items() for key in range(KEYS))
+    until(lambda: rows(server, spark, "b") == [row for row in expected if row[0] < 24], 240)
+    savepoint = server.face.ask(ShowSavepoint(server.stop("b", savepoint=True)))
+    verdict = do(server.face, Check(savepoint.id, code=FEWER))
+    assert verdict.dropped == (DEDUPE,) and Outcome.PARTLY_KEPT in {part.outcome for part in verdict.parts}
+    plans = (server.face.plan(Resume("b", code=FEWER)), server.face.plan(Resume("b", code=FEWER, migrate=BY_COLUMNS)))
+    for plan in (*plans, server.face.plan(Fork(savepoint.id, name="d", code=FEWER))):
+        assert plan.refusal is not None and plan.refusal.code == "code.drops" and plan.refusal.hint.endswith(f"--drop {DEDUPE}.")
+    with pytest.raises(Invalid, match=r"counted is not dropped") as kept:
+        do(server.face, Resume("b", code=FEWER, drop=("counted", DEDUPE)))
+    assert kept.value.code == "drop.kept" and server.newest("b").state is RunState.STOPPED
+    do(server.face, Resume("b", code=FEWER, drop=(DEDUPE,)))
+    put(into, ONCE_UNTIL, END - ONCE_UNTIL)
+    until(lambda: rows(server, spark, "b") == expected, 240)
+    messages = [event.message for event in server.face.ask(ListEvents("b")) if event.kind == "job.migrated"]
+    assert "counted, operator 1 (deduplication) was dropped" in messages[0] and "(deduplication) begins empty" in messages[1]
+    return savepoint
+
+
+def killed(server: Server, savepoint: Savepoint, folder: Path) -> None:
+    """The sandbox's process, or the server, is killed on the way: nothing is left, the savepoint is untouched; then it is done."""
+    was, code = saved_files(server, savepoint), folder / "fewer.py"
+    code.write_text(FEWER)
+    fork = Fork(savepoint.id, name="killed", code=FEWER, drop=(DEDUPE,))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(states, "follow", lambda ticket: lambda far: end_work(server))
+        with pytest.raises(Unavailable):
+            do(server.face, fork)
+    unlisted(server, savepoint, was)
+    server.end()
+    for point in ("rewriting", "rehearsing"):
+        command = [sys.executable, "-m", "tests.workspace.killed_migrating", str(server.root), savepoint.id, str(code), DEDUPE, point]
+        assert subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode == -signal.SIGKILL
+    server.start()
+    unlisted(server, savepoint, was)
+    do(server.face, fork)
+    server.await_batches("killed", 1)
+    server.stop("killed", savepoint=False)
+    assert saved_files(server, savepoint) == was
+
+
+def end_work(server: Server) -> None:
+    """Kills the processes of the sandbox that work."""
+    for process in server.face.context.sparks.processes():
+        if process.work:
+            os.kill(process.pid, signal.SIGKILL)
+
+
+def unlisted(server: Server, savepoint: Savepoint, was: dict[str, bytes]) -> None:
+    assert "killed" not in [one.job.name for one in server.face.ask(ListJobs())] and not server.face.layout.job(job("killed")).exists()
+    assert not list(server.face.layout.sandbox.glob("op-*")) and saved_files(server, savepoint) == was
 
 
 def saved_files(server: Server, savepoint: Savepoint) -> dict[str, bytes]:
@@ -156,9 +252,11 @@ def refused(server: Server, savepoint: Savepoint) -> None:
 
 
 def rows(server: Server, spark: Any, name: str) -> list[Any]:
-    output = server.face.layout.output(job(name)) / "counted"
-    has_begun = (output / "_spark_metadata").is_dir()
-    return sorted(map(tuple, spark.read.schema(SCHEMAS[name]).parquet(str(output)).collect())) if has_begun else []
+    return sorted(map(tuple, spark.read.schema(SCHEMAS[name]).parquet(str(sink(server, name))).collect()))
+
+
+def sink(server: Server, name: str) -> Path:
+    return server.face.layout.output(job(name)) / "counted"
 
 
 def told(server: Server) -> None:

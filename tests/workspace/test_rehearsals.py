@@ -10,8 +10,8 @@ import pytest
 
 from pipelines.domain.ids import QueryName
 from pipelines.domain.rehearsals import NO_DATA
+from pipelines.domain.runtimes import OWN
 from pipelines.domain.savepoints import Manifest
-from pipelines.sandbox.pool import Pool
 from pipelines.verbs.face import do
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
@@ -111,9 +111,9 @@ def test_state_that_spark_cannot_load_is_damage_of_that_query(left: Left) -> Non
     assert damage.message.endswith("query more: no such file")
 
 
-def test_without_code_there_is_no_batch(left: Left) -> None:
+def test_without_code_there_is_no_batch(house: House, left: Left) -> None:
     unknown = replace(left.manifest, version=replace(left.manifest.version, code="", script=""))
-    found = rehearsals.rehearse(Pool(), unknown, "", left.folder / "none", left.folder / "checkpoints", Ticket())
+    found = rehearsals.rehearse(house.face.context, unknown, OWN, left.folder / "none", left.folder / "checkpoints", Ticket())
     assert (found.batches, found.damages, found.note) == ((), (), rehearsals.NO_CODE)
 
 

@@ -20,8 +20,8 @@ from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.words import replays as words
-from pipelines.workspace import replay_parts
-from pipelines.workspace.replay_parts import Span
+from pipelines.workspace.replays import parts as replay_parts
+from pipelines.workspace.replays.parts import Span
 from tests import replayed
 from tests.workspace.conftest import NEWEST, House
 from tests.workspace.killed_replay import DRIVER, cleaned, goes_on, killed

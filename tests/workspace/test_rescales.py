@@ -34,6 +34,7 @@ from tests.savepoint.golden import lay_checkpoint
 from tests.waiting import until
 from tests.workspace.conftest import NEWEST, House, job
 from tests.workspace.serving import Server, serving
+from tests.workspace.written import await_row_count
 
 
 def partitions(checkpoint: Path) -> int:
@@ -188,7 +189,7 @@ def test_a_running_job_is_rescaled_and_loses_and_doubles_nothing(
     savepoint = server.face.ask(ListSavepoints("a"))[0]
     do(server.face, Fork(savepoint=savepoint.id, name="b", partitions=2))
     outputs = [server.face.layout.output(job(name)) for name in ("a", "b")]
-    until(lambda: all(rows(spark, output) == EXPECTED for output in outputs), 240)
+    await_rows(*outputs)
     for name, partitions_now in (("a", 8), ("b", 2)):
         manifest = server.face.ask(ReadManifest(server.stop(name, savepoint=True)))
         assert {one.partitions for image in manifest.queries for one in image.operators} == {partitions_now}
@@ -215,12 +216,18 @@ def goes_on_as_it_was(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert after.id != before.id and after.checkpoints == before.checkpoints and after.version == before.version
 
 
-def rows(spark: Any, output: Path) -> tuple[list[Any], list[Any]] | None:
-    """What the job has put out; None as long as one of its sinks has nothing."""
-    names = ("counted", "unique")
-    if not all((output / name / "_spark_metadata").is_dir() for name in names):
-        return None
-    counted, unique = (sorted(map(tuple, spark.read.parquet(str(output / name)).selectExpr(*COLUMNS[name]).collect())) for name in names)
+def await_rows(*outputs: Path) -> None:
+    """Until each of them has as many rows as are expected in the end."""
+    for output in outputs:
+        for name, expected in zip(COLUMNS, EXPECTED, strict=True):
+            await_row_count(output / name, len(expected))
+
+
+def rows(spark: Any, output: Path) -> tuple[list[Any], list[Any]]:
+    """What the job has put out."""
+    counted, unique = (
+        sorted(map(tuple, spark.read.parquet(str(output / name)).selectExpr(*columns).collect())) for name, columns in COLUMNS.items()
+    )
     return counted, unique
 
 

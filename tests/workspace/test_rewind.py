@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError
-from pipelines.domain.runs import QUERIES_FILE
+from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
@@ -21,7 +22,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
 from pipelines.workspace.workspace import Workspace
-from tests.savepoint.golden import lay_output
+from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace.conftest import NEWEST, House, job, query_line
 
 MINUTE_MS = 60_000
@@ -213,3 +214,19 @@ def test_output_of_another_workspace_is_no_history(house: House, tmp_path: Path)
     assert [sink.action for sink in house.face.plan(Fork(saved.id, name="b")).sinks] == ["refuse"]
     lay_output("rocksdb_format2", house.face.layout.output(run.job) / "counts")
     assert [sink.action for sink in house.face.plan(Fork(saved.id, name="b")).sinks] == ["continue"]
+
+
+@pytest.mark.parametrize("sink", ["delta", "iceberg"])
+def test_a_table_that_remembers_its_batches_is_gone_back_on_only_by_who_has_restored_it(house: House, sink: str) -> None:
+    run = house.begin("a")
+    checkpoint = Path(run.checkpoints) / "counts"
+    lay_checkpoint("rocksdb_format2", checkpoint)
+    line = json.loads(query_line(str(checkpoint), ""))
+    house.append(run, QUERIES_FILE, json.dumps({**line, "sink": sink, "sink_path": "", "sink_table": "db.counts"}) + "\n")
+    house.see(run, RunState.STOPPED)
+    taken = take(house, 7)
+    for change in (Resume("a", batch=7), Resume("a", from_savepoint=taken.id)):
+        refused = house.face.plan(change).refusal
+        assert refused is not None and refused.code == "sink.remembers" and "db.counts" in refused.message and "--force" in refused.hint
+        assert house.face.plan(replace(change, force=True)).refusal is None
+    assert house.face.plan(Resume("a")).refusal is None

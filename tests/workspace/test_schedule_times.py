@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipelines.domain.blackouts import window
 from pipelines.domain.errors import Invalid
 from pipelines.domain.schedules import Given, Schedule, Times, changed
-from pipelines.workspace import schedule_times
+from pipelines.workspace.schedules import times as schedule_times
 
 NOW_MS = 1_800_000_000_000
 BERLIN = "Europe/Berlin"

@@ -116,3 +116,52 @@ def test_no_log_shows_it_wherever_it_is_cut(house: House) -> None:
             assert (chunk.text, chunk.next_offset) == (starred[offset : offset + limit], min(len(text), offset + limit))
     assert [entry.text for entry in house.face.ask(SearchLog("a", level=LogLevel.ERROR)).entries] == [starred.splitlines()[1]]
     assert house.face.ask(SearchLog("a", text=VALUE)).fits == 0, "nor does it tell whether a guess is right"
+
+
+ARGS = (
+    "--user",
+    "ann",
+    "--password",
+    VALUE,
+    f"--api-token={VALUE}",
+    f"https://ann:{VALUE}@host/x?y=1",
+    f"db.secret={VALUE}",
+    "--out",
+    "{output}",
+)
+SHOWN_ARGS = (
+    "--user",
+    "ann",
+    "--password",
+    MASK,
+    f"--api-token={MASK}",
+    f"https://ann:{MASK}@host/x?y=1",
+    f"db.secret={MASK}",
+    "--out",
+    "{output}",
+)
+
+
+def test_secrets_among_arguments_are_masked_and_come_back(house: House) -> None:
+    assert secrets.masked_args(ARGS) == SHOWN_ARGS and secrets.masked_args(SHOWN_ARGS) == SHOWN_ARGS
+    assert secrets.args_values(ARGS) == (VALUE.encode(),)
+    moved = ("--more", *SHOWN_ARGS[4:], *SHOWN_ARGS[:4])
+    assert secrets.unmasked_args(moved, ARGS) == ("--more", *ARGS[4:], *ARGS[:4])
+    for given in ((MASK,), ("--password", MASK, "--password", MASK), ("--other", MASK)):
+        with pytest.raises(Invalid) as refused:
+            secrets.unmasked_args(given, ARGS)
+        assert refused.value.code == "args.masked"
+
+
+def test_arguments_with_secrets_are_shown_nowhere_and_kept_for_the_driver(house: House) -> None:
+    planned = house.face.plan(RunScript(name="a", script="job.py", code=CODE, args=ARGS))
+    assert tuple(planned.args) == SHOWN_ARGS
+    run = house.begin("a", ARGS)
+    assert house.face.ask(ShowVersion(run.version)).args == SHOWN_ARGS
+    assert VALUE in house.face.context.files.spec(run.job, run.id).args
+    (house.folder(run) / LOG_FILE).write_text(f"connecting with {VALUE}\n")
+    assert VALUE not in house.face.ask(ReadLog("a")).text
+    other = house.begin("b", (*ARGS[:3], f"other{VALUE}", *ARGS[4:]))
+    assert VALUE not in str(house.face.ask(Diff(run.version, other.version)))
+    again = versions.changed(versions.get(house.face.context, run.version), Fork("sp-1", name="c", args=("--new", *SHOWN_ARGS)), 1)
+    assert again.args == ("--new", *ARGS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError
@@ -147,7 +149,7 @@ def test_joins_and_deduplications_are_compared_by_key(house: House) -> None:
         assert found.apart == ()
         for table in found.tables:
             sql = "SELECT count(*) FROM (SELECT DISTINCT key FROM b) AS b ANTI JOIN a ON a.key = b.key"
-            names = {"query": table.query, "operator": table.operator, "store": table.store}
+            names: dict[str, Any] = {"query": table.query, "operator": table.operator, "store": table.store}
             assert house.face.ask(QueryStateDifference(found.id, sql=sql, **names)).rows == ((table.changes.added,),)
         assert any(table.changes.total for table in found.tables)
 

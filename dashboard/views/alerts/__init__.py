@@ -19,8 +19,9 @@ from pipelines.verbs.try_channel import TryChannel
 from pipelines.words import alerts as words
 
 NO_CHANNEL = (
-    "Nobody is told yet: alerts show on these pages alone. A channel is an Apprise address: a webhook, Slack, e-mail and many more."
+    "No message is sent yet: alerts show on these pages alone. A channel is an Apprise address: a webhook, Slack, e-mail and many more."
 )
+UNSET = "The variable or file that should hold it cannot be read"
 
 
 def page() -> None:
@@ -42,20 +43,20 @@ def _draw() -> None:
         lists.held(shown, now, with_job=True)
         lists.silences(shown.silences, now)
         if shown.rules:
-            lists.rules(shown, "Rules", "of every job, and of single ones")
+            lists.rules(shown, "Rules", "for every job, or for one")
         else:
             _none()
         _channels(shown)
 
 
 def _none() -> None:
-    says = "A rule says from when on somebody is told: of a finding, such as failed, or of a figure that is beyond a threshold."
+    says = "A rule says when an alert fires: while a job has a finding, such as failed, or while a figure is beyond a threshold."
     with empty_state("No rules yet", says, key="alerts"):
         command("python -m pipelines alert set failed --when failed")
 
 
 def _channels(shown: Alerts) -> None:
-    section("Channels", "who is told; addresses are in the server's environment or in files, and shown nowhere")
+    section("Channels", "where messages go; the addresses are in the server's environment or in files, and are shown nowhere")
     with st.container(border=True, key="card_channels", gap=None):
         for seen in shown.channels:
             _channel(seen)
@@ -68,7 +69,7 @@ def _channels(shown: Alerts) -> None:
 def _channel(seen: ChannelSeen) -> None:
     name = seen.channel.name
     with st.container(horizontal=True, vertical_alignment="center", key=f"channel_{name}"):
-        there = chip("given", "green", dot=True) if seen.is_given else chip("not there", "orange", dot=True, hint="No address can be read")
+        there = chip("address set", "green", dot=True) if seen.is_given else chip("no address", "orange", dot=True, hint=UNSET)
         place = f'<span class="tm-words">address in <span class="tm-mono">{escape(words.place(seen.channel))}</span></span>'
         st.html(f'<div class="tm-attention">{there}<b>{escape(name)}</b>{place}</div>', width="stretch")
         if permitted.button("Test", Role.OPERATOR, icon=":material/send:", type="tertiary", key=f"test_{name}", help="Send a test message"):

@@ -11,7 +11,7 @@ from dashboard import session
 from dashboard.dialogs import dialog
 from dashboard.views.endings import ending
 from dashboard.widgets import error_box, errors_shown
-from pipelines.domain.alert_rules import Rule
+from pipelines.domain.alert_rules import METRIC, Rule
 from pipelines.domain.alerts import Alerts, Channel
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.findings import Problem
@@ -22,15 +22,15 @@ from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.set_alert import SetAlert
 from pipelines.verbs.silence import SilenceAlerts
 from pipelines.verbs.verb import Change
-from pipelines.words.figures import ALERTABLE
+from pipelines.words.figures import ALERTABLE, EXPOSED
 
 C = TypeVar("C", bound=Change[Alerts, Any])
 FINDING, FIGURE = "A finding", "A figure"
 EVERY_JOB, EVERY_CHANNEL = "Every job", "all"
 TIMES = (
     ("for_ms", "For", "Fires once it has held for so long: 5m. Empty: at once"),
-    ("clear_for_ms", "Over for", "Resolved once it has been over for so long. Empty: at once"),
-    ("repeat_ms", "Again every", "Said again until somebody acknowledges it. Empty: once"),
+    ("clear_for_ms", "Over for", "Resolved once that has lasted so long. Empty: at once"),
+    ("repeat_ms", "Again every", "The message is sent again until somebody acknowledges the alert. Empty: once"),
 )
 ADDRESS = "An Apprise address (json://host/path, slack://…, mailto://…) holds secrets. Say where it is; it is stored and shown nowhere."
 
@@ -56,7 +56,7 @@ def ask_silence(job: str, rule: str) -> None:
     @dialog(f"Silence {rule or 'all alerts'}{f' of {job}' if job else ''}")
     def ask() -> None:
         with errors_shown():
-            st.caption("Alerts are shown all the same. What still fires afterwards is sent then.")
+            st.caption("No message is sent meanwhile; alerts are still shown. What still fires afterwards is sent then.")
             long = st.text_input("For", "2h", key="silence_for", help="Such as 30m, 2h or 1d") or ""
             ending(_planned(_read(lambda: SilenceAlerts(job, rule, for_ms=duration_ms(long)))), "Silence", "silenced")
 
@@ -79,6 +79,16 @@ def ask_channel() -> None:
     ask()
 
 
+def figures_help() -> str:
+    """All figures as a list in Markdown: first those that `/metrics` has under the longer name."""
+    told = {name: f"- `{name}`: {figure.says}" for name, figure in ALERTABLE.items()}
+    exposed = [line for name, line in told.items() if name in EXPOSED]
+    alone = [line for name, line in told.items() if name not in EXPOSED]
+    return "\n".join(
+        [f"In `/metrics` with `{METRIC}` before the name, which may be typed here, too:\n", *exposed, "\nOnly here:\n", *alone]
+    )
+
+
 def _typed(job: str, rule: Rule | None, channels: Sequence[Channel]) -> dict[str, Any]:
     """What is typed of a rule; `job` is empty for every job."""
     typed: dict[str, Any] = {"job": job, "name": rule.name if rule else ""}
@@ -95,10 +105,9 @@ def _typed(job: str, rule: Rule | None, channels: Sequence[Channel]) -> dict[str
         typed["when"] = st.selectbox("Finding", problems, index=place, key="rule_finding") or problems[0]
     else:
         when = rule.when if rule and before == FIGURE else "event_time_lag_seconds > 5m"
-        figures = "\n".join(f"- `{name}`: {figure.says}" for name, figure in ALERTABLE.items())
-        typed["when"] = st.text_input("Threshold", when, key="rule_when", help=figures) or ""
+        typed["when"] = st.text_input("Threshold", when, key="rule_when", help=figures_help()) or ""
         value = rule.clear if rule else ""
-        typed["clear"] = st.text_input("Over again at", value, key="rule_clear", placeholder="the threshold") or ""
+        typed["clear"] = st.text_input("Over at", value, key="rule_clear", placeholder="the threshold") or ""
     for column, (field, label, help) in zip(st.columns(len(TIMES), gap="small"), TIMES, strict=True):
         before_ms = getattr(rule, field) if rule else 0
         with column:
@@ -106,7 +115,7 @@ def _typed(job: str, rule: Rule | None, channels: Sequence[Channel]) -> dict[str
     if channels:
         names = [channel.name for channel in channels]
         chosen = [name for name in rule.channels if name in names] if rule else []
-        typed["channels"] = tuple(st.multiselect("Tell", names, chosen, key="rule_channels", placeholder="Every channel"))
+        typed["channels"] = tuple(st.multiselect("Send to", names, chosen, key="rule_channels", placeholder="Every channel"))
     typed["off"] = not st.toggle("On", not (rule and rule.off), key="rule_on")
     return typed
 

@@ -18,7 +18,7 @@ from pipelines.verbs.silence import SilenceAlerts
 from pipelines.words import alerts as words
 from pipelines.words import formats
 
-COLUMNS = (Column("Rule"), Column("Of"), Column("When", wide=True), Column("Told"), Column("Now"))
+COLUMNS = (Column("Rule"), Column("Job"), Column("When", wide=True), Column("Sent to"), Column("Now"))
 TONES: dict[AlertState, Tone] = {AlertState.PENDING: "orange", AlertState.FIRING: "red", AlertState.RESOLVED: "green"}
 
 
@@ -32,7 +32,7 @@ def held(shown: Alerts, now: float, *, with_job: bool) -> None:
             with st.container(horizontal=True, vertical_alignment="center", key=f"alert_{key}"):
                 st.html(_line(alert, now, with_job=with_job), width="stretch")
                 if alert.state is AlertState.FIRING and alert.acknowledged_ms is None:
-                    button = {"icon": ":material/check:", "help": "Somebody looks after it: it is not said again until it was over"}
+                    button = {"icon": ":material/check:", "help": "You look after it: no more messages until it is over"}
                     if permitted.button("Acknowledge", Role.OPERATOR, type="tertiary", key=f"acknowledge_{key}", **button):
                         _acknowledge(alert)
                 if permitted.button("Silence…", Role.OPERATOR, type="tertiary", icon=":material/notifications_off:", key=f"silence_{key}"):
@@ -89,7 +89,7 @@ def _row(place: int, placed: PlacedRule, shown: Alerts) -> Row:
     cells = (
         Cell(rule.name, strong=True),
         Cell(placed.job or "every job", muted=not placed.job),
-        Cell(words.spelt(rule), hint=words.spelt(rule), muted=rule.off),
+        Cell(words.spelt(rule), hint=words.metric(rule) or words.spelt(rule), muted=rule.off),
         Cell(", ".join(rule.channels) or "every channel", muted=not rule.channels),
         Cell("off", muted=True) if rule.off else now,
     )

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import address, navigation, session
+from dashboard.dialogs import redraw
 from dashboard.views import decisions, operations
 from dashboard.views.commands import Shown, commands
 from dashboard.views.experiments import begin, bisections, intervals, metrics, outputs, replays, sides, table, variants
@@ -119,13 +120,18 @@ def _back() -> None:
 
 
 def _choice(jobs: Sequence[str], chosen: Pair) -> Pair:
-    """Two selectors for A and B, where an experiment has more than two jobs."""
-    a = st.selectbox("A", jobs, index=list(jobs).index(chosen.a), key="choice_a", label_visibility="collapsed", width=220)
-    others = [job for job in jobs if job != a]
-    index = others.index(chosen.b) if chosen.b in others else 0
-    b = st.selectbox("B", others, index=index, key="choice_b", label_visibility="collapsed", width=220)
-    session.select(a=str(a), b=str(b))
-    return Pair(str(a), str(b))
+    """Two selectors for A and B, where an experiment has more than two jobs. They show what the address says, which a click on a variant
+    changes, too."""
+    session.select(a=chosen.a, b=chosen.b)
+    for side, job, others in (("a", chosen.a, jobs), ("b", chosen.b, [job for job in jobs if job != chosen.a])):
+        st.session_state[f"choice_{side}"] = job
+        label, hidden = side.upper(), {"label_visibility": "collapsed", "width": 220}
+        st.selectbox(label, others, key=f"choice_{side}", on_change=_choose, args=(side,), **hidden)  # type: ignore[call-overload]
+    return chosen
+
+
+def _choose(side: str) -> None:
+    session.select(**{side: str(st.session_state[f"choice_{side}"])})
 
 
 def _side_by_side(chosen: Pair, on: bool, experiment: Experiment | None = None) -> None:
@@ -145,7 +151,7 @@ def _compared(chosen: Pair, slot: DeltaGenerator) -> None:
     """The live part; its sentence stands in `slot`, above all."""
     with errors_shown():
         if _ended_or_begun(chosen):
-            st.rerun()
+            redraw()
         _say(chosen, slot)
         outputs.draw(chosen)
         intervals.draw(chosen)
@@ -161,8 +167,9 @@ def _say(chosen: Pair, slot: DeltaGenerator) -> None:
 
 
 def _ended_or_begun(chosen: Pair) -> bool:
-    """Whether a side changed its state since its card was drawn."""
+    """Whether a side changed its state since its card was drawn; while a dialog is open, which a new card would close, later says so."""
     details = [sides.detail_of(job) for job in (chosen.a, chosen.b)]
-    now = [(detail.summary.state, (detail.summary.batch or 0) // 10) if detail else None for detail in details]
-    before, st.session_state["sides_seen"] = st.session_state.get("sides_seen", now), now
-    return bool(now != before)
+    now = (chosen, [(detail.summary.state, (detail.summary.batch or 0) // 10) if detail else None for detail in details])
+    if not session.refreshing():
+        st.session_state["sides_seen"] = now
+    return bool(st.session_state.get("sides_seen", now) != now)

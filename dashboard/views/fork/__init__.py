@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard import address, session, undo
 from dashboard.views import verdicts
+from dashboard.views.acceptance import Accepted
 from dashboard.views.fork import drafts, editor, form, plans, start, trial
 from dashboard.views.fork.drafts import Draft, Variant
 from dashboard.widgets import chip, command, draw_again, empty_state, errors_shown, message_box, page_header, when
@@ -71,7 +72,10 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
         drawn, draft = draft, _settled(manifest, draft, form.settings(manifest, variant, draft.with_parent))
         every = plans.outlooks(manifest, draft)
         outlook = next(outlook for outlook in every if outlook.variant.letter == variant.letter)
-        plans.shown(manifest, outlook)
+        said = plans.shown(manifest, outlook)
+    if said != Accepted(outlook.variant.drop, outlook.variant.map):
+        _keep(manifest, draft.changed(replace(outlook.variant, drop=said.drop, map=said.map)))
+        st.rerun()
     why_not = plans.refused(every, draft)
     with slot:
         verdicts.mark(outlook.plan)

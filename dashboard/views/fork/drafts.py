@@ -61,6 +61,7 @@ class Variant:
     confs: str
     master: str
     python: str = ""
+    java_home: str = ""
     revision: int = 0
     sinks: Mapping[str, str] = field(default_factory=dict)
     """Query -> `fresh` where its output shall not continue the parent's."""
@@ -77,6 +78,10 @@ class Variant:
     function: str = "migrate"
     migration: str = ""
     """The function that makes the new rows of its aggregations, and the text of its file; a template where that is empty."""
+    drop: tuple[str, ...] = ()
+    """What of the state is accepted as dropped."""
+    map: Mapping[str, str] = field(default_factory=dict)
+    """Which operator goes on as which, where the plans do not tell."""
     batches: Batches = Batches.OWN
 
     def asked(self) -> fork.Variant:
@@ -89,6 +94,7 @@ class Variant:
             conf=settings(self.confs),
             master=self.master.strip() or None,
             python=self.python.strip(),
+            java_home=self.java_home.strip(),
             sinks=self.sinks,
             new_queries=self.new_queries,
             files=dict(self.files) or None,
@@ -96,18 +102,15 @@ class Variant:
             partitions=self.partitions,
             store=self.store,
             migrate=self._migrate(),
+            drop=self.drop,
+            map=dict(self.map) or None,
             lock_step=self.batches is Batches.PARENTS,
             until=fork.NOW if self.batches is Batches.UNTIL_NOW else "",
         )
 
     def _migrate(self) -> dict[str, str] | None:
-        match self.migrate:
-            case Migrate.NOT:
-                return None
-            case Migrate.BY_COLUMNS:
-                return {COLUMNS: ""}
-            case Migrate.BY_FUNCTION:
-                return {self.function.strip(): self.migration or TEMPLATE}
+        by_function = {self.function.strip(): self.migration or TEMPLATE}
+        return {Migrate.BY_COLUMNS: {COLUMNS: ""}, Migrate.BY_FUNCTION: by_function}.get(self.migrate)
 
     def loaded(self, script: str, code: str, files: Mapping[str, str]) -> Variant:
         """The same with another script in the editor, and the files that came with it."""
@@ -159,8 +162,7 @@ class Draft:
         free = [letter for letter in LETTERS if letter not in {other.letter for other in self.variants}]
         if not free:
             raise Conflict("fork.full", f"There are {len(LETTERS)} variants already", "Remove one first.")
-        letter = variant.letter if variant.letter in free else free[0]
-        back = replace(variant, letter=letter, revision=variant.revision + 1)
+        back = replace(variant, letter=variant.letter if variant.letter in free else free[0], revision=variant.revision + 1)
         return replace(self, variants=tuple(sorted((*self.variants, back), key=lambda other: other.letter)))
 
 
@@ -181,6 +183,7 @@ def of_version(version: Version, letter: str, name: str) -> Variant:
         confs_text(version.conf),
         version.master,
         version.python,
+        version.java_home,
         files=version.files,
         requirements=version.requirements,
     )
@@ -230,8 +233,7 @@ def unknown_queries(code: str, known: Collection[str]) -> tuple[str, ...]:
 
 def difference(before: str, after: str) -> tuple[int, int]:
     """Lines added and lines removed."""
-    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
-    signs = [line[:1] for line in lines]
+    signs = [line[:1] for line in list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]]
     return signs.count("+"), signs.count("-")
 
 

@@ -15,7 +15,8 @@ from dashboard.views.fork.drafts import Variant, changed_files, difference
 from dashboard.widgets import chip, close, errors_shown, popover
 from pipelines.domain.versions import Version
 
-MODES = {"edit": "Edit", "unified": "Unified", "split": "Split"}
+MODES = {"edit": "Code", "unified": "Changes", "split": "Side by side"}
+"""As on the page of a job."""
 EDITOR_PX = 590
 Keep = Callable[[Variant], object]
 

@@ -9,7 +9,6 @@ import streamlit as st
 
 from dashboard.views.fork.drafts import TEMPLATE, Batches, Migrate, Variant, confs_text, unknown_queries
 from pipelines.domain.conversions import HDFS, StateStore
-from pipelines.domain.migrations import AGGREGATION
 from pipelines.domain.rewrites import MOST_PARTITIONS
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
@@ -18,7 +17,7 @@ CONTINUE, FRESH = "continue", "fresh"
 SINKS = {CONTINUE: "Continue", FRESH: "Fresh"}
 """What a fork's file sink does with the parent's output."""
 MIGRATIONS = {Migrate.NOT: "As it is", Migrate.BY_COLUMNS: "By columns", Migrate.BY_FUNCTION: "By a function"}
-"""How the state of aggregations is rewritten."""
+"""How the state is rewritten."""
 BATCHES = {Batches.OWN: "Its own", Batches.PARENTS: "In lock-step", Batches.UNTIL_NOW: "What if, until now"}
 """Whose offsets its batches have."""
 
@@ -30,7 +29,8 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
         st.html('<div class="tm-section"><h2>New job</h2></div>')
         name = st.text_input("Name", variant.name, key=f"fork_name_{key}", max_chars=100)
         variant = replace(variant, name=name or "", sinks=_sinks(key, variant, manifest), store=_store(key, variant, manifest))
-        variant = _migrated(key, variant, manifest)
+        if any(image.operators for image in manifest.queries):
+            variant = migrated(key, variant)
         present = sorted({operator.partitions for image in manifest.queries for operator in image.operators})
         known = {image.query for image in manifest.queries}
         variant = fields(key, variant, known, "savepoint", manifest.version, present)
@@ -69,6 +69,7 @@ def _folded(key: str, variant: Variant, original: Version, partitions: Sequence[
     pairs = [
         ("master", variant.master, original.master),
         ("runtime", variant.python, original.python),
+        ("java", variant.java_home, original.java_home),
         ("requirements", variant.requirements, original.requirements),
         *([("partitions", variant.partitions, None)] if partitions else []),
     ]
@@ -87,6 +88,13 @@ def _seldom(key: str, variant: Variant, partitions: Sequence[int]) -> Variant:
         placeholder="Tidemark's own",
         help="The Python whose PySpark runs it, as a path: one with another PySpark is an upgrade of Spark.",
     )
+    java_home = st.text_input(
+        "Java",
+        variant.java_home,
+        key=f"fork_java_{key}",
+        placeholder="the first that fits its PySpark",
+        help="JAVA_HOME of the runtime. Empty: a Java that fits is found. The settings list which runtime has which Java.",
+    )
     requirements = st.text_area(
         "Requirements",
         variant.requirements,
@@ -95,7 +103,7 @@ def _seldom(key: str, variant: Variant, partitions: Sequence[int]) -> Variant:
         placeholder="scikit-learn==1.5.2",
         help="Python packages, as pip's requirements files have them: an environment with them is made before the job begins.",
     )
-    variant = replace(variant, master=master or "", python=python or "", requirements=requirements or "")
+    variant = replace(variant, master=master or "", python=python or "", java_home=java_home or "", requirements=requirements or "")
     return replace(variant, partitions=_partitions(key, variant, partitions))
 
 
@@ -134,19 +142,18 @@ def _store(key: str, variant: Variant, manifest: Manifest) -> StateStore | None:
     return StateStore.ROCKSDB if moved else None
 
 
-def _migrated(key: str, variant: Variant, manifest: Manifest) -> Variant:
-    """How the state of aggregations, where there are any, is rewritten for the code."""
-    if not any(operator.name == AGGREGATION for image in manifest.queries for operator in image.operators):
-        return variant
+def migrated(key: str, variant: Variant) -> Variant:
+    """How the state is rewritten for the code."""
     how = st.segmented_control(
-        "State of its aggregations",
+        "State for changed code",
         list(MIGRATIONS),
         default=variant.migrate,
         required=True,
         format_func=MIGRATIONS.__getitem__,
         key=f"fork_migrate_{key}",
-        help="For code that keeps other columns than before. By columns: each aggregate that is computed as before keeps its state; one "
-        "that is new begins as if no row had come yet. By a function: it makes the new rows of the old ones.",
+        help="For code that keeps other columns than before, or whose operators come, go or move. By columns: each aggregate that is "
+        "computed as before keeps its state; one that is new begins as if no row had come yet. By a function: it makes the new rows of the "
+        "old ones.",
     )
     variant = replace(variant, migrate=how or Migrate.NOT)
     if variant.migrate is not Migrate.BY_FUNCTION:

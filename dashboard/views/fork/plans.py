@@ -9,7 +9,8 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.components.code_editor import syntax_diagnostics
-from dashboard.views import restore_plans, verdicts
+from dashboard.views import acceptance, restore_plans, verdicts
+from dashboard.views.acceptance import Accepted
 from dashboard.views.fork.drafts import Draft, Variant, doubled, fork_from, pinned
 from dashboard.widgets import chip, error_box, message_box, plain_facts
 from pipelines.domain.errors import AlreadyExists, Invalid, TidemarkError
@@ -65,8 +66,8 @@ def refused(every: Sequence[Outlook], draft: Draft) -> str:
     return next((f"{outlook.variant.letter}: {outlook.reason}" if several else outlook.reason for outlook in every if outlook.reason), "")
 
 
-def shown(manifest: Manifest, outlook: Outlook) -> None:
-    """The plan of one variant as a card."""
+def shown(manifest: Manifest, outlook: Outlook) -> Accepted:
+    """The plan of one variant as a card; answers with what was said of the state."""
     with st.container(border=True, key="card_plan"):
         st.html(f'<div class="tm-section"><h2>Plan</h2>{_verdict(outlook)}</div>')
         if outlook.refusal:
@@ -74,7 +75,10 @@ def shown(manifest: Manifest, outlook: Outlook) -> None:
         if outlook.plan:
             _plan(outlook.plan)
             verdicts.of_plan(outlook.plan, outlook.variant.asked())
+            said = acceptance.accepted(outlook.plan.verdict, f"{manifest.id}_{outlook.variant.letter}")
             _notes(manifest, outlook)
+            return said
+    return Accepted()
 
 
 def _verdict(outlook: Outlook) -> str:

@@ -106,5 +106,6 @@ def _revised(manifest: Manifest, variant: Variant) -> fork.Variant:
         conf=None if asked.conf == dict(kept.conf) else asked.conf,
         master=None if asked.master == kept.master else asked.master,
         python=None if asked.python == kept.python else asked.python,
+        java_home=None if (asked.python, asked.java_home) == (kept.python, kept.java_home) else asked.java_home,
         requirements=None if asked.requirements == kept.requirements else asked.requirements,
     )

@@ -29,9 +29,9 @@ def draw(name: str, now: float) -> None:
     lists.held(shown, now, with_job=False)
     lists.silences(shown.silences, now)
     if shown.rules:
-        lists.rules(shown, "Rules", "its own stand before those of every job")
+        lists.rules(shown, "Rules", "a rule of this job replaces the one of the same name for every job")
     else:
-        says = "A rule says from when on somebody is told: of a finding, such as failed, or of a figure that is beyond a threshold."
+        says = "A rule says when an alert fires: while a job has a finding, such as failed, or while a figure is beyond a threshold."
         with empty_state("No rules yet", says, key="alerts"):
             pass
     happened = session.shared(ListEvents(name, HISTORY, kind="alert"))

@@ -73,6 +73,7 @@ def _run(run: Run, job: Job, cluster: Cluster | None, version: Version) -> list[
         ("Executors", escape(clusters.where(cluster))),
         ("Application", _application(run, cluster)),
         ("Python", _mono(version.python) if version.python else "Tidemark's own"),
+        *([("Java", _mono(version.java_home))] if version.java_home else []),
         *([("Packages", _mono(", ".join(version.pins.split())))] if version.pins else []),
         ("Spark", escape(run.spark_version) or formats.MISSING),
         ("Process", str(run.pid) if run.pid else formats.MISSING),

@@ -36,6 +36,10 @@ HINTS = (
      "The code itself fails. Correct it and start it as a fork of the last savepoint, or resume with changed code."),
     (r"AddressInUse|BindException|PORT", "A port that the driver needs is taken."),
 )  # fmt: skip
+NONE_FITS = (
+    "The code expects another state than the checkpoint holds, and the job ran no other code on it. "
+    "Upgrade the job with code that fits (•••), or fork a savepoint whose state does."
+)
 OTHERWISE = "Read the end of the log. Resume the job when the cause is gone: it goes on after its last batch, and nothing is lost."
 
 
@@ -50,9 +54,19 @@ def hint(error_class: str, message: str, reason: str) -> str:
 
 def way_back(detail: JobDetail) -> str:
     """The version to go on with where the newest run failed because its code does not fit its state; empty otherwise."""
+    return resume.previous_version(detail) if _misfits(detail) else ""
+
+
+def fails_again(detail: JobDetail) -> bool:
+    """Whether a resume as it is fails like before: at a poison batch, or because no code that the job ran fits its state."""
     run = detail.summary.run
-    misfit = run is not None and run.state.has_failed and run.exit is not None and re.search(MISFIT, run.exit.error_class)
-    return resume.previous_version(detail) if misfit else ""
+    poison = run is not None and run.state.has_failed and run.restart is not None and bool(run.restart.poison)
+    return poison or (_misfits(detail) and not way_back(detail))
+
+
+def _misfits(detail: JobDetail) -> bool:
+    run = detail.summary.run
+    return run is not None and run.state.has_failed and run.exit is not None and re.search(MISFIT, run.exit.error_class) is not None
 
 
 def draw(name: str, detail: JobDetail) -> None:
@@ -65,7 +79,7 @@ def draw(name: str, detail: JobDetail) -> None:
     with st.container(key="failed", gap="small"):
         message_box(_title(reason, ended.code if ended else None), message.strip() or "The driver left no message.", tag=code)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.html(f'<p class="tm-hint">{_advice(run, code, message, reason)}</p>', width="stretch")
+            st.html(f'<p class="tm-hint">{_advice(detail, run, code, message, reason)}</p>', width="stretch")
             st.button("Examine the checkpoint", icon=":material/stethoscope:", key="failed_examine", on_click=_examine, args=("yes",))
             st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
         if run.restart is not None and run.restart.poison:
@@ -74,15 +88,16 @@ def draw(name: str, detail: JobDetail) -> None:
             _doctor(name, detail)
 
 
-def _advice(run: Run, code: str, message: str, reason: str) -> str:
+def _advice(detail: JobDetail, run: Run, code: str, message: str, reason: str) -> str:
     """The hint, unless it restarts by itself; and why it does not, where it was restarted before."""
     decision = run.restart
     if decision is not None and decision.at_ms is not None:
         return "The job restarts by itself from its checkpoint, and nothing is lost. Resume restarts it at once; Stop ends the wait."
     if decision is not None and decision.poison:
         return "All committed batches are safe. Resumed unchanged, the job does this batch again."
+    words = NONE_FITS if _misfits(detail) and not way_back(detail) else hint(code, message, reason)
     given_up = decision is not None and decision.why and (run.attempt or decision.attempt)
-    return hint(code, message, reason) + (f" It is not restarted any more: {escape(decision.why)}." if decision and given_up else "")
+    return words + (f" It is not restarted any more: {escape(decision.why)}." if decision and given_up else "")
 
 
 def _read_log() -> None:

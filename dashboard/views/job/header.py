@@ -85,7 +85,13 @@ def _buttons(name: str, detail: JobDetail, dropped: bool) -> None:
         back = failure.way_back(detail)
         label = f"Resume with {formats.short_id(back)}" if back else "Resume"
         if permitted.button(
-            label, Role.OPERATOR, type="primary", icon=":material/play_arrow:", key="resume", disabled=bool(busy), help=busy or None
+            label,
+            Role.OPERATOR,
+            type="secondary" if failure.fails_again(detail) else "primary",
+            icon=":material/play_arrow:",
+            key="resume",
+            disabled=bool(busy),
+            help=busy or None,
         ):
             resume.ask_resume(name, detail, resume.PREVIOUS if back else resume.STOPPED)
     if goes_on and state is not RunState.STOPPING and permitted.button("Stop", Role.OPERATOR, icon=":material/stop_circle:", key="stop"):
@@ -148,7 +154,7 @@ def line(detail: JobDetail, now: float) -> None:
         parts.append(f'<a href="{escape(run.ui_url)}" target="_blank" rel="noopener">Spark UI ↗</a>')
     if detail.summary.batch is not None:
         batches = words.batches(detail.batches) or f"{detail.summary.batch:,}"
-        parts.append(f"batch {escape(batches)} {when(detail.summary.last_progress_ms, now)}")
+        parts.append(f"batch {escape(batches)}, {when(detail.summary.last_progress_ms, now)}")
     if detail.summary.last_savepoint_ms is not None:
         parts.append(f"{formats.plural(detail.summary.savepoints, 'savepoint')}, the last {when(detail.summary.last_savepoint_ms, now)}")
     if detail.summary.restarts:

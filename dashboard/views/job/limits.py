@@ -20,7 +20,7 @@ from pipelines.verbs.set_limits import SetLimits
 from pipelines.words import formats, limits
 
 MB = 1_000_000
-SAYS = "The job needs attention from a limit on. An empty field is the usual limit. Forks of this job begin with its limits."
+SAYS = "Beyond a limit the job needs attention. An empty field is the usual limit. Forks of this job begin with its limits."
 
 
 @dataclass(frozen=True)

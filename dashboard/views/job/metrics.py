@@ -12,6 +12,7 @@ from dashboard.drawing import days, jobs
 from dashboard.drawing.figures import Chart, TimeMark
 from dashboard.drawing.marks import marks_of
 from dashboard.drawing.operators import backlog_charts, operator_charts
+from dashboard.health import is_late
 from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import ranges
 from dashboard.views.job import alerts, logs, moments
@@ -114,14 +115,16 @@ def _waiting(name: str, detail: JobDetail) -> None:
 
 
 def _lag(job: JobSummary) -> tuple[str, Tone | None]:
-    """What is said of the lag, and its colour. Only the lag of a job that runs without a finding is green."""
+    """What is said of the lag, and its colour. Only the lag of a job that runs and is not late is green."""
     if job.lag_ms is None:
         return "", None
     if job.idle_since_ms is not None:
         return "idle; as of its last batch", None
     if job.state is not RunState.RUNNING:
         return "as of its last batch", None
-    return ("behind the clock", "orange") if job.findings else ("on time", "green")
+    if job.catching_up is not None:
+        return f"there in {formats.left(job.catching_up.left_ms)}", "blue"
+    return ("behind the clock", "orange") if is_late(job) else ("on time", "green")
 
 
 def _figures(job: JobSummary) -> None:

@@ -51,7 +51,7 @@ def draw(name: str, detail: JobDetail, kept: Sequence[RetainedBatch], taken: Seq
 def _bar(kept: Sequence[RetainedBatch]) -> Axis:
     """The choice of the axis, and the field that finds a batch."""
     with st.container(horizontal=True, vertical_alignment="center", key="point_bar"):
-        st.html('<div class="tm-section"><h2>In time</h2></div>', width="stretch")
+        st.html('<div class="tm-section"><h2>Over time</h2></div>', width="stretch")
         none = None if has_event_time(kept) else "No batch has a watermark: this job has no event time"
         selected = session.selected("axis", Axis.CLOCK)
         axis = st.segmented_control(

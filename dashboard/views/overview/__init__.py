@@ -12,8 +12,8 @@ from dashboard.views import changes
 from dashboard.views.live import RANGES, live, live_switch, range_switch
 from dashboard.views.new_job import ATTACH
 from dashboard.views.overview import figures, table
-from dashboard.views.overview.attention import Alert, Group, alerts, grouped
-from dashboard.views.overview.table import ATTENTION, CHOICES
+from dashboard.views.overview.attention import Alert, Group, alerts, alerts_of, grouped
+from dashboard.views.overview.table import ATTENTION, CHOICES, RUNNING
 from dashboard.widgets import chip, command, empty_state, errors_shown, page_header, when
 from pipelines.domain.access import Role
 from pipelines.domain.jobs import JobSummary
@@ -53,8 +53,7 @@ def page() -> None:
 
 
 def _caption(jobs: Sequence[JobSummary]) -> str:
-    running = sum(1 for job in jobs if job.state is not None and job.state.live)
-    return f"{formats.plural(len(jobs), 'job')} · {running:,} live"
+    return f"{formats.plural(len(jobs), 'job')} · {table.counts(jobs, ())[RUNNING]:,} running"
 
 
 def _draw(span_ms: int, known: int) -> None:
@@ -66,7 +65,7 @@ def _draw(span_ms: int, known: int) -> None:
             st.rerun()
         attention = alerts(jobs, session.shared(ListSavepoints()), health)
         with st.container(key="overview_top"):
-            figures.draw(health.as_of(jobs), {job.job.name: job for job in jobs})
+            figures.draw(health.as_of(jobs), {job.job.name: job for job in jobs}, attention)
             if attention:
                 _attention(attention, now)
         opened = table.draw(jobs, {alert.job for alert in attention}, now)
@@ -104,9 +103,15 @@ def _attention(attention: Sequence[Alert], now: float) -> None:
                     icon_position="right",
                 ):
                     _act(alert)
-        left = sum(len(line.alerts) if isinstance(line, Group) else 1 for line in lines[MOST:])
-        if left:
-            st.html(f'<div class="tm-attention tm-more">and {left:,} more: choose “Needs attention” below to see their jobs</div>')
+        if len(lines) > MOST:
+            st.html(f'<div class="tm-attention tm-more">{_more(lines)}</div>')
+
+
+def _more(lines: Sequence[Alert | Group]) -> str:
+    """How many jobs the lines are about that are not shown; where those jobs have a line already, how many lines."""
+    shown, left = ({alert.job for alert in alerts_of(some)} for some in (lines[:MOST], lines[MOST:]))
+    more = formats.plural(len(left - shown), "more job") if left - shown else formats.plural(len(lines) - MOST, "more line")
+    return f"and {more}: choose “{ATTENTION}” below to see them"
 
 
 def _group(group: Group) -> None:
@@ -122,7 +127,7 @@ def _group(group: Group) -> None:
 
 def _list_group(group: Group) -> None:
     """The table below shows the jobs of the group alone."""
-    st.session_state["filter"] = group.title
+    st.session_state["filter"] = f"{group.title} {group.code}".strip()
     session.select(state=ATTENTION, page="")
 
 

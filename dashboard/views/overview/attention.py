@@ -103,6 +103,11 @@ def grouped(attention: Sequence[Alert]) -> list[Alert | Group]:
     return list(lines.values())
 
 
+def alerts_of(lines: Sequence[Alert | Group]) -> list[Alert]:
+    """The alerts that some lines stand for."""
+    return [alert for line in lines for alert in (line.alerts if isinstance(line, Group) else (line,))]
+
+
 def _kind(alert: Alert) -> tuple[str, str, bool]:
     return alert.title, alert.code, bool(alert.subject)
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from dashboard import navigation
-from dashboard.health import health
+from dashboard.health import is_late
 from dashboard.key_figures import KeyFigure, key_figures
+from dashboard.views.overview import table
+from dashboard.views.overview.attention import Alert
 from dashboard.widgets import Tone
 from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import JobSummary
 from pipelines.words import backlog, formats
 
 
-def draw(together: Health, jobs: Mapping[str, JobSummary]) -> None:
-    """All of them; one that names a job leads to it."""
+def draw(together: Health, jobs: Mapping[str, JobSummary], attention: Sequence[Alert]) -> None:
+    """All of them; one that names a job leads to it, one that counts jobs to the list of those."""
     latest = jobs.get(together.worst_lag_job)
     key_figures(
         [
-            running_of(together, jobs.values()),
+            running_of(together, jobs.values(), attention),
             KeyFigure(
                 "Input rate",
                 formats.compact(together.input_rate),
@@ -40,7 +42,7 @@ def draw(together: Health, jobs: Mapping[str, JobSummary]) -> None:
                 "Worst event-time lag",
                 formats.duration(together.worst_lag_ms),
                 note=together.worst_lag_job,
-                tone="orange" if latest and latest.findings else None,
+                tone="orange" if latest and is_late(latest) else None,
                 line=together.lag_line,
                 hint="How far the newest event of the slowest job is behind the clock",
                 href=_page_of(together.worst_lag_job),
@@ -57,21 +59,26 @@ def draw(together: Health, jobs: Mapping[str, JobSummary]) -> None:
     )
 
 
-def running_of(together: Health, jobs: Iterable[JobSummary]) -> KeyFigure:
-    """Green only while no job has failed and all that run do well."""
-    ended = together.jobs - together.running - together.failed
-    unwell = sum(1 for summary in jobs if summary.state is not None and summary.state.live and health(summary)[1] in ("orange", "red"))
-    note, tone = _running_note(together.failed, unwell, ended)
+def running_of(together: Health, jobs: Iterable[JobSummary], attention: Sequence[Alert]) -> KeyFigure:
+    """Green only while no job has failed and none needs attention; its note counts what the chip of the same name lists."""
+    numbers = table.counts(jobs, {alert.job for alert in attention})
+    note, tone, listed = _running_note(numbers, attention[0].tone if attention else "gray")
     hint = "Running jobs, of all jobs; the line covers the range chosen above"
-    return KeyFigure("Running", f"{together.running:,} / {together.jobs:,}", note=note, tone=tone, line=together.running_line, hint=hint)
+    href = navigation.href("overview", state=listed) if listed else ""
+    value = f"{together.running:,} / {together.jobs:,}"
+    return KeyFigure("Running", value, note=note, tone=tone, line=together.running_line, hint=hint, href=href)
 
 
-def _running_note(failed: int, unwell: int, ended: int) -> tuple[str, Tone]:
+def _running_note(numbers: Mapping[str, int], worst: Tone) -> tuple[str, Tone, str]:
+    """What is said, its colour, and the choice of the list that shows those jobs."""
+    failed, unwell, stopped = (numbers[choice] for choice in (table.FAILED, table.ATTENTION, table.STOPPED))
     if failed:
-        return f"{failed:,} failed", "red"
+        return f"{failed:,} failed", "red", table.FAILED
     if unwell:
-        return f"{unwell:,} {'needs' if unwell == 1 else 'need'} attention", "orange"
-    return f"{ended:,} not running" if ended else "all jobs run", "green"
+        return f"{unwell:,} {'needs' if unwell == 1 else 'need'} attention", worst, table.ATTENTION
+    if stopped:
+        return f"{stopped:,} stopped", "green", table.STOPPED
+    return "all run" if numbers[table.RUNNING] == numbers[table.ALL] else "none stopped", "green", ""
 
 
 def backlog_of(jobs: Iterable[JobSummary]) -> KeyFigure:

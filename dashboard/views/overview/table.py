@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from dashboard.views import choices
 from dashboard.widgets import Tone
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
-from pipelines.words import backlog, formats
+from pipelines.words import backlog, catching_up, formats
 
 COLUMNS = (
     Column("State"),
@@ -30,20 +30,26 @@ COLUMNS = (
     Column("State size", "right", "Memory of the state stores"),
     Column("Checkpoint", "right", "Bytes in the checkpoint directory"),
     Column("Last savepoint"),
-    Column("Restarts", "right"),
+    Column("Restarts", "right", "How often the job began again, after a failure or by hand"),
     Column("Uptime", "right"),
 )
-ALL, ATTENTION = "All", "Needs attention"
+ALL, RUNNING, ATTENTION, FAILED, STOPPED = "All", "Running", "Needs attention", "Failed", "Stopped"
 GROWING = 1e12
 """More than the ms of any catching up."""
 _ENDED = (None, RunState.STOPPED, RunState.FINISHED)
 CHOICES: Mapping[str, Callable[[JobSummary, Container[str]], bool]] = {
     ALL: lambda job, attention: True,
-    "Running": lambda job, attention: job.state is not None and job.state.live,
+    RUNNING: lambda job, attention: job.state is not None and job.state.up,
     ATTENTION: lambda job, attention: job.job.name in attention,
-    "Failed": lambda job, attention: job.state is not None and job.state.has_failed,
-    "Stopped": lambda job, attention: job.state in _ENDED,
+    FAILED: lambda job, attention: job.state is not None and job.state.has_failed,
+    STOPPED: lambda job, attention: job.state in _ENDED,
 }
+
+
+def counts(jobs: Iterable[JobSummary], attention: Container[str]) -> dict[str, int]:
+    """Choice -> how many jobs it lets through: the numbers of the chips, and of every other place that counts jobs."""
+    every = tuple(jobs)
+    return {choice: sum(fits(job, attention) for job in every) for choice, fits in CHOICES.items()}
 
 
 def draw(jobs: Sequence[JobSummary], attention: Container[str], now: float) -> str | None:
@@ -92,8 +98,7 @@ def _chosen(jobs: Sequence[JobSummary], attention: Container[str], now: float) -
     state = state if state in CHOICES else ALL
     with st.container(horizontal=True, vertical_alignment="center", key="jobs_bar"):
         st.html('<div class="tm-section"><h2>Jobs</h2></div>', width="content")
-        numbers = {choice: sum(fits(job, attention) for job in jobs) for choice, fits in CHOICES.items()}
-        choices.chips(numbers, state, name="state")
+        choices.chips(counts(jobs, attention), state, name="state")
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
         words = st.text_input(
             "Filter jobs", key="filter", bind="query-params", placeholder="Filter jobs", icon=":material/search:", type="search",
@@ -104,7 +109,7 @@ def _chosen(jobs: Sequence[JobSummary], attention: Container[str], now: float) -
 
 
 def _text(job: JobSummary) -> str:
-    found = " ".join(finding.title for finding in job.findings)
+    found = " ".join(f"{finding.title} {finding.code}" for finding in job.findings)
     return f"{job.job.name} {job.run.version if job.run else ''} {health(job)[0]} {found}".casefold()
 
 
@@ -127,7 +132,7 @@ def _row(job: JobSummary, now: float) -> Row:
         number(job.input_rate, formats.compact, muted=past),
         number(job.processed_rate, formats.compact, muted=past),
         _backlog(job, past),
-        number(job.lag_ms, formats.duration, muted=past or job.idle_since_ms is not None),
+        number(job.lag_ms, formats.duration, hint=_catching_up(job), muted=past or job.idle_since_ms is not None),
         number(job.state_rows, formats.compact, muted=past),
         number(job.state_bytes, formats.size, muted=past),
         number(job.checkpoint_bytes, formats.size, muted=past),
@@ -136,6 +141,10 @@ def _row(job: JobSummary, now: float) -> Row:
         number(up, formats.duration),
     )
     return Row(name, cells, navigation.href("job", job=name))
+
+
+def _catching_up(job: JobSummary) -> str:
+    return f"catching up: {catching_up.said(job.catching_up)}" if job.catching_up else ""
 
 
 def _backlog(job: JobSummary, past: bool = False) -> Cell:

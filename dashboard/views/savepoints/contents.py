@@ -13,6 +13,7 @@ KINDS = (
     ("offsets", "Offset log", "What the last two batches planned to read"),
     ("commits", "Commit log", "Which of them were committed"),
     ("sink", "Sink log", "Which files are the output so far"),
+    ("table", "Delta table", "The rows of the output so far"),
     ("code", "Code", "The script of this version"),
     ("other", "Other", "Query metadata"),
 )
@@ -40,12 +41,12 @@ def by_kind(files: Iterable[StoredFile]) -> list[FileKind]:
 
 
 def kind_of(path: str) -> str:
-    """The kind of a file at `path` in a savepoint: `code/…`, `queries/<query>/checkpoint/<kind>/…`, `queries/<query>/sink/…`."""
+    """The kind of a file at `path` in a savepoint: `code/…`, `queries/<query>/checkpoint/<kind>/…`, `…/sink/…`, `…/table/…`."""
     parts = path.split("/")
     if parts[0] == "code":
         return "code"
-    if len(parts) > 2 and parts[0] == "queries" and parts[2] == "sink":
-        return "sink"
+    if len(parts) > 2 and parts[0] == "queries" and parts[2] in ("sink", "table"):
+        return parts[2]
     if len(parts) > 4 and parts[3] in _LOGS:
         return parts[3]
     return "other"

@@ -73,7 +73,7 @@ def _more(savepoint: Savepoint, key: str, tree_link: bool) -> None:
             navigation.go("versions", savepoint=savepoint.id, **{"with": savepoint.job})
         if entry("Compare with…", icon=":material/difference:", key=f"compare_with_{key}", of=of):
             navigation.go("versions", savepoint=savepoint.id)
-        if entry("Ask its sources", icon=":material/inventory:", key=f"holdings_{key}", of=of, role=Role.OPERATOR):
+        if entry("Ask its sources what they hold", icon=":material/inventory:", key=f"holdings_{key}", of=of, role=Role.OPERATOR):
             holdings.ask(savepoint)
         if entry("Dispose…", icon=":material/delete:", key=f"dispose_{key}", of=of, role=Role.OPERATOR):
             disposal.ask([savepoint])

@@ -55,7 +55,11 @@ def _instead(savepoint: Savepoint, key: str) -> None:
     """Replacements: the same batch taken again where Spark still keeps it, the nearest sound savepoint of the job."""
     with st.container(horizontal=True, key=f"instead_{key}"):
         if _still_kept(savepoint) and permitted.button(
-            f"Take batch {savepoint.batch:,} again", Role.OPERATOR, type="primary", icon=":material/bookmark_add:", key=f"again_{key}"
+            f"Take a savepoint of batch {savepoint.batch:,} again",
+            Role.OPERATOR,
+            type="primary",
+            icon=":material/bookmark_add:",
+            key=f"again_{key}",
         ):
             with errors_shown():
                 taken = changes.take(Take(savepoint.job, batch=savepoint.batch, label=savepoint.label))

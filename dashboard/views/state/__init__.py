@@ -18,7 +18,6 @@ from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.states import StateTable
 from pipelines.verbs.jobs import ListJobs
-from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.shell import as_command
 from pipelines.verbs.state import ListStates
@@ -182,10 +181,7 @@ def _plain(tables: Sequence[StateTable]) -> list[StateTable]:
 
 
 def _unread(savepoint: Savepoint, table: StateTable) -> None:
-    running = any(
-        operation.kind == "read" and operation.subject == savepoint.id
-        for operation in session.workspace().ask(ListOperations(running=True))
-    )
+    running = any(operation.kind == "read" and operation.subject == savepoint.id for operation in operations.running())
     known = f"Its operator held {formats.plural(table.operator_rows, 'row')} at that batch. " if table.operator_rows is not None else ""
     size = f"{known}{formats.size(table.bytes)} in {formats.plural(table.partitions, 'partition')}."
     with empty_state("Being read" if running else "Not read yet", f"{TEACHES} {size}", key="unread"):

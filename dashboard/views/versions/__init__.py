@@ -56,8 +56,13 @@ def _draw() -> None:
 
 
 def _caption(tree: Tree) -> str:
+    """The chips below count families: a job with all of its forks is one."""
     forks = sum(lane.origin_savepoint is not None for lane in tree.lanes)
-    counts = (formats.plural(len(tree.lanes), "job"), formats.plural(len(tree.marks), "savepoint"), formats.plural(forks, "fork"))
+    counts = (
+        f"{formats.plural(len(tree.lanes), 'job')} in {formats.plural(len(families(tree)), 'family', 'families')}",
+        formats.plural(len(tree.marks), "savepoint"),
+        formats.plural(forks, "fork"),
+    )
     return " · ".join(counts) if tree.lanes else ""
 
 

@@ -13,6 +13,7 @@ from dashboard import session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.frames import save_buttons
 from dashboard.views.commands import commands
+from dashboard.views.versions import plans
 from dashboard.widgets import chip, errors_shown
 from pipelines.domain.differences import Differences, Entry, Outcome, Section, Unit, Value
 from pipelines.domain.points import PointHead, PointKind
@@ -41,6 +42,7 @@ def draw(a: str, b: str) -> None:
             differences = session.workspace().ask(Diff(a, b))
             _head(differences, a, b)
             _code(differences)
+            plans.draw(differences.plans, a, b)
             _sections(differences, bool(st.session_state.get("difference_whole", False)))
             _rest(differences)
             return

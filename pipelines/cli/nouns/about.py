@@ -5,25 +5,27 @@ from __future__ import annotations
 from pipelines.cli import output
 from pipelines.cli.descriptions import describes
 from pipelines.domain.about import About, Runtime, Server, Storage
-from pipelines.words import connectors, formats
+from pipelines.words import connectors, formats, pushes
 
 
 @describes(About)
 def about_text(about: About, now_ms: int) -> str:
     """Runtimes, storage and server, a line each."""
     pairs = [pair for runtime in about.runtimes for pair in _runtime(runtime)]
-    return output.details([*pairs, ("master of a new job", about.default_master), *_storage(about.storage), *_server(about.server)])
+    pushed = [("metrics go to", pushes.line(push, now_ms)) for push in about.pushes] or [("metrics go to", pushes.NOWHERE)]
+    return output.details(
+        [*pairs, ("master of a new job", about.default_master), *_storage(about.storage), *_server(about.server), *pushed]
+    )
 
 
 def _runtime(runtime: Runtime) -> list[tuple[str, str]]:
     used = formats.plural(runtime.versions, "version")
-    if not runtime.python_version:
-        return [("another Python", f"{runtime.python}, {used}")]
-    java = f"{runtime.java_version}, {runtime.java}" if runtime.java else "none found"
+    java = f"{runtime.java_version}, {runtime.java}" if runtime.java_version else "none that fits"
     return [
-        ("Python", f"{runtime.python_version}, {runtime.python}, {used}"),
+        ("Python", f"{f'{runtime.python_version}, ' if runtime.python_version else ''}{runtime.python}, {used}"),
         ("Spark", runtime.spark_version or "not installed"),
         ("Java", java),
+        *([("does not fit", f"{runtime.problem}. {runtime.hint}")] if runtime.problem else []),
         *((connector.system, connectors.need(connector)) for connector in runtime.connectors),
     ]
 
@@ -48,6 +50,7 @@ def _storage(storage: Storage) -> list[tuple[str, str]]:
 def _server(server: Server) -> list[tuple[str, str]]:
     return [
         ("server", server.url or "none runs"),
+        ("role", server.role),
         ("Tidemark", f"{server.version}{f', commit {server.commit[:12]}' if server.commit else ''}"),
         ("drivers' logs", server.driver_logs),
     ]

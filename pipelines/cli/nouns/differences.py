@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import typer
 
 from pipelines.cli import output
-from pipelines.cli.additions import Parameter, shows
+from pipelines.cli.additions import Parameter, Shown, shows
+from pipelines.cli.follow import done
 from pipelines.cli.session import Here
 from pipelines.domain.differences import Differences, Entry, Outcome, Section, Unit, Value
+from pipelines.domain.plan_differences import PlanDifference
 from pipelines.domain.points import PointHead
 from pipelines.verbs.experiments import Diff
+from pipelines.verbs.plan_difference import ComparePlans
 from pipelines.words import formats
+from pipelines.words import verdicts as verdict_words
+
+PLANS = "Compare what both codes compute, too, operator by operator: Spark plans them, and runs nothing."
 
 
-@shows(Diff, whole=Parameter(bool, typer.Option("--all", help="Show what is equal, too."), False))
-def _differences(here: Here, question: Diff, answer: Differences) -> str:
-    return differences_text(answer, whole=here.words["whole"])
+@shows(
+    Diff,
+    whole=Parameter(bool, typer.Option("--all", help="Show what is equal, too."), False),
+    plans=Parameter(bool, typer.Option("--plans", help=PLANS), False),
+)
+def _differences(here: Here, question: Diff, answer: Differences) -> Shown:
+    if here.words["plans"]:
+        answer = replace(answer, plans=done(here, ComparePlans(question.a, question.b)))
+    return Shown(answer, differences_text(answer, whole=here.words["whole"]))
 
 
 def differences_text(differences: Differences, *, whole: bool = False) -> str:
@@ -26,10 +40,18 @@ def differences_text(differences: Differences, *, whole: bool = False) -> str:
         output.details((("A", _head(differences.a)), ("B", _head(differences.b)))),
         *(code.unified.rstrip("\n") for code in (differences.code, *differences.files)),
         *(section_text(section, whole=whole) for section in differences.sections),
+        plans_text(differences.plans),
         _listed("the same", [*([] if differences.code.unified or differences.files else ["code"]), *same]),
         _listed("not compared, no checkpoint is known", unknown),
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def plans_text(plans: PlanDifference | None) -> str:
+    """What state of A's code would be under B's, and what both compute otherwise; empty where that was not asked for."""
+    if plans is None:
+        return ""
+    return "\n".join(["plans, as the verdict on state of A under the code of B:", *verdict_words.lines(plans)])
 
 
 def _listed(title: str, names: list[str]) -> str:

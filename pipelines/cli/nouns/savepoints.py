@@ -77,6 +77,7 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
         ("added when taken", formats.size(savepoint.new_bytes)),
         ("Spark", savepoint.spark_version),
+        *(("Delta table", table) for table in words.tables(savepoint.queries)),
         *(("warning", remark) for remark in replay.remarks(savepoint.queries)),
     ]
     rows = [

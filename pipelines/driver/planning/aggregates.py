@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.domain.migrations import is_wider
 from pipelines.domain.plannings import PlannedAggregate
+from pipelines.domain.types import is_wider
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.facts import sql
 from pipelines.driver.planning.forms import Form, items
@@ -64,7 +64,12 @@ class Aggregation:
         bare = _without_cast(analyzed, self._seq)
         columns = tuple(str(column.dataType().json()) for column in items(function.inputAggBufferAttributes()))
         narrow = whole if bare is None else self._digest(bare, gaps)
-        return PlannedAggregate(sql(analyzed), whole, narrow, columns, self._initial(function), tuple(gaps))
+        return PlannedAggregate(sql(analyzed), whole, narrow, columns, self._initial(function), tuple(gaps), self._own(analyzed))
+
+    def _own(self, aggregate: Any) -> str:
+        """Of the aggregate and what it is grouped by, with the names of their columns, whatever is computed below."""
+        form = Form(self._jvm, self._sources, True, self._version)
+        return digest([*(form.of(key) for key in items(self._logical.groupingExpressions())), form.of(aggregate)])
 
     def _digest(self, aggregate: Any, gaps: dict[str, None]) -> str:
         """Of the query that has this aggregate alone."""

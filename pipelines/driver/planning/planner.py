@@ -12,7 +12,7 @@ from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, Plann
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, queries
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.planning import aggregates, facts, origins, sources, trial
+from pipelines.driver.planning import aggregates, deduplications, facts, origins, sources, trial
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import BY_POSITION, Form, items
 from pipelines.driver.planning.functions import digest
@@ -105,15 +105,16 @@ class Planner:
     def _taken_apart(
         self, query: PlannedQuery, spark: Any, opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...]
     ) -> PlannedQuery:
-        """With the aggregates of its aggregations, where the state has to be rewritten for them."""
+        """With the aggregates of its aggregations and the keys of its deduplications, where the state has to be rewritten for them."""
         nodes, logical = opened.stateful(plan), facts.stateful(analyzed)
         if not self.takes_apart or len(nodes) != len(logical):
             return query
         known = {source.columns: source.form for source in read}
+        folder = os.path.dirname(self._spec.script)
         operators = tuple(
-            _with(operator, aggregates=aggregates.of(opened, spark, within, node, known, os.path.dirname(self._spec.script)))
+            _with(operator, aggregates=aggregates.of(opened, spark, within, node, known, folder))
             if operator.name == AGGREGATION
-            else operator
+            else _with(operator, keys=deduplications.of(opened, spark, within, known, folder))
             for operator, node, within in zip(query.operators, nodes, logical, strict=True)
         )
         return _with(query, operators=operators)

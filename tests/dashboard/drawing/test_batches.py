@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def rows(count: int) -> list[BatchRow]:
     return [row(batch) for batch in range(count)][::-1]
 
 
-def trace(chart: Chart, name: str) -> dict[str, list[float]]:
+def trace(chart: Chart, name: str) -> dict[str, Any]:
     return next(dict(trace) for trace in chart.traces if trace["name"] == name)
 
 

@@ -71,7 +71,7 @@ ON_EVERY = (
     variant("column read", CHANGED, "k string, v int, w int", "k string, w int, v int", shows=False),
     variant("one source more", START, "events = source()", "events = source().union(source())", says="1 sources"),
     variant("other folder", START, "{input}", "{input}2", says="folder"),
-    variant("stateless", REWRITE, "df =", "kept = ", "\n#end", "\ndf = source().select('k')", says="no "),
+    variant("stateless", PARTLY, "df =", "kept = ", "\n#end", "\ndf = source().select('k')", says="is dropped"),
 )
 AGGREGATION = Case(
     "aggregation",

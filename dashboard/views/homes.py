@@ -1,0 +1,90 @@
+"""Where savepoints are kept, and a dialog that tries a place out and makes it the home of new ones."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import once, permitted, session
+from dashboard.components.table import Cell, Column, Row, number, table
+from dashboard.dialogs import dialog
+from dashboard.views.endings import ending
+from dashboard.widgets import errors_shown, message_box, plain_facts, section
+from pipelines.domain.access import Role
+from pipelines.domain.homes import USUAL, WORKSPACE, HomeCheck, Homes
+from pipelines.domain.ids import JobName
+from pipelines.verbs.homes import CheckHome, ListHomes, SetHome
+from pipelines.verbs.jobs import ListJobs
+from pipelines.words import formats
+from pipelines.words import homes as words
+
+USED = (
+    Column("Place", wide=True),
+    Column("Jobs", wide=True),
+    Column("Savepoints", "right"),
+    Column("Bytes", "right"),
+    Column("New savepoints of"),
+)
+EVERY_JOB = "every other job"
+SAYS = (
+    "A savepoint beside the job's state is copied by the storage itself. Savepoints that are there already stay where they are, and those "
+    "that Tidemark takes for its own work (before a resume, an upgrade, a promotion) are kept in the workspace."
+)
+
+
+def homes() -> None:
+    """Draws the section of Settings."""
+    with errors_shown():
+        shown = session.workspace().ask(ListHomes())
+        section("Homes of savepoints", "where they are kept")
+        table(USED, _rows(shown), key="homes", label="Homes of savepoints", clickable=False)
+        if permitted.button("Set home…", Role.ADMIN, icon=":material/home_storage:", key="set_home"):
+            _ask(shown)
+
+
+def _rows(shown: Homes) -> list[Row]:
+    used = {one.home: one for one in shown.used}
+    places = dict.fromkeys([WORKSPACE, shown.usual, *shown.of_jobs.values(), *used])
+    rows = []
+    for place in places:
+        new = [*([EVERY_JOB] if place == shown.usual else []), *(job for job, home in shown.of_jobs.items() if home == place)]
+        held = used.get(place)
+        cells = (
+            Cell(words.place(place), mono=place != WORKSPACE),
+            Cell(", ".join(held.jobs) if held else formats.MISSING),
+            number(held.savepoints if held else 0, formats.count),
+            number(held.bytes if held else 0, formats.size),
+            Cell(", ".join(new) or formats.MISSING, muted=not new),
+        )
+        rows.append(Row(place, cells))
+    return rows
+
+
+def _ask(shown: Homes) -> None:
+    @dialog("Set home of savepoints")
+    def ask() -> None:
+        with errors_shown():
+            jobs = [summary.job.name for summary in session.workspace().ask(ListJobs())]
+            job = st.selectbox("Of", ["", *jobs], format_func=lambda job: job or EVERY_JOB, key="home_job") or ""
+            now = shown.of_jobs.get(JobName(job), USUAL) if job else shown.usual
+            others = f"'{WORKSPACE}' keeps them in the workspace{f', {USUAL!r} where the other jobs have theirs' if job else ''}."
+            home = st.text_input(
+                "Folder",
+                key="home_url",
+                placeholder="s3://bucket/folder, or a path outside of the workspace",
+                help=f"Now: {words.place(now)}. {others}",
+            ).strip()
+            st.caption(SAYS)
+            if st.button("Try it out", icon=":material/fact_check:", key="home_check", disabled=home in ("", WORKSPACE, USUAL)):
+                with st.spinner(f"Writing to {home} …", show_time=True):
+                    _tried(once.do(CheckHome(home)))
+            ending(SetHome(home, job) if home else None, "Set home", "home")
+
+    ask()
+
+
+def _tried(check: HomeCheck) -> None:
+    if check.failed:
+        message_box(words.verdict(check), f"{check.failed.step.value} {words.step(check.failed)}")
+    else:
+        st.success(words.verdict(check), icon=":material/check:")
+    plain_facts([(tried.step.value, words.step(tried)) for tried in check.steps])

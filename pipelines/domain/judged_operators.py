@@ -1,0 +1,124 @@
+"""The verdict on one operator with the state that it goes on with, wherever both stand: what that means then, or how it is rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pipelines.domain import contracts, deduplications, migrations, operator_places
+from pipelines.domain.contracts import Keeps
+from pipelines.domain.errors import Unsupported
+from pipelines.domain.plannings import PlannedOperator
+from pipelines.domain.verdicts import Outcome, Part
+
+MEANT = "Where that is meant, fork: what was kept so far stays in the state as it was computed before. Else begin anew, without the state."
+REWRITE = (
+    "Tidemark rewrites the columns of aggregations and deduplications alone. Keep this operator as it was, and compute what is new in a "
+    "query of its own (--new-query)."
+)
+ANEW = f"{REWRITE} Or drop its state, so that it begins empty: --drop {{}}."
+MIGRATE = "Fork it with --migrate FILE:function: a function makes its new rows of the old ones, before the job begins."
+COLUMNS = "Its state can be rewritten for a fork, with --migrate columns"
+ACCEPT = "Accept it by its name, with --drop."
+LOOK = "It may well be the same; nothing here proves it. Compare its output with the parent's in an experiment."
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An operator of the new code, and the state that it goes on with."""
+
+    query: str
+    before: int
+    """Its number in the savepoint."""
+    after: int
+    kept: Keeps
+    keeps: Keeps
+    then: PlannedOperator | None
+    now: PlannedOperator
+    is_explained: bool
+    """Whether the code before keeps what the savepoint holds."""
+
+
+def judged(pair: Pair, doubts: tuple[str, ...]) -> Part:
+    """The verdict on it; `doubts` say why nothing of it can be called the same."""
+    if contracts.types(pair.kept) == contracts.types(pair.keeps):
+        return compared(pair, doubts)
+    reasons = tuple(contracts.differences(pair.kept, pair.keeps))
+    return Part(pair.query, pair.after, pair.now.name, Outcome.NEEDS_REWRITING, reasons, rewriting(pair))
+
+
+def rewriting(pair: Pair) -> str:
+    """How the state of an operator can be rewritten."""
+    if pair.now.name in deduplications.KINDS:
+        return _rewriting_key(pair)
+    if pair.now.name != migrations.AGGREGATION:
+        return ANEW.format(operator_places.name_of(pair.query, pair.before)) if pair.now.name in operator_places.PLACED else REWRITE
+    if not pair.is_explained or not contracts.keys_fit(pair.kept, pair.keeps):
+        return MIGRATE
+    try:
+        made = migrations.by_columns(pair.query, pair.then, pair.now, migrations.once(contracts.value_names(pair.kept)))
+    except Unsupported as error:
+        return f"{error.message}. {MIGRATE}"
+    return f"{COLUMNS}: {migrations.told(made.aggregates)}."
+
+
+def _rewriting_key(pair: Pair) -> str:
+    then = pair.then if pair.is_explained else None
+    try:
+        made = deduplications.by_columns(pair.query, then, pair.now, contracts.key_names(pair.kept), ())
+    except Unsupported as error:
+        return f"{error.message}. {error.hint}"
+    return f"{COLUMNS}: {migrations.told(made.aggregates)}."
+
+
+def compared(pair: Pair, doubts: tuple[str, ...]) -> Part:
+    """An operator that Spark takes: whether its state means what it meant, and what of it is dropped."""
+    part, lost = _meant(pair, doubts), [name for name in pair.kept.variables if name not in pair.keeps.variables]
+    if not lost:
+        return part
+    names = tuple(operator_places.variable_name(pair.query, pair.before, name) for name in lost)
+    reason, same = f"Its state variables {', '.join(lost)} are dropped.", part.outcome is Outcome.SAME
+    outcome, reasons = (Outcome.PARTLY_KEPT, (reason,)) if same else (part.outcome, (*part.reasons, reason))
+    return replace(part, outcome=outcome, reasons=reasons, hint=part.hint or ACCEPT, dropped=names)
+
+
+def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:
+    query, id, then, now = pair.query, pair.after, pair.then, pair.now
+    if then is None or not pair.is_explained:
+        return Part(query, id, now.name, Outcome.CANNOT_TELL, doubts or ("The code it had does not keep what the savepoint holds.",), LOOK)
+    if then.digest != now.digest:
+        return Part(query, id, now.name, Outcome.CHANGED_MEANING, tuple(_changes(then, now)), MEANT)
+    unproved = (*doubts, *then.gaps, *now.gaps)
+    if unproved:
+        return Part(query, id, now.name, Outcome.CANNOT_TELL, tuple(dict.fromkeys(unproved)), LOOK)
+    return Part(query, id, now.name, Outcome.SAME, ("What is computed up to here is the same.",))
+
+
+def _changes(then: PlannedOperator, now: PlannedOperator) -> Iterator[str]:
+    """What differs, in words: the facts, then the functions and what they refer to."""
+    said = False
+    for what in dict.fromkeys(name for name, _ in (*then.facts, *now.facts)):
+        before, after = ([text for name, text in facts if name == what] for facts in (then.facts, now.facts))
+        if before != after:
+            said = True
+            gone, come = [text for text in before if text not in after], [text for text in after if text not in before]
+            yield f"{what}: {'; '.join(gone) or 'nothing more'} before, {'; '.join(come) or 'nothing of it'} now"
+    for name in sorted({**then.parts, **now.parts}):
+        was, is_now = then.parts.get(name), now.parts.get(name)
+        if was != is_now:
+            said = True
+            yield _part_changed(name, was, is_now)
+    if not said:
+        yield "Spark plans it otherwise: nothing proves that it is the same."
+
+
+def _part_changed(name: str, was: str | None, now: str | None) -> str:
+    if was is None or now is None:
+        return f"Python's {name} {'is new' if was is None else 'is gone'}"
+    if len(was) == len(now) == 64:
+        return f"Python's {name} is another than before"
+    return f"Python's {name} was {_short(was)}, is {_short(now)}"
+
+
+def _short(text: str) -> str:
+    return "something else" if len(text) == 64 else text

@@ -1,0 +1,161 @@
+"""Which operator of new code goes on with the state of which operator of a savepoint. Spark goes by the number alone: from the sink down.
+
+The order in which they are matched: (1) as the user says; (2) by all that is computed up to there, which is the same wherever the operator
+stands; (3) by its number, where all are of the same kinds in the same order, and no other is of its kind; (4) by kind and columns, then by
+kind and key, where no other is like it on either side. What is left is ambiguous where it could be matched, else it is dropped or new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pipelines.domain import contracts
+from pipelines.domain.bounds import Count
+from pipelines.domain.contracts import Contract
+from pipelines.domain.conversions import CONVERTED
+from pipelines.domain.errors import Invalid
+from pipelines.domain.plannings import PlannedOperator
+from pipelines.domain.verdicts import OperatorPair
+
+LIMIT = "globalLimit"
+PLACED = {**CONVERTED, LIMIT: "limit"}
+"""Spark's names of the operators whose outputs were measured to be equal after they moved or began empty -> what they are."""
+NAME = "An operator is named by its query and its number, as the verdict names it: counts.0"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """One operator whose state is moved (both numbers), dropped (no number after) or begins empty (none before)."""
+
+    query: str
+    before: Count | None
+    after: Count | None
+    name: str
+    """Spark's."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the state of a query's operators goes."""
+
+    pairs: Mapping[int, int] = field(default_factory=dict)
+    """Number in the new code -> number in the savepoint."""
+    dropped: tuple[int, ...] = ()
+    added: tuple[int, ...] = ()
+    ambiguous: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """Numbers before and now that could be each other's."""
+
+    @property
+    def stay(self) -> bool:
+        """Whether all are where they were."""
+        return not self.dropped and not self.added and not any(self.ambiguous) and all(old == new for new, old in self.pairs.items())
+
+
+def name_of(query: str, operator: int) -> str:
+    """What an operator is called: `counts.0`."""
+    return f"{query}.{operator}"
+
+
+def variable_name(query: str, operator: int, variable: str) -> str:
+    """What a state variable is called: `counts.0.last`."""
+    return f"{name_of(query, operator)}.{variable}"
+
+
+def choices(pairs: Iterable[OperatorPair]) -> Mapping[str, tuple[str, ...]]:
+    """Operators of a savepoint whose state no operator of the code goes on with, by name -> those of the same kind that could, by name."""
+    every = tuple(pairs)
+    olds = [(pair.query, pair.before) for pair in every if pair.before is not None and pair.after is None]
+    news = [(pair.query, pair.after) for pair in every if pair.after is not None and pair.before is None]
+    fitting = {
+        name_of(query, old.operator): tuple(name_of(of, new.operator) for of, new in news if (of, new.name) == (query, old.name))
+        for query, old in olds
+    }
+    return {name: names for name, names in fitting.items() if names}
+
+
+def mapped(query: str, told: Mapping[str, str]) -> Mapping[int, int]:
+    """What is said of the operators of `query`, by their numbers before; raises Invalid (`map.operator`)."""
+    pairs = [(_numbered(old), _numbered(new)) for old, new in told.items()]
+    for (before, _), (after, _) in pairs:
+        if before != after:
+            raise Invalid("map.operator", f"An operator of {before} cannot go on as one of {after}", "Both are of one query.")
+    return {old: new for (before, old), (_, new) in pairs if before == query}
+
+
+def _numbered(name: str) -> tuple[str, int]:
+    query, _, number = name.rpartition(".")
+    if not query or not number.isascii() or not number.isdigit():
+        raise Invalid("map.operator", f"{name!r} is no operator", f"{NAME}.")
+    return query, int(number)
+
+
+def place(
+    kept: Contract,
+    new: Contract,
+    then: Mapping[int, PlannedOperator],
+    now: Mapping[int, PlannedOperator],
+    dropped: Collection[int] = (),
+    told: Mapping[int, int] | None = None,
+    *,
+    by_number: bool = False,
+) -> Places:
+    """Matches `kept`, what the savepoint holds, with `new`, what the code keeps. `then` and `now` are what was planned of both codes,
+    `then` empty where that says nothing; `dropped` are to be dropped, `told` (before -> now) is what the user says. `by_number`: as
+    Spark takes them where all are of the same kinds in the same order, however alike they are.
+
+    Raises Invalid (`map.operator`) for what is told of operators that are not there, or are of another kind."""
+    pairs = dict(_told(kept, new, dropped, told or {}))
+    old = [operator for operator in kept if operator not in dropped]
+
+    def free() -> tuple[list[int], list[int]]:
+        return [one for one in old if one not in pairs.values()], [one for one in new if one not in pairs]
+
+    same = {operator: planned.digest for operator, planned in then.items()}, {operator: planned.digest for operator, planned in now.items()}
+    pairs |= _alone(*free(), lambda before: same[0].get(before), lambda after: same[1].get(after))
+    if [kept[one].name for one in sorted(old)] == [new[one].name for one in sorted(new)] and not dropped:
+        before, after = free()
+        kinds = [[of[one].name for one in ones] for of, ones in ((kept, before), (new, after))]
+        fits = {one for one in after if one in before and by_number and contracts.types(kept[one]) == contracts.types(new[one])}
+        pairs |= {one: one for one in after if one in before and (one in fits or all(of.count(new[one].name) == 1 for of in kinds))}
+    pairs |= _alone(*free(), lambda one: contracts.types(kept[one]), lambda one: contracts.types(new[one]))
+    pairs |= _alone(*free(), lambda one: contracts.keys(kept[one]), lambda one: contracts.keys(new[one]))
+    before, after = free()
+    keys = [[contracts.keys(of[one]) for one in ones] for of, ones in ((kept, before), (new, after))]
+    unclear = (
+        tuple(one for one in before if contracts.keys(kept[one]) in keys[1]),
+        tuple(one for one in after if contracts.keys(new[one]) in keys[0]),
+    )
+    gone = {one for one in (*dropped, *before) if one in kept and one not in unclear[0]}
+    return Places(pairs, tuple(sorted(gone)), tuple(one for one in after if one not in unclear[1]), unclear)
+
+
+def placements(query: str, kept: Contract, new: Contract, places: Places) -> Iterator[Placement]:
+    """What does not stay where it was."""
+    yield from (Placement(query, old, at, new[at].name) for at, old in sorted(places.pairs.items()) if old != at)
+    yield from (Placement(query, old, None, kept[old].name) for old in places.dropped)
+    yield from (Placement(query, None, at, new[at].name) for at in places.added)
+
+
+def _told(kept: Contract, new: Contract, dropped: Collection[int], told: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    for old, at in told.items():
+        if list(told.values()).count(at) > 1:
+            raise Invalid("map.operator", f"More than one operator is to go on as operator {at}", "Drop the state of the others (--drop).")
+        if old not in kept or at not in new or old in dropped:
+            missing = f"{old}, which the savepoint does not hold or which is dropped" if old not in kept or old in dropped else f"{at}"
+            raise Invalid("map.operator", f"There is no operator {missing}: --map {old}={at}", f"{NAME}.")
+        if kept[old].name != new[at].name:
+            message = f"Operator {old} is a {kept[old].name}, and operator {at} of the new code is a {new[at].name}"
+            raise Invalid("map.operator", message, "State goes on as that of an operator of its own kind.")
+        yield at, old
+
+
+def _alone(
+    before: Iterable[int], after: Iterable[int], then: Callable[[int], object], now: Callable[[int], object]
+) -> Iterator[tuple[int, int]]:
+    """Pairs (now, before) of those that are alike, and like no other."""
+    olds, news = list(before), list(after)
+    for at in news:
+        alike = [old for old in olds if then(old) == now(at) and now(at) is not None]
+        if len(alike) == 1 and [one for one in news if now(one) == now(at)] == [at]:
+            yield at, alike[0]

@@ -1,0 +1,102 @@
+"""Gives operators other places in checkpoints that nothing else uses: Spark finds state by the number that an operator has in the code.
+
+The steps, for each checkpoint: (1) the folders of what is kept move below their new numbers, with Spark's metadata as the new code has it,
+and those of what is dropped go; (2) what is new gets an empty state of the batch: Spark refuses an operator that has none; (3) the commit
+log names the state by the new numbers. No file is written into: those may be links.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipelines.domain.conversions import HDFS, Shape
+from pipelines.sandbox import snapshots, unsafe_rows
+from pipelines.sandbox.conversion import STATE, Ids, entries
+from pipelines.sandbox.counting import FAMILY, FORMAT_CONF
+from pipelines.sandbox.counts import Store
+from pipelines.sandbox.migrations import Placing
+from pipelines.sandbox.partition_writer import PartitionWriter
+
+ASIDE = "placed"
+COMMITS, METADATA = "commits", "_metadata"
+IDS = "stateUniqueIds"
+DEFAULT = "default"
+
+
+def place(spark: Any, placing: Placing, scratch: Path) -> None:
+    """Carries it out; `scratch` is a file to write to. Raises what Spark raises, and CannotConvert."""
+    checkpoint = Path(placing.checkpoint)
+    _move(checkpoint, placing)  # 1
+    ids: Ids = {}
+    for store, shape in zip(placing.added, placing.shapes, strict=True):
+        _empty(spark, checkpoint, store, shape, ids, scratch)  # 2
+    for entry in entries(checkpoint, COMMITS, placing.batch):
+        _name(entry, dict(placing.moved), ids)  # 3
+
+
+def _move(checkpoint: Path, placing: Placing) -> None:
+    state, aside, contract = checkpoint / STATE, checkpoint / ASIDE, Path(placing.contract)
+    aside.mkdir()
+    for before, after in placing.moved:
+        (state / str(before)).rename(aside / str(after))
+        if before != after:
+            shutil.rmtree(aside / str(after) / METADATA)
+            shutil.copytree(contract / str(after) / METADATA, aside / str(after) / METADATA, copy_function=shutil.copyfile)
+    for operator in dict.fromkeys(store.operator for store in placing.added):
+        shutil.copytree(contract / str(operator), aside / str(operator), copy_function=shutil.copyfile)
+    shutil.rmtree(state, ignore_errors=not state.is_dir())
+    if any(aside.iterdir()):
+        aside.rename(state)
+    else:
+        aside.rmdir()
+
+
+def _name(entry: Path, moved: Mapping[int, int], ids: Ids) -> None:
+    """Format 2 names state in the commit log, by operator; format 1 does not."""
+    version, *lines = entry.read_text().split("\n")
+    raw = json.loads(lines[0] if lines and lines[0] else "{}")
+    kept = {str(moved[int(operator)]): named for operator, named in (raw.get(IDS) or {}).items() if int(operator) in moved}
+    begun = {str(operator): [parts[partition] for partition in sorted(parts)] for operator, parts in ids.items()}
+    if raw.get(IDS) or begun:
+        _replace(entry, f"{version}\n{json.dumps({**raw, IDS: {**kept, **begun}})}")
+
+
+def _replace(entry: Path, text: str) -> None:
+    aside = entry.with_name(f".{entry.name}.placed")
+    aside.write_text(text)
+    os.replace(aside, entry)
+    entry.with_name(f".{entry.name}.crc").unlink(missing_ok=True)
+
+
+def _empty(spark: Any, checkpoint: Path, store: Store, shape: Shape, ids: Ids, scratch: Path) -> None:
+    """Writes one store that holds nothing."""
+    session = session_of(spark, store)
+    for partition in range(shape.partitions):
+        if store.provider == HDFS:
+            home = checkpoint / STATE / str(store.operator) / str(partition)
+            home = home if store.store == DEFAULT else home / store.store
+            snapshots.write(session._jvm, session.sparkContext._jsc.sc().conf(), home, store.batch + 1, shape.codec, (), scratch)
+            continue
+        written = PartitionWriter(session).write(_nothing(session), str(checkpoint), store, shape, partition)
+        if written is not None:
+            ids.setdefault(store.operator, {}).setdefault(partition, []).append(written)
+
+
+def session_of(spark: Any, store: Store) -> Any:
+    """A session with the confs of `spark`. Spark takes the store from the offset log, but the checkpoint format from the session."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    session.conf.set(FORMAT_CONF, str(store.state_format))
+    return session
+
+
+def _nothing(session: Any) -> Any:
+    """No rows, as one partition of a frame, as Spark's writer wants them."""
+    schema = f"partition_key INT, {unsafe_rows.KEY} BINARY, {unsafe_rows.VALUE} BINARY, {FAMILY} STRING"
+    return session.createDataFrame([], schema).coalesce(1)

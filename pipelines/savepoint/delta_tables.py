@@ -1,0 +1,101 @@
+"""The Delta table that a query writes to, as of a batch: its version, and the files of it that a savepoint links.
+
+Delta never changes a file that it wrote, so links keep a version whole, whatever commits and vacuums do to the table afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pipelines.checkpoint import delta_log
+from pipelines.checkpoint.delta_log import LogNames
+from pipelines.domain.errors import Corrupt, Unsupported
+from pipelines.domain.savepoints import NOT_BEGUN, TableImage
+from pipelines.savepoint import clone
+from pipelines.savepoint.sink_places import delta_folder
+from pipelines.savepoint.source import QueryLocation
+from pipelines.storage import folders, paths
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Entry, Storage
+
+LOG_KEPT = 100
+"""Versions before the savepoint's whose commits are kept too: a query that reads the table may be behind, and names its version."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table at one version: what a savepoint says of it, and the files to link."""
+
+    image: TableImage
+    storage: Storage
+    entries: tuple[Entry, ...] = ()
+
+
+def of(place: QueryLocation, query_id: str, batch: int, library: Storage) -> Table | None:
+    """The table as `batch` of the query left it; None where the query writes to none, or its table is not there yet."""
+    folder = delta_folder(place.sink, place.sink_path, place.sink_table)
+    storage = open_storage(folder) if folder else None
+    files = {entry.path: entry for entry in storage.list()} if storage else {}
+    log = delta_log.names(files.values())
+    if storage is None or log.newest < 0:
+        return None
+    version = NOT_BEGUN
+    try:
+        version = delta_log.version_of(storage, log, query_id, batch)
+        if version < 0:
+            return None
+        return Table(TableImage(version), storage, _linked(storage, library, log, files, version, query_id, batch))
+    except (Corrupt, Unsupported) as error:
+        return Table(TableImage(version, error.message), storage)
+
+
+def files(folder: str) -> tuple[str, ...]:
+    """The data files that a reader of the table in `folder` sees now; Unsupported where they are not all of what it sees."""
+    storage = open_storage(folder)
+    log = delta_log.names(storage.list(delta_log.FOLDER))
+    if log.newest < 0:
+        return ()
+    snapshot = delta_log.snapshot(storage, log, log.newest)
+    if snapshot.configuration.get(delta_log.MAPPING, "none") != "none":
+        hint = "Compare the tables with Spark."
+        raise Unsupported("compare.sink", f"The Delta table {folder} maps its columns: its files have other names for them", hint)
+    return tuple(f"{folder.rstrip('/')}/{path}" for path in snapshot.files)
+
+
+def _linked(
+    storage: Storage, library: Storage, log: LogNames, files: Mapping[str, Entry], version: int, query_id: str, batch: int
+) -> tuple[Entry, ...]:
+    """The files of the version, with their checksums; raises Corrupt or Unsupported where they cannot all be linked."""
+    snapshot = delta_log.snapshot(storage, log, version)
+    if snapshot.transactions.get(query_id, -1) > batch:
+        raise _not_there(f"its log reaches back to version {version} only, which has later batches of the query")
+    gone = [path for path, size in snapshot.files.items() if path not in files or files[path].bytes != size]
+    if gone:
+        raise _not_there(f"{len(gone):,} of the {len(snapshot.files):,} files of version {version} are gone, as after a vacuum")
+    if folders.expected_how(storage, library) not in clone.FREE:
+        raise _not_there("it is on another file system than the savepoints, and would be copied with each of them")
+    kept = [*_log(log, version), *(files[path] for path in snapshot.files)]
+    return tuple(entry for path in dict.fromkeys(entry.path for entry in kept) for entry in _with_checksum(files, path))
+
+
+def _log(log: LogNames, version: int) -> Iterator[Entry]:
+    """What `version` is read from, and the unbroken log before it."""
+    yield from log.needed(version)
+    for number in range(version - 1, max(-1, version - LOG_KEPT), -1):
+        if number not in log.commits:
+            return
+        yield log.commits[number]
+        yield from log.checkpoints.get(number, ())
+
+
+def _with_checksum(files: Mapping[str, Entry], path: str) -> Iterator[Entry]:
+    """The file, and Hadoop's companion of it where there is one."""
+    yield files[path]
+    companion = paths.join(paths.parent(path), f".{paths.name(path)}.crc")
+    if companion in files:
+        yield files[companion]
+
+
+def _not_there(why: str) -> Unsupported:
+    return Unsupported("delta.not_there", f"The Delta table cannot be kept: {why}", "Fork with the sink fresh.")

@@ -1,0 +1,33 @@
+"""What is done with state for changed code, before it goes on with it. Everything that begins a run on a copy of state can."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.verbs.verb import Reads, option
+
+MIGRATE = (
+    "Rewrite its state for the changed code before the job begins: aggregations by columns, or by a function that makes the new rows of "
+    "the old ones; deduplications by the columns of their key. Operators that are new begin empty, those in another place are moved."
+)
+DROP = (
+    "Drop the state of an operator (QUERY.NUMBER), a state variable or a query, by its name as the verdict says it; what the changed code "
+    "drops has to be accepted so. May be given again."
+)
+MAP = "Which operator goes on with which state, where the plans do not tell: the number before and now. May be given again."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Migrating:
+    """What is done with state for changed code. `migrate` is a function's name with the text of its file, or `columns` with
+    nothing; `map` names operators before and now."""
+
+    migrate: Mapping[str, str] | None = option(MIGRATE, None, metavar="columns|FILE:function", reads=Reads.FUNCTION)
+    drop: tuple[str, ...] = option(DROP, (), flag="--drop", metavar="NAME")
+    map: Mapping[str, str] | None = option(MAP, None, flag="--map", metavar="OLD=NEW", reads=Reads.PAIRS)
+
+    @property
+    def is_migrated(self) -> bool:
+        """Whether anything is done with the state."""
+        return self.migrate is not None or bool(self.drop) or bool(self.map)

@@ -1,0 +1,56 @@
+"""Whether a job catches up, and in words: how far it is behind, its speed, and when it will be there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipelines.domain.catching_up import CatchingUp, Pace
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.runs import RunState
+from pipelines.words import backlog, formats, limits
+
+BY_EVENT_TIME = ", by event time"
+
+
+def of_job(job: JobSummary) -> CatchingUp | None:
+    """None for a job that is not behind, or whose end is not in sight at its present pace."""
+    if job.idle_since_ms is not None or job.state not in (RunState.RUNNING, RunState.WATCHED):
+        return None
+    if job.job.lead is not None and job.job.lead.until:
+        return _to_its_end(job, job.job.lead.until)
+    waiting, limit_ms = backlog.main(job.backlog), limits.lag_ms(job)
+    left_ms, pace = backlog.left_ms(waiting), Pace.BACKLOG
+    if left_ms is None and not backlog.grows(waiting):
+        left_ms, pace = _left_of_lag_ms(job), Pace.EVENT_TIME
+    behind_ms = job.lag_ms if job.lag_ms is not None else left_ms
+    if left_ms is None or behind_ms is None or behind_ms < limit_ms:
+        return None
+    return CatchingUp(job.lag_ms, waiting, job.input_rate, left_ms, pace)
+
+
+def _left_of_lag_ms(job: JobSummary) -> float | None:
+    if not job.lag_ms or job.lag_change is None or job.lag_change >= 0:
+        return None
+    left_ms = job.lag_ms / -job.lag_change
+    return left_ms if left_ms <= backlog.LONGEST_MS else None
+
+
+def _to_its_end(job: JobSummary, until: Mapping[str, int]) -> CatchingUp | None:
+    """Of a job that ends at a batch of its leader's the clock says nothing: the batches up to there do."""
+    ends = list(until.values())
+    if len(ends) != 1 or job.batch is None or job.gap_ms is None or ends[0] <= job.batch:
+        return None
+    batches = ends[0] - job.batch
+    return CatchingUp(job.lag_ms, backlog.main(job.backlog), job.input_rate, batches * job.gap_ms, Pace.BATCHES, batches)
+
+
+def said(catching: CatchingUp) -> str:
+    """`2h 10m behind in event time, 1.2M rows, 40.0k rows/s, there in about 6m 00s`; what is not known is said as such."""
+    behind = "no event time" if catching.behind_ms is None else f"{formats.duration(catching.behind_ms)} behind in event time"
+    waiting = "backlog not known" if catching.backlog is None else backlog.amount(catching.backlog)
+    waiting = "no backlog" if waiting == "none" else waiting
+    pace = "speed not known" if catching.rows_per_second is None else formats.rate(catching.rows_per_second)
+    there = f"there in about {formats.left(catching.left_ms)}{BY_EVENT_TIME if catching.pace is Pace.EVENT_TIME else ''}"
+    if catching.batches is not None:
+        return f"{formats.plural(catching.batches, 'batch', 'batches')} left to its end, {pace}, {there}"
+    return f"{behind}, {waiting}, {pace}, {there}"

@@ -1,0 +1,1 @@
+"""Alerts: their rules, their channels and silences, and what holds."""

@@ -1,0 +1,90 @@
+"""Backups of the workspace: planned, made while it runs, listed. A backup is there when its document is, which is written last: what a kill
+leaves before is only contents, which the next backup goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from pipelines.domain.backups import BACKUP_FORMAT, BackedFile, Backup, BackupPlan, Listing
+from pipelines.domain.errors import Corrupt, Invalid, NotFound
+from pipelines.storage import documents
+from pipelines.storage.addresses import is_whole, open_storage
+from pipelines.storage.contents import Contents
+from pipelines.storage.protocol import Storage
+from pipelines.verbs.backups import CreateBackup, ListBackups
+from pipelines.workspace import events
+from pipelines.workspace.backups import making
+from pipelines.workspace.context import Context
+from pipelines.workspace.doers import Planned, answers, plans
+from pipelines.workspace.tickets import Ticket
+
+FOLDER = "backups"
+
+
+@plans(CreateBackup)
+def plan(context: Context, change: CreateBackup) -> Planned[str, BackupPlan]:
+    """Raises Invalid (`backup.inside`, `backup.relative`), and what the storage of the place refuses."""
+    storage = _outside(context, change.url)
+    shown = making.plan(context, storage.url, Contents(storage), _known(storage))
+
+    def work(ticket: Ticket) -> str:
+        with context.claiming(f"backup {storage.url}", ticket.check):
+            backup = making.make(context, storage, _known(storage), ticket)
+            storage.write(f"{FOLDER}/{backup.id}.json", documents.encode(backup))
+        for name, why in backup.left.items():
+            events.say(context, "backup.left", None, name, f"{name} is not in backup {backup.id} as it is now: {why}")
+        message = f"backup {backup.id} of {len(backup.jobs)} jobs and {len(backup.savepoints)} savepoints is at {storage.url}"
+        events.say(context, "backup.made", None, backup.id, message)
+        return backup.id
+
+    return Planned(shown, work)
+
+
+@answers(ListBackups)
+def listed(context: Context, question: ListBackups) -> Sequence[Backup]:
+    return newest_first(at(question.url))
+
+
+def at(url: str) -> Storage:
+    """The place of backups; raises Invalid (`backup.relative`) for a path that is not whole, and what its storage refuses."""
+    if not is_whole(url):
+        raise Invalid("backup.relative", f"{url!r} is no whole path", "Give a URL, or the whole path: /mnt/backup/tidemark.")
+    return open_storage(url)
+
+
+def newest_first(storage: Storage) -> list[Backup]:
+    """The backups at a place. Raises Corrupt for a damaged document, Unsupported for a newer format."""
+    paths = [entry.path for entry in storage.list(FOLDER) if entry.path.endswith(".json")]
+    read = [documents.decode(Backup, storage.read(path), path, BACKUP_FORMAT) for path in paths]
+    return sorted(read, key=lambda backup: (backup.created_ms, backup.id), reverse=True)
+
+
+def chosen(storage: Storage, backup: str) -> Backup:
+    """The backup of this id, the newest where that is empty; NotFound (`backup.not_found`) where there is none."""
+    found = next((one for one in newest_first(storage) if backup in ("", one.id)), None)
+    if found is None:
+        what = f"backup {backup}" if backup else "backup"
+        raise NotFound("backup.not_found", f"There is no {what} at {storage.url}", "'backups URL' lists them.")
+    return found
+
+
+def files_of(contents: Contents, backup: Backup) -> tuple[BackedFile, ...]:
+    """The files of a backup; Corrupt (`backup.damaged`) where their list is gone, or is not what was written."""
+    name = f"the list of files of backup {backup.id}"
+    return documents.decode(Listing, contents.read(backup.listing, name), name).files
+
+
+def _known(storage: Storage) -> dict[str, BackedFile]:
+    """Path -> the file as the newest backup there has it; nothing where that one is damaged, which only means that more is read."""
+    with suppress(Corrupt):
+        return {file.path: file for backup in newest_first(storage)[:1] for file in files_of(Contents(storage), backup)}
+    return {}
+
+
+def _outside(context: Context, url: str) -> Storage:
+    storage = at(url)
+    if context.holds(storage.url):
+        hint = "Choose a folder outside of it, best on another disk, or another storage."
+        raise Invalid("backup.inside", f"{storage.url} is inside of the workspace {context.layout.root}", hint)
+    return storage

@@ -1,0 +1,142 @@
+"""Where the state of a query's operators goes under changed code, and what is dropped, decided from what Spark planned of both codes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipelines.checkpoint import listing, operators, state_schema
+from pipelines.checkpoint.listing import Listing
+from pipelines.domain import contracts, deduplications, operator_places
+from pipelines.domain.conversions import Shape
+from pipelines.domain.errors import Unsupported
+from pipelines.domain.ids import folder_of
+from pipelines.domain.json_text import read_json
+from pipelines.domain.judging import Known
+from pipelines.domain.migrations import AGGREGATION
+from pipelines.domain.operator_places import LIMIT, PLACED, Placement, Places, name_of
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planning
+from pipelines.domain.savepoints import Operator, QueryImage
+from pipelines.sandbox.counts import Store
+from pipelines.sandbox.migrations import Placing
+from pipelines.savepoint import conversion
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
+
+KEEP = "Keep the operators as they were, or begin the query anew under another name."
+MIGRATED = (AGGREGATION, *deduplications.KINDS)
+SCHEMA = "/schema"
+VERSIONED = "/v2/"
+"""In the path of metadata that names files of its own (transformWithState)."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where the operators of one query go."""
+
+    known: Known
+    checkpoint: str
+    places: Places
+    placements: tuple[Placement, ...]
+    placing: Placing | None
+    """For the sandbox; None where all stay where they are."""
+    lost: tuple[str, ...]
+    """Names of what is dropped."""
+
+    def operators(self) -> Iterator[tuple[Operator, int]]:
+        """Each operator whose state is kept, as the savepoint has it, with its number in the new code."""
+        before = {operator.id: operator for operator in self.known.image.operators}
+        yield from ((before[old], at) for at, old in sorted(self.places.pairs.items()))
+
+
+def decide(known: Known, planning: Planning, drop: Collection[str], told: Mapping[str, str], checkpoint: str, folder: Path) -> Placed:
+    """Where the operators of a query go; its contract under the new code is in `folder`, its copy in `checkpoint`.
+
+    Raises Invalid (`map.operator`), Unsupported (`migrate.ambiguous`, `migrate.operators`)."""
+    image, query = known.image, known.image.query
+    then, now = (planning.operators(side, query) for side in (OLD, NEW))
+    dropped = {operator for operator in known.kept if name_of(query, operator) in drop}
+    then = then if contracts.fits(known.kept, known.old) else {}
+    places = operator_places.place(known.kept, known.new, then, now, dropped, operator_places.mapped(query, told))
+    _refuse_ambiguous(image, known, places)
+    _refuse_columns(image, known, places)
+    moves = tuple(operator_places.placements(query, known.kept, known.new, places))
+    contract = folder / NEW / CONTRACT / folder_of(query)
+    placing = _placing(image, places, moves, checkpoint, contract) if moves else None
+    names = (name_of(query, operator) for operator in places.dropped)
+    return Placed(known, checkpoint, places, moves, placing, (*names, *_variables(query, known, places)))
+
+
+def _refuse_ambiguous(image: QueryImage, known: Known, places: Places) -> None:
+    before, after = places.ambiguous
+    if not before and not after:
+        return
+    olds = ", ".join(f"{name_of(image.query, old)} ({known.kept[old].name})" for old in before)
+    message = f"Which operator goes on as which cannot be told: {olds} before, {', '.join(name_of(image.query, at) for at in after)} now"
+    hint = f"Say it (--map {name_of(image.query, before[0])}={name_of(image.query, after[0])}), or drop what is gone (--drop)."
+    raise Unsupported("migrate.ambiguous", message, hint)
+
+
+def _refuse_columns(image: QueryImage, known: Known, places: Places) -> None:
+    """Of other operators than aggregations and deduplications the columns stay as they are; which variables an operator has is Spark's to
+    judge."""
+    for at, old in places.pairs.items():
+        kept, keeps = known.kept[old], known.new[at]
+        if kept.name not in MIGRATED and not kept.variables and contracts.types(kept) != contracts.types(keeps):
+            message = (
+                f"{name_of(image.query, old)} ({kept.name}) keeps other columns than before, and those of aggregations and deduplications "
+                "alone are migrated"
+            )
+            hint = f"Keep it as it was; or drop its state, so that it begins empty: --drop {name_of(image.query, old)}."
+            raise Unsupported("migrate.operators", f"{message}: {'; '.join(contracts.differences(kept, keeps))}", hint)
+
+
+def _variables(query: str, known: Known, places: Places) -> Iterator[str]:
+    for at, old in places.pairs.items():
+        lost = (name for name in known.kept[old].variables if name not in known.new[at].variables)
+        yield from (operator_places.variable_name(query, old, name) for name in lost)
+
+
+def _placing(image: QueryImage, places: Places, moves: tuple[Placement, ...], checkpoint: str, contract: Path) -> Placing:
+    if not image.operators:
+        message = f"Query {image.query} keeps no state yet, and would begin to: nothing says in which store"
+        raise Unsupported("migrate.operators", message, KEEP)
+    storage = open_storage(str(contract))
+    files = listing.listed(storage)
+    added: list[tuple[Store, Shape]] = []
+    for move in moves:
+        if move.after is not None:
+            operator = _measured(image, move, storage, files)
+            added += _empty(image, operator, checkpoint, storage, files) if move.before is None else ()
+    moved = tuple((old, at) for at, old in sorted(places.pairs.items()))
+    stores, shapes = tuple(store for store, _ in added), tuple(shape for _, shape in added)
+    return Placing(checkpoint, image.batch, str(contract / operators.FOLDER), moved, stores, shapes)
+
+
+def _measured(image: QueryImage, move: Placement, storage: Storage, files: Listing) -> Operator:
+    """An operator as the new code has it; raises Unsupported for one that was not measured in another place, or begun empty."""
+    assert move.after is not None
+    path = operators.metadata_path(files, move.after, 0)
+    families = [len(state_schema.structs(name, storage.read(name))) for name in _schemas(files, move.after)]
+    is_moved_limit = move.name == LIMIT and move.before is not None
+    if move.name not in PLACED or is_moved_limit or path is None or VERSIONED in path or max(families, default=2) > 1:
+        message = f"A {move.name} of query {image.query} comes in another place, or anew, and that was not measured"
+        raise Unsupported("migrate.operators", message, f"What can be: {', '.join(PLACED.values())}. {KEEP}")
+    read = operators.read_one(storage, files, move.after, 0)
+    return Operator(move.after, read.name, read.partitions, read.stores)
+
+
+def _schemas(files: Listing, operator: int) -> Iterator[str]:
+    return (entry.path for entry in files.below(operators.folder(operator)) if entry.path.endswith(SCHEMA))
+
+
+def _empty(image: QueryImage, operator: Operator, checkpoint: str, storage: Storage, files: Listing) -> Iterator[tuple[Store, Shape]]:
+    """The stores of an operator that begins empty, with what they are made of."""
+    path = operators.metadata_path(files, operator.id, 0)
+    prefixes = operators.prefixes(path, storage.read(path)) if path else {}
+    for name in operator.stores:
+        shape = conversion.shape(storage, files, image, operator, name, prefixes.get(name, 0))
+        if operator.name == LIMIT or not read_json(shape.key)["fields"]:
+            shape = replace(shape, partitions=1)  # whatever Spark's metadata says
+        yield Store(image.query, checkpoint, image.batch, image.provider, image.state_format, operator.id, operator.name, name), shape

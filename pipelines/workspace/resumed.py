@@ -1,0 +1,91 @@
+"""The run that a resume begins: on the job's own checkpoint, or on new ones with what a savepoint has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.jobs import Run, Wanted
+from pipelines.domain.migrations import Migration
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.versions import Version
+from pipelines.words import plans as plans_words
+from pipelines.workspace import events, query_names, restores, runs
+from pipelines.workspace.aggregations import Asked
+from pipelines.workspace.context import Context
+from pipelines.workspace.query_names import QueryNames
+from pipelines.workspace.tickets import Ticket
+
+
+@dataclass(frozen=True)
+class Going:
+    """A job to resume: its newest run, the run that begins, and the version that it executes."""
+
+    job: JobName
+    newest: Run
+    run: RunId
+    version: Version
+    new_queries: tuple[str, ...]
+    attempt: int = 0
+    partitions: int | None = None
+    """Of the state, where a savepoint's copy is to be rescaled."""
+    force: bool = False
+    migrate: Asked | None = None
+    """How a copy of its state is rewritten for the version, where it is."""
+
+    @property
+    def skips_rehearsal(self) -> bool:
+        """On another Spark: who forces it wants none, and a migration rehearses what it has made."""
+        return self.force or self.migrate is not None
+
+
+def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
+    """Sink logs that the newest run may not have carried yet; the driver leaves alone those that it has."""
+    spec = context.files.spec(newest.job, newest.id)
+    return {query: folder for query, folder in spec.sink_logs.items() if Path(folder).is_dir()}
+
+
+def restored(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> Run:
+    """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
+    checkpoints = context.layout.checkpoints(going.job, going.run)
+    try:
+        noted: list[Migration] = []
+        restoring = restores.of_resume(context, manifest, going.job, going.run, frozen, going.partitions, going.migrate)
+        sink_logs = restoring.apply(ticket, noted.append)
+        names = query_names.restored(manifest, going.new_queries)
+        run = begin(context, going, frozen, str(checkpoints), sink_logs, manifest.id, names)
+        for done in noted:
+            events.say(context, "job.migrated", going.job, run.id, f"{going.job}: {plans_words.migrated(done)}")
+        return run
+    except BaseException:
+        if context.files.wanted(going.job).run != going.run:
+            runs.discard(context, going.job, going.run)
+        raise
+
+
+def begin(
+    context: Context,
+    going: Going,
+    frozen: Version,
+    checkpoints: str,
+    sink_logs: Mapping[str, str],
+    savepoint: str,
+    names: QueryNames,
+) -> Run:
+    """The run, wanted from now on, on `checkpoints` as they are; `savepoint` is what they were made from, empty for the job's own."""
+    job, run = going.job, going.run
+    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names)
+    listed = context.files.job(job)
+    before = context.files.spec(job, going.newest.id)
+    spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None)
+    spec = replace(spec, taken_topics=before.taken_topics, own_tables=before.own_tables)
+    runs.write_spec(context, spec)
+    context.files.write(context.layout.wanted_file(job), Wanted(run))
+    begun = runs.follow(context, going.newest.id, runs.wanted_run(spec))
+    origin = f"from savepoint {savepoint}" if savepoint else "from its checkpoint"
+    kind, what = ("restart.begun", f"restart {going.attempt}") if going.attempt else ("job.resumed", f"version {frozen.id}")
+    events.say(context, kind, job, run, f"{job} goes on {origin}, {what}")
+    context.changed.set()
+    return begun

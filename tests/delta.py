@@ -1,0 +1,59 @@
+"""Delta Lake for tests: its jars for the Spark of `tests.runtimes`, and tables as a job leaves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests import maven
+
+CONNECTOR = "delta_connector"
+
+
+def missing() -> str:
+    """Which jars were not fetched, and how to get them; empty where all are there."""
+    return "" if maven.jars(CONNECTOR) else f"needs the jars of {CONNECTOR}, from Maven's repository; to get them: {maven.HOW}"
+
+
+def conf() -> dict[str, str]:
+    """What gives a job Delta Lake."""
+    return {
+        "spark.jars": ",".join(map(str, maven.jars(CONNECTOR))),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.databricks.delta.properties.defaults.checkpointInterval": "3",
+    }
+
+
+PROTOCOL = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
+QUERY = "a-query"
+
+
+def batch(number: int, *actions: Mapping[str, Any], query: str = QUERY) -> list[Mapping[str, Any]]:
+    """What a streaming query commits for a batch."""
+    return [{"txn": {"appId": query, "version": number}}, *actions]
+
+
+def add(path: str, **more: Any) -> Mapping[str, Any]:
+    return {"add": {"path": path, "size": 4, **more}}
+
+
+def remove(path: str) -> Mapping[str, Any]:
+    return {"remove": {"path": path}}
+
+
+def commit(table: Path, version: int, actions: Iterable[Mapping[str, Any]]) -> None:
+    """Writes a commit as Delta does, with Hadoop's checksum, and the files that it adds."""
+    actions = [*actions, *([PROTOCOL] if version == 0 else [])]
+    log = table / "_delta_log"
+    log.mkdir(parents=True, exist_ok=True)
+    name = f"{version:020d}.json"
+    (log / name).write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    (log / f".{name}.crc").write_bytes(b"sum")
+    for path in (action["add"]["path"] for action in actions if "add" in action):
+        if "/" not in path:
+            (table / path).write_bytes(b"rows")
+            (table / f".{path}.crc").write_bytes(b"sum")

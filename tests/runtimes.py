@@ -1,0 +1,43 @@
+"""Pythons with another PySpark than ours: each is made once, in the user's cache, and kept.
+
+`python -m tests.runtimes [VERSION …]` makes them; a test makes the one that it needs. PySpark's archive is 300 to 450 MB.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+import sys
+from pathlib import Path
+
+from pipelines.sandbox import classes
+
+USUAL = "3.5.7"
+"""The one of the usual run: the last release of Spark 3, which people upgrade from. The others are for `tests/long`."""
+MADE = "made"
+"""Written last."""
+BESIDE = ("pandas==2.3.3", "setuptools<81")
+
+
+def python(version: str = USUAL) -> str:
+    """The interpreter of an environment with PySpark `version`."""
+    place = classes.cache_folder().parent / "runtimes" / f"pyspark-{version}-python{sys.version_info.major}.{sys.version_info.minor}"
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / "lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if not (place / MADE).exists():
+            _make(place / "environment", version)
+            (place / MADE).touch()
+    return str(place / "environment" / "bin" / "python")
+
+
+def _make(environment: Path, version: str) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", environment], check=True)
+    program = environment / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", program, "--disable-pip-version-check", "install", "-q", "--no-compile"]
+    subprocess.run([*pip, f"pyspark=={version}", *BESIDE], check=True)
+
+
+if __name__ == "__main__":
+    for version in sys.argv[1:] or [USUAL]:
+        sys.stderr.write(f"{version}: {python(version)}\n")

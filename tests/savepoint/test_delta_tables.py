@@ -1,0 +1,111 @@
+"""The Delta table of a query in a savepoint: linked, whole, and its fork's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.checkpoint import metadata
+from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.runs import ANY_TABLE
+from pipelines.domain.savepoints import Manifest, TableImage
+from pipelines.domain.versions import Version
+from pipelines.savepoint import library, restore, take, targets
+from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatch
+from pipelines.savepoint.source import JobSource
+from tests.delta import add, batch, commit, remove
+from tests.savepoint.golden import NEWEST, NOW_MS, VERSION, Bench
+
+TABLE = "queries/counts/table"
+
+
+@pytest.fixture
+def table(bench: Bench) -> Path:
+    """The table of the bench's query: its batches to the newest but one, and those of nobody in between."""
+    folder, query = bench.folder / "lake" / "counts", metadata.parse((bench.checkpoint / "metadata").read_bytes()).query_id
+    for number in range(NEWEST + 1):
+        commit(folder, number, batch(number, add(f"part-{number}"), query=query))
+    commit(folder, NEWEST + 1, [remove("part-0"), add("compacted")])
+    return folder
+
+
+def source(bench: Bench, table: Path) -> JobSource:
+    job = bench.source("delta")
+    return replace(job, queries=(replace(job.queries[0], sink_table=str(table)),))
+
+
+def taken(bench: Bench, table: Path, choice: BatchChoice | None = None) -> Manifest:
+    naming = take.Naming(SavepointId("sp-1"), NOW_MS)
+    return library.manifest(bench.library, take.take(source(bench, table), choice or Newest(), bench.library, naming).id)
+
+
+def held(manifest: Manifest) -> set[str]:
+    return {file.path.removeprefix(f"{TABLE}/") for file in manifest.files if file.path.startswith(f"{TABLE}/")}
+
+
+def test_the_version_of_the_batch_is_linked(bench: Bench, table: Path) -> None:
+    manifest = taken(bench, table, OfBatch(9))
+    assert manifest.queries[0].table == TableImage(9)
+    names = {*(f"part-{number}" for number in range(10)), *(f".part-{number}.crc" for number in range(10))}
+    log = {f"_delta_log/{name}" for number in range(10) for name in (f"{number:020d}.json", f".{number:020d}.json.crc")}
+    assert held(manifest) == names | log
+    assert os.path.samefile(bench.folder / "savepoints" / "sp-1" / TABLE / "part-3", table / "part-3")
+    assert manifest.how.keys() == {"link", "written"}
+
+
+def test_a_fork_has_it_when_the_table_is_gone(bench: Bench, table: Path) -> None:
+    manifest = taken(bench, table)
+    shutil.rmtree(table)
+    restored = restore.restore(bench.library, manifest.id, bench.fork(), NOW_MS)
+    carried = Path(restored.sink_logs[manifest.queries[0].query]) / "table"
+    assert {path.name for path in carried.glob("part-*")} == {f"part-{number}" for number in range(NEWEST + 1)}
+    assert (carried / "_delta_log" / f"{NEWEST:020d}.json").is_file()
+    assert targets.own_tables(manifest, bench.fork()) == {"counts": ANY_TABLE}
+
+
+@pytest.mark.parametrize(("args", "own"), [(("/elsewhere",), "lake"), (("{lake}", "{output}"), ANY_TABLE)])
+def test_a_fork_is_told_which_table_is_not_its_own(args: tuple[str, ...], own: str, bench: Bench, table: Path) -> None:
+    manifest = taken(bench, table)
+    manifest = replace(manifest, version=replace(manifest.version, args=(str(table),)))
+    now: Version = replace(VERSION, args=tuple(arg.replace("{lake}", str(table)) for arg in args))
+    expected = str(table) if own == "lake" else own
+    assert targets.own_tables(manifest, bench.fork(running=now)) == {"counts": expected}
+
+
+def test_a_resume_and_a_fresh_fork_bring_no_table(bench: Bench, table: Path) -> None:
+    manifest = taken(bench, table)
+    fresh = replace(bench.fork(), sinks={"counts": "fresh"})
+    plans = [restore.plan(bench.library, manifest, target) for target in (fresh, bench.resume())]
+    assert [(plan.sinks[0].action, plan.refusal) for plan in plans] == [("fresh", None), ("none", None)]
+    assert all("table/" not in str(path) for target in (fresh, bench.resume()) for path in targets.files(
+        bench.library, manifest, target, targets.sinks_of(bench.library, manifest, target)).clones)  # fmt: skip
+
+
+def test_what_cannot_be_kept_is_said_and_refused(bench: Bench, table: Path) -> None:
+    (table / "part-3").unlink()
+    (warning,) = take.plan(source(bench, table), OfBatch(9), bench.library).warnings
+    assert "version 9 of" in warning and "are gone, as after a vacuum" in warning
+    manifest = taken(bench, table, OfBatch(9))
+    image = manifest.queries[0].table
+    assert image is not None and image.version == 9 and "1 of the 10 files of version 9 are gone" in image.left
+    assert held(manifest) == set()
+    with pytest.raises(Conflict, match="1 of the 10 files") as refused:
+        restore.restore(bench.library, manifest.id, bench.fork(), NOW_MS)
+    assert refused.value.code == "restore.history_gone" and "fresh" in refused.value.hint
+    assert restore.plan(bench.library, manifest, replace(bench.fork(), sinks={"*": "fresh"})).refusal is None
+
+
+def test_a_savepoint_of_before_has_no_table(bench: Bench, table: Path) -> None:
+    manifest = taken(bench, table)
+    old = replace(manifest, queries=(replace(manifest.queries[0], table=None),))
+    refused = restore.plan(bench.library, old, bench.fork()).refusal
+    assert refused is not None and refused.code == "restore.history_gone"
+
+
+def test_a_table_that_is_not_there_yet_is_none(bench: Bench) -> None:
+    assert taken(bench, bench.folder / "lake" / "nowhere").queries[0].table is None

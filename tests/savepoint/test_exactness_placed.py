@@ -1,0 +1,160 @@
+"""Operators that come, go and move under changed code: what a fork puts out is what the changed code puts out that ran from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.domain.errors import Unsupported
+from tests.savepoint import queries
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line
+from tests.savepoint.migrated import migrate
+from tests.savepoint.test_exactness_migrated import FILES, assert_equal, contents, saved
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+Query = Callable[[Any, Path], Any]
+LATER = f"_metadata.file_name >= '{FILES[0]:03d}.json'"
+THEN = f"{LATER} or ts is null"
+"""The same above the watermark, which is of `ts`: what moves it stays."""
+NEVER_TWICE_BEFORE = f"n <> 5 or {LATER}"
+"""Rows that come twice do so after the savepoint alone: what was told apart before it is then what all rows are."""
+
+
+def counted(*, once: str = "", above: str = "", more: bool = False) -> Query:
+    """Sums by window and key: of rows that are told apart first (`once`), and that are told apart or limited afterwards (`above`)."""
+
+    def query(spark: Any, base: Path) -> Any:
+        from pyspark.sql import functions as F
+
+        rows = queries.timed(spark, base).where(NEVER_TWICE_BEFORE)
+        rows = rows.dropDuplicates(["key", "ts", "n"]) if once == "ever" else rows
+        rows = rows.dropDuplicatesWithinWatermark(["key", "ts", "n"]) if once == "within" else rows
+        aggregates = [*([F.count("n").alias("rows")] if more else []), F.sum("n").alias("sum")]
+        counts = rows.groupBy(F.window("ts", "2 minutes"), "key").agg(*aggregates)
+        counts = counts.dropDuplicates(["window", "key"]) if above == "once" else counts
+        counts = counts.limit(100_000) if above == "limit" else counts
+        return counts.select("window.start", "key", "sum")
+
+    return query
+
+
+def sessions(later: bool = False, *, limited: bool = False) -> Query:
+    """Sessions; of the rows after the savepoint alone where that is said, whatever moves the watermark."""
+
+    def query(spark: Any, base: Path) -> Any:
+        from pyspark.sql import functions as F
+
+        rows = queries.timed(spark, base).where(THEN if later else "true")
+        counts = rows.groupBy(F.session_window("ts", "90 seconds"), "key").agg(F.sum("n").alias("sum"))
+        counts = counts.limit(100_000) if limited else counts
+        return counts.select("session_window.start", "session_window.end", "key", "sum")
+
+    return query
+
+
+def joined(is_counted: bool = False, *, columns: tuple[str, ...] = ("key", "ts"), later: bool = False) -> Query:
+    """A join that keeps the same columns whether its rows are counted or not; of rows after the savepoint alone where that is said."""
+
+    def query(spark: Any, base: Path) -> Any:
+        from pyspark.sql import functions as F
+
+        sides = (queries.timed(spark, base, folder).where(THEN if later else "true") for folder in ("events", "clicks"))
+        views, clicks = (side.alias(name) for side, name in zip(sides, "vc", strict=True))
+        near = F.expr("v.key = c.key AND c.ts BETWEEN v.ts AND v.ts + INTERVAL 1 MINUTE")
+        rows = views.join(clicks, near).select(*[f"v.{name}" for name in columns])
+        counts = rows.groupBy(F.window("ts", "2 minutes"), "key").agg(F.count("*").alias("n"))
+        return counts.select("window.start", "key", "n") if is_counted else rows
+
+    return query
+
+
+def both(first: str, second: str, filtered: str = "") -> Query:
+    """Two alike aggregations, of rows with small and with large numbers, one beside the other."""
+
+    def query(spark: Any, base: Path) -> Any:
+        from pyspark.sql import functions as F
+
+        parts = {"small": "n < 40", "large": "n >= 40"}
+        counts = [
+            queries.timed(spark, base)
+            .where(parts[name])
+            .where(filtered or "true")
+            .groupBy(F.window("ts", "2 minutes"), "key")
+            .agg(F.sum("n").alias("sum"))
+            .select("window.start", "key", "sum", F.lit(name).alias("of"))
+            for name in (first, second)
+        ]
+        return counts[0].union(counts[1])
+
+    return query
+
+
+@dataclass(frozen=True)
+class Case:
+    """Confs of the store, the code before and now, and what is said of its operators."""
+
+    conf: Mapping[str, str]
+    old: Query
+    new: Query
+    drop: tuple[str, ...] = ()
+    told: Mapping[str, str] = field(default_factory=dict)
+    reference: Query | None = None
+    inputs: tuple[str, ...] = ("events",)
+    refused: str = ""
+    """The code with which the same is refused where neither is said what is dropped nor what goes on as what."""
+
+
+ALWAYS = "n < 1000"
+"""A filter that keeps all rows: what is computed is another, to whom it may concern."""
+CASES = {
+    "dropped below, hdfs": Case(HDFS, counted(once="ever"), counted(), ("query.1",)),
+    "dropped above a join, format2": Case(FORMAT_2, joined(is_counted=True), joined(), ("query.0",), inputs=("events", "clicks")),
+    "a join begins anew, changelog": Case(
+        CHANGELOG,
+        joined(),
+        joined(columns=("key", "ts", "n")),
+        ("query.0",),
+        reference=joined(columns=("key", "ts", "n"), later=True),
+        inputs=("events", "clicks"),
+        refused="migrate.operators",
+    ),
+    "dropped above a deduplication, rocksdb": Case(ROCKSDB, queries.distinct_then_windowed, queries.distinct, ("query.0",)),
+    "added below, changelog": Case(CHANGELOG, counted(), counted(once="ever")),
+    "added below, hdfs": Case(HDFS, counted(), counted(once="within")),
+    "added above, format2": Case(FORMAT_2, counted(), counted(above="limit")),
+    "two move, rocksdb": Case(ROCKSDB, counted(once="within"), counted(once="within", above="limit")),
+    "sessions move, hdfs": Case(HDFS, sessions(), sessions(limited=True)),
+    "added above, with fewer columns, hdfs": Case(HDFS, counted(more=True), counted(above="once")),
+    "replaced, rocksdb": Case(ROCKSDB, counted(), sessions(), ("query.0",), reference=sessions(later=True)),
+    "exchanged, format2": Case(FORMAT_2, both("small", "large"), both("large", "small")),
+    "exchanged and told, hdfs": Case(
+        HDFS,
+        both("small", "large"),
+        both("large", "small", ALWAYS),
+        told={"query.0": "query.1", "query.1": "query.0"},
+        refused="migrate.ambiguous",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_are_those_of_a_run_of_the_changed_code(spark: Any, tmp_path: Path, name: str) -> None:
+    case = CASES[name]
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    bench = Bench(Line(case.old, case.conf, inputs=case.inputs), folder, spark)
+    changed, whole = (Bench(replace(bench.line, query=query), folder, spark) for query in (case.new, case.reference or case.new))
+    savepoint = saved(bench, whole)
+    was = contents(folder / "savepoints")
+    if case.refused:
+        with pytest.raises(Unsupported, match=r"query\.0") as refused:
+            migrate(bench, savepoint, "fork", case.new)
+        assert refused.value.code == case.refused and ("--map query.0=query.0" if case.told else "--drop query.0") in refused.value.hint
+    migrate(bench, savepoint, "fork", case.new, drop=case.drop, told=case.told)
+    assert contents(folder / "savepoints") == was, "not a byte of the savepoint is another"
+    assert_equal(changed, whole, savepoint.batch + 1)

@@ -1,0 +1,82 @@
+"""A job that catches up says how far it is behind, its speed, and when it will be there; and what nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipelines.domain.catching_up import Pace
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import JobSummary
+from pipelines.domain.lockstep import Lead
+from pipelines.domain.operators import Waiting
+from pipelines.domain.runs import RunState
+from pipelines.words import catching_up
+from tests.words.test_findings import summary
+
+MINUTE_MS, HOUR_MS = 60_000, 3_600_000
+FAR = 130.0 * MINUTE_MS
+SHRINKS = (Waiting("rows", 1_200_000, -1_200_000 / 360),)
+
+
+def what_if(batch: int, **until: int) -> JobSummary:
+    """A job that ends where its leader's batches `until` end."""
+    known = summary(batch=batch, gap_ms=2_000.0, input_rate=400.0)
+    return replace(known, job=replace(known.job, lead=Lead(JobName("leader"), "/checkpoints", until=until)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "pace"),
+    [
+        (
+            {"lag_ms": FAR, "backlog": SHRINKS, "input_rate": 40_000.0},
+            "2h 10m behind in event time, 1.2M rows, 40.0k rows/s, there in about 6m 00s",
+            Pace.BACKLOG,
+        ),
+        (
+            {"lag_ms": FAR, "lag_change": -20.0, "input_rate": 40_000.0},
+            "2h 10m behind in event time, backlog not known, 40.0k rows/s, there in about 6m 30s, by event time",
+            Pace.EVENT_TIME,
+        ),
+        (
+            {"lag_ms": FAR, "lag_change": -20.0, "backlog": (Waiting("files", 12, 0.0),), "input_rate": None},
+            "2h 10m behind in event time, 12 files, speed not known, there in about 6m 30s, by event time",
+            Pace.EVENT_TIME,
+        ),
+        (
+            {"lag_ms": None, "backlog": SHRINKS, "input_rate": 40_000.0},
+            "no event time, 1.2M rows, 40.0k rows/s, there in about 6m 00s",
+            Pace.BACKLOG,
+        ),
+    ],
+)
+def test_what_is_said(changes: dict[str, Any], said: str, pace: Pace) -> None:
+    catching = catching_up.of_job(summary(**changes))
+    assert catching is not None and (catching_up.said(catching), catching.pace) == (said, pace)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"lag_ms": 9_000.0, "backlog": SHRINKS},
+        {"lag_ms": None, "backlog": (Waiting("rows", 1_000, -100.0),)},
+        {"lag_ms": FAR},
+        {"lag_ms": FAR, "lag_change": 1.0},
+        {"lag_ms": FAR, "lag_change": -0.05},
+        {"lag_ms": FAR, "lag_change": -20.0, "backlog": (Waiting("rows", 1_000, 100.0),)},
+        {"lag_ms": FAR, "lag_change": -20.0, "idle_since_ms": 1},
+        {"lag_ms": FAR, "lag_change": -20.0, "state": RunState.FAILED},
+    ],
+)
+def test_who_is_not_behind_or_comes_no_nearer_says_nothing(changes: dict[str, Any]) -> None:
+    assert catching_up.of_job(summary(**changes)) is None
+
+
+def test_a_job_that_ends_at_a_batch_counts_batches() -> None:
+    catching = catching_up.of_job(what_if(3, counts=33))
+    assert catching is not None and (catching.batches, catching.left_ms, catching.pace) == (30, 60_000, Pace.BATCHES)
+    assert catching_up.said(catching) == "30 batches left to its end, 400 rows/s, there in about 1m 00s"
+    assert catching_up.of_job(what_if(33, counts=33)) is None, "it is there"
+    assert catching_up.of_job(what_if(3, counts=33, clicks=5)) is None, "of several queries nobody can say"
