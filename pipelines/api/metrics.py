@@ -102,7 +102,7 @@ class Figures(Collector):
         yield backlog
         for of_all in OF_WORKSPACE:
             yield _gauge(of_all, [([], health)], [])
-        yield GaugeMetricFamily(PREFIX + ACTIVE[0], ACTIVE[1], self._role is ServerRole.ACTIVE)
+        yield GaugeMetricFamily(PREFIX + ACTIVE[0], ACTIVE[1], float(self._role is ServerRole.ACTIVE))
         yield InfoMetricFamily(PREFIX + INFO[0], INFO[1], {"version": __version__})
 
 
