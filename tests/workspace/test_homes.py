@@ -303,9 +303,12 @@ def test_a_folder_of_another_disk(house: House, tmp_path: Path) -> None:
     assert outcome.refusal is not None and outcome.refusal.code == "home.away" and not home.exists()
     do(house.face, RebuildCatalog())
     assert listed(house) == [taken.id]
-    home.mkdir()  # where nothing is mounted
     with pytest.raises(Unavailable, match="is not there"):
-        do(house.face, Verify(taken.id, Trust.COMPLETE))
+        do(house.face, Take("a", home=str(home)))
+    home.mkdir()  # where nothing is mounted
+    for change in (Verify(taken.id, Trust.COMPLETE), Take("a", home=str(home))):
+        with pytest.raises(Unavailable, match="is not there"):
+            do(house.face, change)
     home.rmdir()
     aside.rename(home)
     assert do(house.face, Verify(taken.id, Trust.INTACT)).reached is Trust.INTACT
