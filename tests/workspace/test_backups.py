@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.domain.access import Role
 from pipelines.domain.backups import BackedFile, Backup, belongs
-from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError, Unavailable
+from pipelines.domain.errors import Conflict, Corrupt, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import RunState
 from pipelines.domain.trust import Trust
@@ -268,6 +268,16 @@ def test_any_backup_can_be_checked_by_its_id(lived: House, place: str) -> None:
         lived.face.plan(CheckBackup(place, "b-none"))
     (Path(place) / contents.place(first.listing)).unlink()
     assert do_failing(lived, CheckBackup(place, first.id)).code == "backup.damaged"
+
+
+def test_a_damaged_document_keeps_no_other_backup_from_being_restored(lived: House, place: str) -> None:
+    first, second = backed_up(lived, place), backed_up(lived, place)
+    (Path(place) / "backups" / f"{second.id}.json").write_text("{")
+    with pytest.raises(Corrupt, match=second.id):
+        lived.face.ask(ListBackups(place))
+    assert do(lived.face, CheckBackup(place, first.id)).result == first.id
+    other = restored(lived, place, first.id)
+    other.face.close()
 
 
 def test_a_bucket_is_checked_too(lived: House, s3_url: str) -> None:
