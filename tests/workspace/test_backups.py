@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import signal
 import subprocess
 import sys
@@ -188,6 +189,28 @@ def test_what_cannot_be_saved_is_named_and_the_rest_is_backed_up(lived: House, p
     next(path for path in (lived.root / "savepoints" / taken.id).rglob("*.zip")).unlink()
     backup = backed_up(lived, place)
     assert set(backup.left) == {"new", taken.id} and backup.savepoints == () and backup.jobs == ("a", "b", "new")
+
+
+@pytest.mark.parametrize("damage", ["file", "seal", "sealed", "manifest"])
+def test_a_savepoint_that_is_damaged_after_it_was_sealed_is_named_and_not_listed(lived: House, place: str, damage: str) -> None:
+    """In the plan, too: a file or a part of its seal is gone, the seal or the manifest cannot be read."""
+    taken = lived.face.ask(ListSavepoints())[0]
+    do(lived.face, Verify(taken.id, Trust.INTACT))
+    folder = lived.root / "savepoints" / taken.id
+    zipped, seal = next(folder.rglob("*.zip")), folder / "checksums.json"
+    if damage == "file":
+        zipped.unlink()
+    elif damage == "seal":
+        seal.write_text("{")
+    elif damage == "sealed":
+        sealed = json.loads(seal.read_text())
+        del sealed["files"][str(zipped.relative_to(folder))]
+        seal.write_text(json.dumps(sealed))
+    else:
+        (folder / "manifest.json").write_text("{")
+    assert set(lived.face.plan(CreateBackup(place)).left) == {taken.id}
+    backup = backed_up(lived, place)
+    assert set(backup.left) == {taken.id} and backup.savepoints == ()
 
 
 def test_a_kill_between_copy_and_move_is_completed_by_the_next_opening(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,9 @@ from pipelines.domain.jobs import Wanted
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import Exit
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.trust import Damage
 from pipelines.savepoint import layout as inner
-from pipelines.savepoint import library
+from pipelines.savepoint import completeness, library
 from pipelines.savepoint.checksums import Seal
 from pipelines.savepoint.sink_places import inside, plain
 from pipelines.savepoint.source import JobSource
@@ -144,9 +145,15 @@ def of_state(context: Context, source: JobSource, manifest: Manifest, folder: Pa
 
 
 def of_savepoint(context: Context, savepoint: SavepointId, seal: Seal | None) -> Iterator[Part]:
-    """A savepoint with what belongs to it; what is sealed need not be read to be known."""
-    sizes = {file.path: file.bytes for file in library.manifest(context.library, savepoint).files}
-    for entry in context.library.list(savepoint):
+    """A savepoint with what belongs to it; what is sealed need not be read to be known. Raises Corrupt (`savepoint.damaged`) for one that
+    is not complete, or that its seal does not cover."""
+    manifest, there = library.manifest(context.library, savepoint), list(context.library.list(savepoint))
+    present = {entry.path[len(savepoint) + 1 :]: entry.bytes for entry in there}
+    completeness.refuse(savepoint, completeness.compared(manifest.files, present))
+    sizes = {file.path: file.bytes for file in manifest.files}
+    if seal is not None:
+        completeness.refuse(savepoint, [Damage(path, "checksum", "was not sealed") for path in sizes if path not in seal.files])
+    for entry in there:
         name, path = entry.path[len(savepoint) + 1 :], f"savepoints/{entry.path}"
         if name in sizes:
             yield Part(path, sizes[name], path, Reads.CONTENT, entry.modified_ms, seal.files[name] if seal else "")
