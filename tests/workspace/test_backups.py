@@ -26,6 +26,7 @@ from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
@@ -33,7 +34,7 @@ from pipelines.verbs.tokens import CreateToken, ListTokens
 from pipelines.verbs.verify import Verify
 from pipelines.workspace import backups
 from pipelines.workspace.backups import making, restores
-from tests.workspace.conftest import NEWEST, House
+from tests.workspace.conftest import CODE, NEWEST, House
 
 
 @pytest.fixture
@@ -87,6 +88,20 @@ def test_what_is_restored_is_as_it_was(lived: House, place: str) -> None:
         assert do(other.face, Take("a")).queries[0].batch == NEWEST
         assert do(other.face, Fork(taken, name="c")).job == "c"
         assert not (other.root / "restores").exists()
+    finally:
+        other.face.close()
+
+
+def test_a_versions_file_is_whole_whatever_it_ends_with(house: House, place: str) -> None:
+    """One that is called as a file that grows, and has no end of line at its end, or none at all."""
+    files = {"words.jsonl": '{"a": 1}\n{"b": 2}', "names.log": "anna"}
+    run = do(house.face, RunScript(name="a", script="job.py", code=CODE, files=files))
+    house.see(run, RunState.STOPPED)
+    backed_up(house, place)
+    other = restored(house, place)
+    try:
+        code = next((other.root / "versions").glob("*/code"))
+        assert {name: (code / name).read_text() for name in files} == files
     finally:
         other.face.close()
 

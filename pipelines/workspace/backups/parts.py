@@ -79,7 +79,8 @@ def of_workspace(context: Context) -> Iterator[Part]:
 def of_versions(context: Context) -> Iterator[Part]:
     """Versions and their large files, after the runs that name them."""
     storage = root(context)
-    yield from map(_part, storage.list("versions"))
+    for entry in storage.list("versions"):
+        yield Part(entry.path, entry.bytes, entry.path, Reads.WHOLE, entry.modified_ms)
     for entry in storage.list("large"):
         yield Part(entry.path, entry.bytes, entry.path, Reads.CONTENT, entry.modified_ms, entry.path.split("/")[1])
 
