@@ -14,8 +14,9 @@ import pytest
 from pipelines.domain.access import Role
 from pipelines.domain.backups import BackedFile, Backup, belongs
 from pipelines.domain.errors import Conflict, Corrupt, Invalid, NotFound, TidemarkError, Unavailable
+from pipelines.domain.ids import JobName
 from pipelines.domain.operations import OperationState
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import LOG_FILE, RunState
 from pipelines.domain.trust import Trust
 from pipelines.storage import contents, keys
 from pipelines.storage.addresses import open_storage
@@ -25,7 +26,7 @@ from pipelines.verbs.backups import CheckBackup, CreateBackup, ListBackups, Rest
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ListEvents
@@ -33,7 +34,9 @@ from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken, ListTokens
 from pipelines.verbs.verify import Verify
 from pipelines.workspace import backups
-from pipelines.workspace.backups import making, restores
+from pipelines.workspace.backups import making, parts, restores
+from pipelines.workspace.backups.parts import Part
+from pipelines.workspace.context import Context
 from tests.workspace.conftest import CODE, NEWEST, House
 
 
@@ -226,6 +229,34 @@ def test_a_savepoint_that_is_damaged_after_it_was_sealed_is_named_and_not_listed
     assert set(lived.face.plan(CreateBackup(place)).left) == {taken.id}
     backup = backed_up(lived, place)
     assert set(backup.left) == {taken.id} and backup.savepoints == ()
+
+
+def test_a_file_that_is_shorter_or_gone_by_then_breaks_no_backup(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An output that its job replaced since it was listed, and the log of a run whose job is forgotten meanwhile."""
+    layout, job = lived.face.layout, lived.face.ask(ShowJob("b")).summary.job.name
+    summary, log = layout.output(job) / "summary.csv", lived.folder(lived.face.ask(ShowJob("b")).runs[0]) / LOG_FILE
+    summary.parent.mkdir(parents=True, exist_ok=True)
+    of_outputs, of_job = parts.of_outputs, parts.of_job
+
+    def listed_then_replaced(context: Context, name: JobName, but: list[str]) -> list[Part]:
+        summary.write_text("total,12345\n")
+        listed = list(of_outputs(context, name, but))
+        summary.write_text("total,6\n")
+        return listed
+
+    def listed_then_gone(context: Context, name: JobName) -> list[Part]:
+        log.write_text("one\n")
+        listed = list(of_job(context, name))
+        log.unlink()
+        return listed
+
+    monkeypatch.setattr(parts, "of_outputs", listed_then_replaced)
+    monkeypatch.setattr(parts, "of_job", listed_then_gone)
+    backed_up(lived, place)
+    kept = files_of(place)
+    assert kept[f"jobs/b/output/{summary.name}"].sha256 == hashlib.sha256(b"total,6\n").hexdigest()
+    assert not any(path.endswith(f"/{LOG_FILE}") and path.startswith("jobs/b/") for path in kept)
+    assert do(lived.face, CheckBackup(place)).state is OperationState.DONE
 
 
 def test_a_kill_between_copy_and_move_is_completed_by_the_next_opening(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from pipelines.savepoint.library import Shelf
 from pipelines.storage import contents, documents, lines, parallel
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.contents import Contents
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, Storage
 from pipelines.verbs.take import Take
 from pipelines.workspace import savepoints
@@ -204,10 +205,11 @@ class _Making:
                 advance(part.bytes)
                 return BackedFile(part.path, len(data), self.kept.keep_bytes(data), part.modified_ms)
             size = _whole_lines(self.context, part) if part.reads is Reads.LINES else part.bytes
-            sha256 = part.sha256
-            if part.reads is Reads.OUTPUT and _is_kept(part, self.kept, self.known):
+            sha256, is_output = part.sha256, part.reads is Reads.OUTPUT
+            if is_output and _is_kept(part, self.kept, self.known):
                 sha256 = self.known[part.path].sha256
-            return BackedFile(part.path, size, self.kept.keep(source, part.source, size, sha256, advance), part.modified_ms)
+            sha256, size = self.kept.keep(source, part.source, size, sha256, advance, may_be_shorter=is_output)
+            return BackedFile(part.path, size, sha256, part.modified_ms)
         except NotFound:
             if part.reads is Reads.CONTENT:
                 raise
@@ -215,8 +217,9 @@ class _Making:
 
 
 def _whole_lines(context: Context, part: Part) -> int:
-    """Bytes up to the last end of line as it was listed; all of them where a line is longer than any that we write."""
-    with (context.layout.root / part.source).open("rb") as file:
+    """Bytes up to the last end of line as it was listed; all of them where a line is longer than any that we write. NotFound where it is
+    gone."""
+    with typed_errors(part.source), (context.layout.root / part.source).open("rb") as file:
         file.seek(max(0, part.bytes - lines.LONGEST_BYTES))
         begin, tail = file.tell(), file.read(min(part.bytes, lines.LONGEST_BYTES))
     end = tail.rfind(b"\n") + 1

@@ -44,7 +44,7 @@ class Reads(enum.Enum):
     CONTENT = enum.auto()
     """As it is listed: it does not change."""
     OUTPUT = enum.auto()
-    """As it is listed; what is gone by then was no part of an output."""
+    """As it is listed, or what is left of it: who writes it may have replaced it; what is gone by then was no part of an output."""
 
 
 @dataclass(frozen=True)
