@@ -7,7 +7,9 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,6 +201,26 @@ def test_only_an_empty_workspace_takes_one_and_none_goes_into_it(lived: House, p
             lived.face.plan(change)
     with pytest.raises(Invalid, match="no whole path"):
         lived.face.ask(ListBackups("backups"))
+
+
+def test_what_is_begun_meanwhile_refuses_a_restore(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    backed_up(lived, place)
+    other, begun, fetch = House(lived.root.with_name("other")), threading.Event(), Contents.fetch
+
+    def fetched(kept: Contents, *given: Any) -> None:
+        if not begun.is_set():
+            begun.set()
+            other.begin("a")
+        fetch(kept, *given)
+
+    monkeypatch.setattr(Contents, "fetch", fetched)
+    monkeypatch.setattr(restores, "THREADS", 1)
+    try:
+        refused = do_failing(other, RestoreBackup(place))
+        assert refused.code == "backup.not_empty" and [summary.job.name for summary in other.face.ask(ListJobs())] == ["a"]
+        assert other.face.ask(ListSavepoints()) == [] and not (other.root / "restores").exists()
+    finally:
+        other.face.close()
 
 
 def test_what_cannot_be_saved_is_named_and_the_rest_is_backed_up(lived: House, place: str) -> None:
