@@ -117,4 +117,10 @@ def test_a_savepoint_of_before_has_no_table(bench: Bench, table: Path) -> None:
 
 
 def test_a_table_that_is_not_there_yet_is_none(bench: Bench) -> None:
-    assert taken(bench, bench.folder / "lake" / "nowhere").queries[0].table is None
+    """A fork that writes elsewhere has one of its own, whether an argument names the folder or it is in its output."""
+    manifest = taken(bench, Path(bench.fork().parent_output) / "counts")
+    assert manifest.queries[0].table is None
+    for theirs, own in (("{output}", "{output}"), (manifest.queries[0].sink_table, "/elsewhere")):
+        before, now = (replace(manifest.version, args=(arg,)) for arg in (theirs, own))
+        planned = restore.plan(bench.library, replace(manifest, version=before), bench.fork(running=now))
+        assert (planned.refusal, planned.sinks[0].action) == (None, "none")
