@@ -80,7 +80,7 @@ def _linked(
 
 
 def _log(log: LogNames, version: int) -> Iterator[Entry]:
-    """What `version` is read from, its own commit (which Delta wants beside a checkpoint of that version), and the unbroken log before it."""
+    """What `version` is read from, its own commit (which Delta wants beside a checkpoint of it, too), and the unbroken log before it."""
     yield from log.needed(version)
     for number in range(version, max(-1, version - LOG_KEPT), -1):
         if number not in log.commits:

@@ -166,7 +166,7 @@ class Context:
 
 
 def is_away(home: Storage) -> bool:
-    """Whether a home in a folder of this machine is not there. An empty folder is where a disk was mounted: a home has at least its mark."""
+    """Whether a home in a folder of this machine is not there. An empty one is where a disk was mounted: a home has at least its mark."""
     return folders.local(home) and not (Path(home.url).is_dir() and any(Path(home.url).iterdir()))
 
 

@@ -16,8 +16,8 @@ from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import Exit
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage
-from pipelines.savepoint import layout as inner
 from pipelines.savepoint import completeness, library
+from pipelines.savepoint import layout as inner
 from pipelines.savepoint.checksums import Seal
 from pipelines.savepoint.sink_places import inside, plain
 from pipelines.savepoint.source import JobSource
