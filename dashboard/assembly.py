@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import session
+from dashboard.oidc.provider import Provider
+from dashboard.oidc.settings import Oidc
 from dashboard.reach import ONLY_HERE, Reach
 from dashboard.readiness import Readiness
 from dashboard.strangers import Strangers
 from pipelines.api.push.settings import NOWHERE, Chosen
 from pipelines.domain.access import Access
-from pipelines.domain.audit import unrecorded
+from pipelines.domain.audit import Record, unrecorded
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.events import COMMAND, SUPERVISOR
+from pipelines.domain.sign_ins import Sessions
 from pipelines.storage.layout import Layout
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
@@ -69,7 +72,18 @@ class Api:
         """Who can reach the server."""
         self.strangers = Strangers(unrecorded)
         """Who was not let in."""
+        self.record: Record = unrecorded
+        """Writes sign-ins into the audit."""
+        self.provider: Provider | None = None
+        """What people sign in with, besides tokens."""
+        self.sessions: Sessions | None = None
+        """Whom it lets in."""
         self.readiness = Readiness()
+
+    def signs_in(self, oidc: Oidc | None) -> None:
+        """From now on people sign in with this provider; with tokens alone where there is none."""
+        self.provider = Provider(oidc) if oidc else None
+        self.sessions = Sessions(oidc.admission) if oidc else None
 
     async def refused(self, code: str, origin: str) -> None:
         """A request that nobody let in; see `Strangers.refused`."""
@@ -108,8 +122,9 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
 
     try:
         workspace.background = True
-        settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms())
-        api.access, api.strangers = access_to(workspace.context), Strangers(workspace.record)
+        settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms(), signs_in=api.sessions is not None)
+        api.access, api.strangers = access_to(workspace.context, api.sessions), Strangers(workspace.record)
+        api.record = workspace.record
         supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))
         supervisor.start()
         try:
@@ -127,6 +142,7 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
             supervisor.stop()
     finally:
         api.app = api.access = None
+        api.record = unrecorded
         api.strangers.end()
         workspace.close()
 
