@@ -21,7 +21,7 @@ from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unauth
 
 OPEN = frozenset({"/_stcore/health", readiness.PATH})
 """Whether the server is up, and does its work: what a supervisor of processes asks without a token, and which says no more than that."""
-SIGNING_IN = frozenset({places.BEGIN, places.BACK, places.OUT})
+SIGNING_IN = frozenset({("GET", places.BEGIN), ("GET", places.BACK), ("POST", places.OUT)})
 """How people come in and go, where there is a provider; and how who came in with a token goes."""
 FOR_PROGRAMS = ("/api", "/flink", "/metrics", "/_stcore", "/media", "/download", "/assets", "/static", "/component")
 """Addresses below these are no pages: no token is read from them, and who has none gets no page to type it in."""
@@ -50,7 +50,7 @@ class Entrance:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket") or scope["path"] in OPEN:
             return await self._app(scope, receive, send)
-        if scope["type"] == "http" and scope["path"] in SIGNING_IN:
+        if scope["type"] == "http" and (scope["method"], scope["path"]) in SIGNING_IN:
             return await self._app(scope, receive, send)
         access = self._access()
         if access is None:

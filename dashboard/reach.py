@@ -100,8 +100,8 @@ class Reach:
             raise Invalid("server.certificate", f"The certificate cannot be used: {error}", hint) from error
 
     def check_tokens(self, tokens: Sequence[Token], now_ms: int, *, signs_in: bool = False) -> None:
-        """Unsupported (`server.no_access_control`) where others reach the server, no named token lets anybody in, and nobody signs in with a
-        provider."""
+        """Unsupported (`server.no_access_control`) where others reach the server, no named token lets anybody in, and no provider does
+        (`signs_in`)."""
         if self.is_open and not signs_in and not any(now_ms < token.expires_ms for token in tokens):
             raise Unsupported(
                 "server.no_access_control",

@@ -56,7 +56,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         yield
         return
     settings = _streamlit_settings()
-    api.signs_in(_oidc())
+    api.signs_in(oidc())
     with assembly.assembled(settings, api):
         _announce(settings)
         yield
@@ -72,11 +72,11 @@ def _streamlit_settings() -> assembly.Settings:
     return assembly.Settings(workspace.resolve(), port, reach=Reach(host), receivers=chosen(os.environ))
 
 
-def _oidc() -> oidc_settings.Oidc | None:
+def oidc() -> oidc_settings.Oidc | None:
     """What people sign in with, as the environment says. The secret leaves it: drivers and other processes inherit what is there."""
-    oidc = oidc_settings.chosen(os.environ)
+    named = oidc_settings.chosen(os.environ)
     os.environ.pop(oidc_settings.SECRET, None)
-    return oidc
+    return named
 
 
 offered_files.mend()
@@ -111,7 +111,7 @@ def main(reach: Reach, port: int, workspace: str, example: bool, structured_log:
         server_log.structured()
     try:
         api.reach = reach.checked()
-        api.signs_in(_oidc())
+        api.signs_in(oidc())
         with listening(api.reach.host, port) as bound:
             own = bound.getsockname()[1]
             settings = assembly.Settings(Path(workspace).resolve(), own, example, api.reach, structured_log, chosen(os.environ))

@@ -37,8 +37,8 @@ class Link:
 
 
 def page(*, again: bool, wrong: bool, provider: Link | None = None) -> str:
-    """The whole document. `again`: a link of another site led here, and it is loaded once more; `wrong`: a token lets nobody in; `provider`:
-    where people sign in."""
+    """The whole document. `again`: a link of another site led here, and it is loaded once more; `wrong`: a token lets nobody in;
+    `provider`: where people sign in."""
     refused = '<p class="wrong" role="alert">This token lets nobody in: it is misspelt, expired or revoked.</p>' if wrong else ""
     title = "Sign in to Tidemark" if provider else "Tidemark lets you in with a token"
     first = f"{_ways([provider])}<p>Or come in with a token." if provider else "<p>"

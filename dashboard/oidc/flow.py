@@ -8,7 +8,7 @@ on by itself: a strict cookie goes along where a page of our own leads, and not 
 from __future__ import annotations
 
 import secrets
-from typing import Protocol
+from typing import Any, Protocol
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -62,12 +62,12 @@ class Flow:
         if provider is None or access is None:
             return _nothing_here(access)
         to = own_place(request.query_params.get(TO, ""))
-        request.scope["session"] = {TO: to}
+        started = _with(request, {TO: to})
         try:
-            answer = await provider.begin(request, _back(request))
+            answer = await provider.begin(started, _back(request))
         except Unavailable as error:
             return _failed(error, provider, to)
-        answer.headers["set-cookie"] = cookies.begun(access, request.session, secure=_is_secure(request))
+        answer.headers["set-cookie"] = cookies.begun(access, started.session, secure=_is_secure(request))
         answer.headers.update(_HEADERS)
         return answer
 
@@ -76,10 +76,10 @@ class Flow:
         provider, access, sessions = self._server.provider, self._server.access, self._server.sessions
         if provider is None or access is None or sessions is None:
             return _nothing_here(access)
-        request.scope["session"] = cookies.begun_by(access, request.headers.get("cookie", ""))
-        to = own_place(str(request.session.get(TO, "")))
+        kept = cookies.begun_by(access, request.headers.get("cookie", ""))
+        to = own_place(str(kept.get(TO, "")))
         try:
-            claims = await provider.claims(request)
+            claims = await provider.claims(_with(request, kept))
             session = sessions.admission.session(claims, secrets.token_urlsafe(16), access.now_ms())
         except TidemarkError as error:
             await self._note_refusal(error, request)
@@ -147,6 +147,11 @@ def _nothing_here(access: Access | None) -> Response:
     if access is None:
         return PlainTextResponse("The workspace is not open yet. Try again in a moment.", 503, _HEADERS)
     return PlainTextResponse("Nobody signs in to this server with a provider.", 404, _HEADERS)
+
+
+def _with(request: Request, session: dict[str, Any]) -> Request:
+    """The request with a session of the sign-in's own, not Streamlit's: where Authlib keeps what it has to know again."""
+    return Request({**request.scope, "session": session})
 
 
 def _back(request: Request) -> str:

@@ -28,6 +28,7 @@ LEEWAY_S = 60
 ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"})
 """How an ID token may be signed: by a key that the provider alone has. `none`, which some providers offer, too, is no signature."""
 LONGEST_REASON = 300
+SIGNATURES = "id_token_signing_alg_values_supported"
 BASIC, POST = "client_secret_basic", "client_secret_post"
 
 
@@ -115,8 +116,7 @@ class Provider:
             client = _client(self.settings)
             metadata = await client.load_server_metadata()
             self._check(metadata)
-            signed = set(metadata.get("id_token_signing_alg_values_supported") or ["RS256"])
-            metadata["id_token_signing_alg_values_supported"] = sorted(signed & ALGORITHMS)
+            metadata[SIGNATURES] = signatures(metadata)
             offered = metadata.get("token_endpoint_auth_methods_supported") or [BASIC]
             client.client_kwargs["token_endpoint_auth_method"] = BASIC if BASIC in offered else POST
             self._client, self._until_s = client, time.monotonic() + KEPT_S
@@ -132,6 +132,11 @@ class Provider:
             place = metadata.get(name)
             if not isinstance(place, str) or not place.startswith("https://" if encrypted else ("http://", "https://")):
                 raise _unfit(f"{own} names no {name} that can be used", "Look at its /.well-known/openid-configuration.")
+
+
+def signatures(metadata: Mapping[str, Any]) -> list[str]:
+    """The signatures that count, of those that a provider offers."""
+    return sorted(set(metadata.get(SIGNATURES) or ["RS256"]) & ALGORITHMS)
 
 
 def _client(settings: Oidc) -> Any:

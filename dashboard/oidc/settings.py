@@ -65,9 +65,7 @@ def _admission(given: Mapping[str, str]) -> Admission:
     roles = _roles(given.get(ROLES, ""))
     default = _role(DEFAULT_ROLE, given[DEFAULT_ROLE]) if DEFAULT_ROLE in given else None
     if not roles and default is None:
-        hint = (
-            f"Say which group has which role, {ROLES}=sre=operator,everyone=viewer, or give all of the provider's people a {DEFAULT_ROLE}."
-        )
+        hint = f"Say which group has which role, {ROLES}=sre=operator,all=viewer, or give all of its people a {DEFAULT_ROLE}."
         raise _refused(ROLES, f"is not set, and no {DEFAULT_ROLE} either: nobody could sign in", hint)
     claims = given.get(ROLE_CLAIM, "groups"), given.get(NAME_CLAIM, E_MAIL)
     return Admission(_issuer(given[ISSUER]), given[CLIENT_ID], roles, default, *claims, _session_ms(given.get(SESSION, "8h")))

@@ -93,8 +93,8 @@ class Admission:
         return f"{subject} of {self.issuer}"
 
     def name(self, claims: Mapping[str, Any], subject: str) -> str:
-        """What events call somebody: the claim that names him where it can be believed, else his subject. There is an @ in it, so that it is
-        no token's name."""
+        """What events call somebody: the claim that names him where it can be believed, else his subject. There is an @ in it, so that
+        it is no token's name."""
         given = _believed(claims, self.name_claim)
         name = given if isinstance(given, str) and 0 < len(given) <= LONGEST_NAME and given.isprintable() else subject
         return name if "@" in name else f"{name}@{self.provider}"
