@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 import streamlit as st
@@ -11,6 +12,9 @@ from dashboard.oidc.places import OUT
 from pipelines.domain.access import Caller
 from pipelines.domain.errors import TidemarkError
 
+_MARKDOWN = re.compile(r"[^\w\s]|_")
+"""What a label could take for markdown: a provider's people choose their names."""
+
 
 def draw() -> None:
     """Draws it for everybody but the owner, who is at home; whom the server lets in no longer the page itself tells so."""
@@ -19,7 +23,8 @@ def draw() -> None:
     except TidemarkError:
         return
     if caller.name:
-        with st.container(key="who_bar"), st.popover("", icon=":material/account_circle:", type="tertiary", key="who", help=caller.name):
+        label = _MARKDOWN.sub(r"\\\g<0>", caller.name)
+        with st.container(key="who_bar"), st.popover(label, icon=":material/account_circle:", type="tertiary", key="who"):
             st.html(_card(caller))
 
 
