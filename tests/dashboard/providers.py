@@ -39,12 +39,12 @@ def running(port: int = 0) -> Iterator[Running]:
     app = oidc_provider_mock.app(require_nonce=True)
     provider = Running("")
 
-    @app.before_request
     def look() -> flask.Response | None:
         secret = flask.request.authorization.password if flask.request.authorization else None
         provider.sent.append({"path": flask.request.path, **flask.request.values.to_dict(), "secret": secret})
         return flask.Response("down", 503) if provider.down else None
 
+    app.before_request(look)
     with _threaded_server(app, port=port) as server:
         provider.issuer = f"http://localhost:{server.server_port}"
         yield provider

@@ -21,7 +21,7 @@ from pipelines.api.app import create_api
 from pipelines.domain.access import Access, Role
 from pipelines.domain.audit import Call, Result, unrecorded
 from pipelines.domain.errors import Unauthenticated
-from pipelines.domain.sign_ins import Admission
+from pipelines.domain.sign_ins import Admission, NoRole
 from tests.dashboard.providers import CLIENT, SECRET, Browser, Running, asked, running
 from tests.entering import SHOWN, TOKEN
 from tests.faces import FakeFace
@@ -63,7 +63,8 @@ class Opened:
     def serves(self, admission: Admission) -> None:
         """A server (again), with these settings."""
         server.api.signs_in(Oidc(admission, SECRET))
-        server.api.access = Access(TOKEN, now_ms=lambda: self.now_ms, sign_ins=server.api.sessions)
+        self.access = Access(TOKEN, now_ms=lambda: self.now_ms, sign_ins=server.api.sessions)
+        server.api.access = self.access
 
 
 @pytest.fixture
@@ -256,7 +257,7 @@ def test_who_signs_out_is_out_whoever_has_his_cookie(browser: Browser, opened: O
 
 def test_a_sign_out_hands_out_nothing(browser: Browser, opened: Opened) -> None:
     kept = browser.open("/sign-out", "POST").headers["set-cookie"]
-    assert kept.startswith(f"{cookies.name_of(server.api.access)}=; ") and "Max-Age=0" in kept
+    assert kept.startswith(f"{cookies.name_of(opened.access)}=; ") and "Max-Age=0" in kept
     assert opened.calls == [] and browser.open("/api/v1/jobs").status_code == 401
     assert browser.open("/sign-out", "POST", origin="https://evil.example").status_code == 403
     assert {browser.open(path, method).status_code for path in ("/sign-out", "/oidc/callback") for method in ("PUT", "HEAD")} == {401}
@@ -306,7 +307,7 @@ def test_a_page_knows_who_looks_until_he_is_out(browser: Browser, monkeypatch: p
     browser.signs_in("2")
     header = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     session.open_with(FakeFace.sample(), server.api.access)
-    monkeypatch.setattr(session.st, "context", type("Context", (), {"headers": {"Cookie": header}, "ip_address": None}))
+    monkeypatch.setattr("streamlit.context", type("Context", (), {"headers": {"Cookie": header}, "ip_address": None}))
     assert (session.caller().name, session.caller().role) == ("vic@example.org", Role.VIEWER)
     browser.open("/sign-out", "POST")
     with pytest.raises(Unauthenticated):
@@ -364,3 +365,31 @@ def test_before_the_workspace_is_open_nobody_signs_in(browser: Browser) -> None:
     server.api.access = None
     assert {browser.open(path).status_code for path in ("/oidc/sign-in", "/oidc/callback", "/")} == {503}
     assert browser.open("/sign-out", "POST").status_code == 503
+
+
+@pytest.mark.parametrize("subject", [None, "", 7, "a" * 256, "a\nb"])
+def test_claims_without_a_subject_are_about_nobody(admission: Admission, subject: Any) -> None:
+    with pytest.raises(Unauthenticated):
+        admission.session({"sub": subject, "groups": ["sre"]}, "id", 0)
+
+
+@pytest.mark.parametrize(
+    ("claims", "name", "value"),
+    [
+        ({"groups": "sre", "email": "a@b.c", "email_verified": True}, "a@b.c", "sre"),
+        ({"groups": ["staff", "sre", 3, None, {"a": 1}]}, "1@{host}", "sre"),
+        ({"groups": ["staff"], "email": "a@b.c", "email_verified": "true"}, "1@{host}", "staff"),
+        ({"groups": ["staff"], "email": "a\x1b@b.c", "email_verified": True}, "1@{host}", "staff"),
+        ({"groups": ["staff"], "email": f"{'a' * 100}@b.c", "email_verified": True}, "1@{host}", "staff"),
+        ({"groups": ["staff"], "email": ["a@b.c"], "email_verified": True}, "1@{host}", "staff"),
+    ],
+)
+def test_claims_are_read_with_care(admission: Admission, claims: dict[str, Any], name: str, value: str) -> None:
+    read = admission.session({"sub": "1", **claims}, "id", 0)
+    assert (read.name, read.value) == (name.replace("{host}", admission.provider), value)
+
+
+@pytest.mark.parametrize("groups", [None, [], {"sre": True}, 3, "sre,staff", ["SRE"]])
+def test_no_value_is_no_role(admission: Admission, groups: Any) -> None:
+    with pytest.raises(NoRole):
+        admission.session({"sub": "1", "groups": groups}, "id", 0)
