@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from joserfc.jwk import OctKey, RSAKey
 from oidc_provider_mock._app import OpenIDCode
 
 from dashboard import cookies, server, session
@@ -217,10 +218,28 @@ def test_a_token_for_another_client_of_another_issuer_or_time_lets_nobody_in(
     assert browser.open("/api/v1/jobs").status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("key", "algorithm"),
+    [
+        (RSAKey.generate_key(private=True).as_dict(private=True), "RS256"),
+        (OctKey.import_key(SECRET * 2).as_dict(private=True), "HS256"),
+    ],
+    ids=["another key", "the client's secret"],
+)
+def test_a_token_that_the_providers_key_did_not_sign_lets_nobody_in(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, key: dict[str, Any], algorithm: str
+) -> None:
+    made = OpenIDCode.get_jwt_config
+    monkeypatch.setattr(OpenIDCode, "get_jwt_config", lambda *given: {**made(*given), "key": key, "alg": algorithm})
+    answer = browser.signs_in("1")
+    assert answer.status_code == 401 and "proves nobody" in answer.text, answer.text
+
+
 def test_an_unsigned_token_is_none_even_where_the_provider_offers_that(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    browser.begins()
-    found = server.api.provider._client.server_metadata
-    assert found["id_token_signing_alg_values_supported"] == ["RS256"]
+    made, head = OpenIDCode.encode_id_token, base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=").decode()
+    monkeypatch.setattr(OpenIDCode, "encode_id_token", lambda *given: f"{head}.{made(*given).split('.')[1]}.")
+    answer = browser.signs_in("1")
+    assert answer.status_code == 401 and "proves nobody" in answer.text
     offered = providers.signatures({"id_token_signing_alg_values_supported": ["none", "HS256", "RS256", "ES256"]})
     assert offered == ["ES256", "RS256"]
 
