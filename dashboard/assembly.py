@@ -80,6 +80,11 @@ class Api:
         """Whom it lets in."""
         self.readiness = Readiness()
 
+    @property
+    def provider_name(self) -> str:
+        """What pages call the provider; empty where there is none."""
+        return self.provider.name if self.provider else ""
+
     def signs_in(self, oidc: Oidc | None) -> None:
         """From now on people sign in with this provider; with tokens alone where there is none."""
         self.provider = Provider(oidc) if oidc else None
@@ -132,7 +137,7 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
             api.readiness.looks(supervisor.silence_s)
             session.open_with(workspace, api.access, workspace.record)
             acting = workspace.acting(SUPERVISOR)
-            with pushing(settings.receivers, acting, workspace_id(acting.layout), partial(note, acting.context)), announced(settings):
+            with pushing(settings.receivers, acting, workspace_id(acting.layout), partial(note, acting.context)), announced(settings, api):
                 if settings.example:
                     do(workspace.acting(COMMAND), StartExample())
                 yield
@@ -148,17 +153,17 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
 
 
 @contextmanager
-def announced(settings: Settings) -> Iterator[None]:
+def announced(settings: Settings, api: Api) -> Iterator[None]:
     """Writes the server's address to `server.json` in the workspace, for the command line; removes the file at the end."""
     path = Layout(settings.workspace).server_file
-    _write_whole(path, announcement(settings))
+    _write_whole(path, announcement(settings, api))
     try:
         yield
     finally:
         path.unlink(missing_ok=True)
 
 
-def announcement(settings: Settings) -> dict[str, Any]:
+def announcement(settings: Settings, api: Api) -> dict[str, Any]:
     """What a server says of itself: where it answers, and its process."""
     import psutil
 
@@ -171,6 +176,7 @@ def announcement(settings: Settings) -> dict[str, Any]:
         "certificate": reach.certificate,
         "encryption": reach.encryption,
         "open": reach.is_open,
+        "provider": api.provider_name,
     }
 
 

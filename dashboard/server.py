@@ -99,7 +99,7 @@ app = App(
             Entrance,
             access=lambda: api.access,
             refused=api.refused,
-            provider=lambda: api.provider.name if api.provider else "",
+            provider=lambda: api.provider_name,
         ),
     ],
 )

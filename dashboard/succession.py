@@ -163,7 +163,7 @@ def standing_by(settings: assembly.Settings, api: assembly.Api) -> Iterator[Read
     from pipelines.workspace.tokens import access_to, kept
 
     active = partial(active_address, Layout(settings.workspace))
-    with open_standby(settings.workspace, assembly.announcement(settings)) as workspace:
+    with open_standby(settings.workspace, assembly.announcement(settings, api)) as workspace:
         context, face, follower = workspace.context, Standby(workspace, active), FollowerLoop(workspace)
         settings.reach.check_tokens(kept(context), context.now_ms(), signs_in=api.sessions is not None)
         rest = create_api(face, workspace.layout, lambda: context.catalog.generation, _refused, ServerRole.STANDBY)

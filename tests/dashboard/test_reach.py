@@ -206,6 +206,7 @@ def test_with_a_provider_it_starts_without_a_named_token(tmp_path: Path, monkeyp
             assert found is not None
             with closing(RemoteFace(found.url, found.token)) as owner:
                 stop, enter = owner.ask(ListAudit())
+                assert owner.ask(ShowAbout()).server.provider == provider.issuer.removeprefix("http://")
         assert (enter.verb, enter.by, enter.token, enter.origin) == ("enter", "ann@example.org", f"1 of {provider.issuer}", "203.0.113.7")
         assert (stop.verb, stop.by, stop.token, stop.code) == ("stop", "ann@example.org", enter.token, "access.role")
     everywhere = b"".join(path.read_bytes() for path in [tmp_path / "log", *root.rglob("*")] if path.is_file())
