@@ -78,7 +78,7 @@ class Admission:
         return Session(id, self.issuer, self.client, subject, name, held[-1] if held else "", now_ms + self.session_ms)
 
     def lacks(self, claims: Mapping[str, Any]) -> bool:
-        """Whether these claims say neither a role nor a name, so that the provider's userinfo has to be asked."""
+        """Whether these claims lack what says the role, or the name, so that the provider's userinfo has to be asked."""
         return claim(claims, self.role_claim) is None or claim(claims, self.name_claim) is None
 
     def caller(self, session: Session, now_ms: int) -> Caller | None:

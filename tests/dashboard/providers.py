@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,11 +12,18 @@ from urllib.parse import parse_qs, urlsplit
 
 import flask
 import httpx
-import oidc_provider_mock
-from oidc_provider_mock._server import _threaded_server
 from starlette.types import ASGIApp
 
+with warnings.catch_warnings():
+    import authlib.deprecate  # noqa: F401  which has all of its warnings shown
+
+    warnings.simplefilter("ignore")  # the provider still imports what Authlib will leave out one day
+    import oidc_provider_mock
+    from oidc_provider_mock._app import OpenIDCode as IdTokens
+    from oidc_provider_mock._server import _threaded_server
+
 ORIGIN = "http://127.0.0.1:8501"
+__all__ = ["CLIENT", "ORIGIN", "SECRET", "Browser", "IdTokens", "Running", "asked", "running"]
 CLIENT, SECRET = "tidemark", "a-secret-of-the-client"
 
 

@@ -13,7 +13,6 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from joserfc.jwk import OctKey, RSAKey
-from oidc_provider_mock._app import OpenIDCode
 
 from dashboard import cookies, server, session
 from dashboard.oidc import provider as providers
@@ -23,7 +22,7 @@ from pipelines.domain.access import Access, Role
 from pipelines.domain.audit import Call, Result, unrecorded
 from pipelines.domain.errors import Unauthenticated
 from pipelines.domain.sign_ins import Admission, NoRole
-from tests.dashboard.providers import CLIENT, SECRET, Browser, Running, asked, running
+from tests.dashboard.providers import CLIENT, SECRET, Browser, IdTokens, Running, asked, running
 from tests.entering import SHOWN, TOKEN
 from tests.faces import FakeFace
 
@@ -140,7 +139,7 @@ def test_an_email_is_a_role_only_where_it_was_verified(browser: Browser, opened:
 
 
 def test_what_a_thin_token_lacks_the_provider_is_asked_for(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OpenIDCode, "generate_user_info", lambda self, user, scope: {"sub": user.sub})
+    monkeypatch.setattr(IdTokens, "generate_user_info", lambda self, user, scope: {"sub": user.sub})
     assert browser.signs_in("1").status_code == 200 and browser.open("/api/v1/tokens").status_code == 200
 
 
@@ -211,8 +210,8 @@ def test_another_nonce_is_another_sign_in(browser: Browser, opened: Opened) -> N
 def test_a_token_for_another_client_of_another_issuer_or_time_lets_nobody_in(
     browser: Browser, monkeypatch: pytest.MonkeyPatch, claims: dict[str, Any], why: str
 ) -> None:
-    made = OpenIDCode.generate_user_info
-    monkeypatch.setattr(OpenIDCode, "generate_user_info", lambda self, user, scope: {**made(self, user, scope), **claims})
+    made = IdTokens.generate_user_info
+    monkeypatch.setattr(IdTokens, "generate_user_info", lambda self, user, scope: {**made(self, user, scope), **claims})
     answer = browser.signs_in("1")
     assert answer.status_code == 401 and "proves nobody" in answer.text, answer.text
     assert browser.open("/api/v1/jobs").status_code == 401
@@ -229,15 +228,15 @@ def test_a_token_for_another_client_of_another_issuer_or_time_lets_nobody_in(
 def test_a_token_that_the_providers_key_did_not_sign_lets_nobody_in(
     browser: Browser, monkeypatch: pytest.MonkeyPatch, key: dict[str, Any], algorithm: str
 ) -> None:
-    made = OpenIDCode.get_jwt_config
-    monkeypatch.setattr(OpenIDCode, "get_jwt_config", lambda *given: {**made(*given), "key": key, "alg": algorithm})
+    made = IdTokens.get_jwt_config
+    monkeypatch.setattr(IdTokens, "get_jwt_config", lambda *given: {**made(*given), "key": key, "alg": algorithm})
     answer = browser.signs_in("1")
     assert answer.status_code == 401 and "proves nobody" in answer.text, answer.text
 
 
 def test_an_unsigned_token_is_none_even_where_the_provider_offers_that(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, head = OpenIDCode.encode_id_token, base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=").decode()
-    monkeypatch.setattr(OpenIDCode, "encode_id_token", lambda *given: f"{head}.{made(*given).split('.')[1]}.")
+    made, head = IdTokens.encode_id_token, base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').rstrip(b"=").decode()
+    monkeypatch.setattr(IdTokens, "encode_id_token", lambda *given: f"{head}.{made(*given).split('.')[1]}.")
     answer = browser.signs_in("1")
     assert answer.status_code == 401 and "proves nobody" in answer.text
     offered = providers.signatures({"id_token_signing_alg_values_supported": ["none", "HS256", "RS256", "ES256"]})
