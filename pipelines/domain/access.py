@@ -56,7 +56,7 @@ class Caller:
             raise Forbidden(
                 "access.role",
                 f"{_with_article(self.role)} may not do this; {_with_article(needed)} may",
-                "Ask somebody with that role, or an admin for another token (token create).",
+                "Ask somebody with that role, or an admin for it: in a token (token create), or at the provider.",
             )
 
     def acting(self, actor: str) -> str:
