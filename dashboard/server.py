@@ -26,6 +26,8 @@ if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this
 from dashboard import assembly, downloads, readiness, server_log, session, shell, succession  # noqa: E402
 from dashboard.entrance import Entrance  # noqa: E402
 from dashboard.guard import Guard  # noqa: E402
+from dashboard.oidc import settings as oidc_settings  # noqa: E402
+from dashboard.oidc.flow import Flow  # noqa: E402
 from dashboard.reach import Reach, refuse_open_host  # noqa: E402
 from dashboard.served import serve_asset  # noqa: E402
 from dashboard.streamlit_fixes import left_pages, offered_files  # noqa: E402
@@ -54,6 +56,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         yield
         return
     settings = _streamlit_settings()
+    api.signs_in(oidc())
     with assembly.assembled(settings, api):
         _announce(settings)
         yield
@@ -69,6 +72,13 @@ def _streamlit_settings() -> assembly.Settings:
     return assembly.Settings(workspace.resolve(), port, reach=Reach(host), receivers=chosen(os.environ))
 
 
+def oidc() -> oidc_settings.Oidc | None:
+    """What people sign in with, as the environment says. The secret leaves it: drivers and other processes inherit what is there."""
+    named = oidc_settings.chosen(os.environ)
+    os.environ.pop(oidc_settings.SECRET, None)
+    return named
+
+
 offered_files.mend()
 app = App(
     Path(__file__).with_name("app.py"),
@@ -81,8 +91,17 @@ app = App(
         Route(readiness.PATH, api.readiness.answer),
         *downloads.routes(),
         *shell.routes(),
+        *Flow(api).routes(),
     ],
-    middleware=[Middleware(Guard, reach=lambda: api.reach), Middleware(Entrance, access=lambda: api.access, refused=api.refused)],
+    middleware=[
+        Middleware(Guard, reach=lambda: api.reach),
+        Middleware(
+            Entrance,
+            access=lambda: api.access,
+            refused=api.refused,
+            provider=lambda: api.provider_name,
+        ),
+    ],
 )
 
 
@@ -92,6 +111,7 @@ def main(reach: Reach, port: int, workspace: str, example: bool, structured_log:
         server_log.structured()
     try:
         api.reach = reach.checked()
+        api.signs_in(oidc())
         with listening(api.reach.host, port) as bound:
             own = bound.getsockname()[1]
             settings = assembly.Settings(Path(workspace).resolve(), own, example, api.reach, structured_log, chosen(os.environ))

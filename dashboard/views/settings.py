@@ -183,9 +183,10 @@ def _role(server: Server) -> str:
 
 
 def _reached(server: Server) -> str:
+    how = f"with a token or signed in with {escape(server.provider)}" if server.provider else "with a token"
     if server.loopback_only:
-        return f'{chip("this machine alone", "green", dot=True)} <span class="tm-muted">with a token</span>'
-    return f'{chip("others too", "orange", dot=True)} <span class="tm-muted">with a token, encrypted by {escape(server.encryption)}</span>'
+        return f'{chip("this machine alone", "green", dot=True)} <span class="tm-muted">{how}</span>'
+    return f'{chip("others too", "orange", dot=True)} <span class="tm-muted">{how}, encrypted by {escape(server.encryption)}</span>'
 
 
 def _commit(server: Server) -> str:

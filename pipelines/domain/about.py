@@ -88,6 +88,8 @@ class Server:
     encryption: str = ""
     """What encrypts what others send, where they reach it: `its own certificate`, or `the proxy at …`."""
     role: ServerRole = ServerRole.ACTIVE
+    provider: str = ""
+    """What people sign in with, by its host; empty where tokens alone let in."""
 
 
 @dataclass(frozen=True)

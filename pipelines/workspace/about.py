@@ -131,7 +131,8 @@ def _server(context: Context) -> Server:
         document = {}
     url, encryption = str(document.get("address") or document.get("url", "")), str(document.get("encryption", ""))
     role = ServerRole.STANDBY if context.is_standby else ServerRole.ACTIVE
-    return Server(url, not document.get("open", False), __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS, encryption, role)
+    is_here, provider = not document.get("open", False), str(document.get("provider", ""))
+    return Server(url, is_here, __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS, encryption, role, provider)
 
 
 def _document(path: Path) -> dict[str, Any]:
