@@ -18,7 +18,8 @@ from pathlib import Path
 
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.runtimes import JAVA_17, OLDEST_JAVA, Spark, no_java
-from pipelines.storage import users
+from pipelines.storage.users import environ as environ_of
+from pipelines.storage.users import switch
 
 USUAL = ("usr/lib/jvm/*", "opt/java/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
 """Below the root of the file system."""
@@ -123,13 +124,13 @@ def _ask(java: Path, *arguments: str) -> JavaHome | None:
         command = [str(java), *arguments, "-XshowSettings:properties", "-version"]
         answer = subprocess.run(
             command,
-            env=users.environ(os.environ),
+            env=environ_of(os.environ),
             capture_output=True,
             text=True,
             errors="replace",
             timeout=60,
             stdin=subprocess.DEVNULL,
-            **users.switch(),
+            **switch(),
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

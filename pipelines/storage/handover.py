@@ -24,7 +24,7 @@ from pipelines.storage.layout import Layout
 from pipelines.storage.users import User
 
 READ, ENTER = 0o040, 0o010
-SHARED = 0o1770 | stat.S_ISGID
+SHARED = 0o1770
 """Of a folder of the server's that takes the user's files; sticky: who owns a file renames and deletes it."""
 OTHERS_WRITE = 0o022
 
@@ -47,7 +47,7 @@ def mark(folder: Path) -> None:
         return
     let_in(folder)
     os.chown(folder, -1, user.gid)
-    folder.chmod(stat.S_IMODE(folder.stat().st_mode) | ENTER | stat.S_ISGID)
+    folder.chmod(stat.S_IMODE(folder.stat().st_mode) | ENTER | stat.S_ISVTX)
     for item in list(os.scandir(folder)):
         if item.is_file(follow_symlinks=False):
             _readable(user, Path(item.path), READ)
@@ -131,10 +131,13 @@ def hand_over(folder: Path) -> None:
 
 def _give(user: User, name: str, at: int) -> None:
     """One file: given first and looked at then, so that one that `keep` has met in between ends as the server's."""
-    seen = os.stat(name, dir_fd=at, follow_symlinks=False)
-    if seen.st_uid == user.uid or not stat.S_ISREG(seen.st_mode):
+    try:
+        seen = os.stat(name, dir_fd=at, follow_symlinks=False)
+        if seen.st_uid == user.uid or not stat.S_ISREG(seen.st_mode):
+            return
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
+    except FileNotFoundError:  # it went away meanwhile
         return
-    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
     try:
         os.fchown(file, user.uid if seen.st_nlink == 1 else -1, user.gid)
         if seen.st_nlink == 1 and os.fstat(file).st_nlink > 1:
@@ -160,12 +163,13 @@ def keep(target: str) -> None:
 
 
 def as_in_folder(file: int, folder: str) -> None:
-    """Gives a new file the readers of its folder, where that takes the user's files too."""
+    """Lets the user read a new file in a folder of the server's that `admit` or `mark` has seen, which its sticky bit tells."""
     user = _user()
     if user is None:
         return
     seen = os.stat(folder)
-    if seen.st_gid == user.gid and seen.st_mode & stat.S_ISGID:
+    if seen.st_uid == os.getuid() and seen.st_gid == user.gid and seen.st_mode & stat.S_ISVTX:
+        os.fchown(file, -1, user.gid)
         os.fchmod(file, 0o640)
 
 
