@@ -118,9 +118,10 @@ def admit(folder: Path) -> None:
 
 
 def hand_over(folder: Path) -> None:
-    """Gives the user a folder with all that is in it; what also has a name elsewhere (in a savepoint) it may only read."""
+    """Gives the user a folder with all that is in it; what also has a name elsewhere (in a savepoint) it may only read. Nothing is given
+    that is reached by a link, which the user may have made."""
     user = _user()
-    if user is None or not folder.is_dir():
+    if user is None or not folder.is_dir() or os.path.realpath(folder) != str(folder):
         return
     let_in(folder)
     for _, _, names, at in os.fwalk(folder):

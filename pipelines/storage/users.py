@@ -128,7 +128,7 @@ def named(name: str) -> User:
     if os.geteuid() != 0:
         message = f"This process may not begin others as {name}"
         raise Unavailable("run_as.right", message, "Start the server as root, which it needs for this, or leave --run-as out.")
-    if HARD_LINKS.read_text().strip() == "0":
+    if not HARD_LINKS.is_file() or HARD_LINKS.read_text().strip() == "0":
         message = "Users of this machine may link files of others (fs.protected_hardlinks is 0)"
         raise Unavailable("run_as.hard_links", message, "Set it: sysctl -w fs.protected_hardlinks=1")
     return User(name, known.pw_uid, known.pw_gid, tuple(os.getgrouplist(name, known.pw_gid)), known.pw_dir)

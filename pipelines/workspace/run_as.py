@@ -35,8 +35,10 @@ def prepare(context: Context, run: Path) -> None:
     handover.mark(context.layout.job(spec.job))
     if spec.lead is not None and spec.lead.wanted:
         handover.mark(Path(spec.lead.wanted).parent)
-    for folder in _inside(other.workspace, [spec.checkpoints, spec.output, spec.warehouse, *spec.sink_logs.values()]):
+    for folder in _inside(other.workspace, [spec.checkpoints, spec.output, spec.warehouse]):
         folder.mkdir(parents=True, exist_ok=True)
+        handover.hand_over(folder)
+    for folder in _inside(other.workspace, [*spec.sink_logs.values()]):
         handover.hand_over(folder)
 
 

@@ -153,6 +153,14 @@ def test_links_of_the_user_lead_the_server_nowhere(workspace: Path) -> None:
     (workspace / "secret").write_text("secret")
     handover.admit(run)
     assert can(user, 'cd "$1" && ln -s ../secret progress.jsonl && mkfifo events.jsonl', run)
+    own, others = workspace / "own", workspace / "others"
+    (others / "inner").mkdir(parents=True)
+    own.mkdir()
+    handover.hand_over(own)
+    assert can(user, 'ln -s ../others "$1/link"', own)
+    for folder in (own / "link", own / "link" / "inner", own):
+        handover.hand_over(folder)
+    assert {path.lstat().st_uid for path in (others, others / "inner")} == {os.getuid()}
     with pytest.raises(Corrupt):
         LocalStorage(workspace).read("run/progress.jsonl")
     for name in ("progress.jsonl", "events.jsonl"):
