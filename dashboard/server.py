@@ -57,6 +57,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         return
     settings = _streamlit_settings()
     api.signs_in(oidc())
+    _run_as("", settings.workspace)
     with assembly.assembled(settings, api):
         _announce(settings)
         yield
@@ -105,13 +106,16 @@ app = App(
 )
 
 
-def main(reach: Reach, port: int, workspace: str, example: bool, structured_log: bool = False, standby: bool = False) -> int:
+def main(
+    reach: Reach, port: int, workspace: str, example: bool, structured_log: bool = False, standby: bool = False, run_as: str = ""
+) -> int:
     """Serves until it is told to end (Ctrl-C, SIGTERM); prints the address once it answers. Returns the exit code."""
     if structured_log:
         server_log.structured()
     try:
         api.reach = reach.checked()
         api.signs_in(oidc())
+        _run_as(run_as, Path(workspace).resolve())
         with listening(api.reach.host, port) as bound:
             own = bound.getsockname()[1]
             settings = assembly.Settings(Path(workspace).resolve(), own, example, api.reach, structured_log, chosen(os.environ))
@@ -123,6 +127,13 @@ def main(reach: Reach, port: int, workspace: str, example: bool, structured_log:
     except KeyboardInterrupt:
         _say(logging.INFO, "Tidemark has stopped; running jobs go on.", structured_log)
     return 0
+
+
+def _run_as(name: str, workspace: Path) -> None:
+    from pipelines.storage.users import VARIABLE
+    from pipelines.workspace import run_as
+
+    run_as.begin(name or os.environ.get(VARIABLE, ""), workspace)
 
 
 def _say(level: int, words: str, structured_log: bool) -> None:

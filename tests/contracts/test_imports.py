@@ -103,7 +103,8 @@ def imported(module: Path) -> set[str]:
 STANDARD_ONLY = {
     "pipelines/domain": ("pipelines.domain",),
     "pipelines/driver": ("pipelines.domain", "pipelines.driver", "pyspark", "py4j"),
-    "pipelines/sandbox/java.py": ("pipelines.domain",),
+    "pipelines/sandbox/java.py": ("pipelines.domain", "pipelines.storage.users"),
+    "pipelines/storage/users.py": ("pipelines.domain",),
     "dashboard/__main__.py": ("dashboard",),
     "dashboard/environment.py": ("dashboard.installing",),
     "dashboard/installing.py": (),
