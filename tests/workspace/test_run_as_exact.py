@@ -103,7 +103,11 @@ def test_a_job_of_another_user_is_exact_and_kept_apart(folder: Path, monkeypatch
     users.assume(users.Other(users.named(NAME), folder / "ws"))
     into, later = folder / "in", folder / "later"
     put(into, 0, 3)
-    put(later, 3, 4)  # with the modes of now: a workspace makes what is the server's alone
+    put(later, 3, 4)
+    for given in (into, later):  # a workspace that was opened in this process has it make what nobody else reads
+        given.chmod(0o755)
+        for file in given.iterdir():
+            file.chmod(0o644)
     with serving(folder / "ws") as server:
         for name in ("access.key", "tokens.json"):
             server.face.context.files.write(folder / "ws" / name, {})
