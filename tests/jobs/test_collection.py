@@ -91,5 +91,5 @@ def contract(folder: Path, batch: int) -> Contract:
 
 def test_versions_of_a_job_differ_in_one_decision() -> None:
     for name, example in COLLECTION.items():
-        first, second = ((JOBS / f"{script}.py").read_text().splitlines() for script in (name, example.second))
+        first, second = ((JOBS / script).read_text().splitlines() for script in example.scripts)
         assert len(set(first) - set(second)) <= 3, name
