@@ -52,8 +52,8 @@ _FORMS: Sequence[tuple[re.Pattern[str], Does]] = tuple(
     )
 )
 _KNOWN = (
-    "it has SET, CREATE TEMPORARY VIEW, CREATE TEMPORARY FUNCTION, DECLARE, CREATE STREAMING TABLE … AS SELECT and "
-    "CREATE MATERIALIZED VIEW … AS SELECT"
+    "a SQL job has SET, CREATE TEMPORARY VIEW, CREATE TEMPORARY FUNCTION, DECLARE, CREATE STREAMING TABLE … AS and "
+    "CREATE MATERIALIZED VIEW … AS"
 )
 _WRITE_SO = "CREATE STREAMING TABLE name USING format AS SELECT … starts a query that writes"
 
@@ -167,8 +167,8 @@ def _statement(code: str, blank: str, start: int, end: int, filename: str) -> St
             return Statement(code[start:end], blank[start:end], line, does, name)
     words = blank[start:end].split()
     if keyword.iskeyword(words[0]) and words[0].islower():
-        raise _error(code, filename, line, f"{words[0]!r} is Python's: name a Python script .py; {_KNOWN}")
-    raise _error(code, filename, line, f"{' '.join(words[:2])!r} begins no statement of a SQL job; {_KNOWN}")
+        raise _error(code, filename, line, f"{words[0]!r} is Python's, whose scripts are named .py; {_KNOWN}")
+    raise _error(code, filename, line, f"{' '.join(words[:2])!r} begins no statement; {_KNOWN}")
 
 
 def _check_streams(job: Sequence[Statement], code: str, filename: str) -> None:

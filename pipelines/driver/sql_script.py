@@ -171,7 +171,7 @@ def _said(statement: Statement, error: Any) -> tuple[int, int, str]:
     place = _PLACE.search(text)
     words = _SQL_STATE.sub("", text[: place.start()] if place else text).strip()
     condition = error.getCondition() or ""
-    message = words.removeprefix(f"[{condition}]").strip().splitlines()[0]
+    message = words.removeprefix(f"[{condition}]").strip().splitlines()[0].rstrip(".")
     return (int(place[1]), int(place[2]) + 1, message) if place else (statement.line, 1, message)
 
 
