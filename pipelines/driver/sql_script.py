@@ -17,10 +17,11 @@ from pipelines.domain import sql_jobs
 from pipelines.domain.errors import Invalid, Unsupported
 from pipelines.domain.runs import RunSpec
 from pipelines.domain.sql_jobs import Does, Statement
+from pipelines.driver import failures
 
 NEEDS = (4, 3)
 """From this Spark on its grammar has `STREAM name WATERMARK …` (measured; 4.2 was not)."""
-PARQUET = "parquet"
+PARQUET, MEMORY = "parquet", "memory"
 FILES = {PARQUET, "orc", "json", "csv", "text", "xml", "avro", "delta"}
 """Formats that write to a folder: without a path, the one of the sink's name in the job's own output directory."""
 TRIGGER, MODE, AVAILABLE_NOW = "trigger", "outputmode", "availableNow"
@@ -118,12 +119,19 @@ class Script:
         )
         table = plan.tableSpec()
         given = table.provider().get() if table.provider().isDefined() else PARQUET
+        self._require_format(given)
         options, columns = _pairs(table.properties()), _columns(plan)
         if given.lower() in FILES and "path" not in {key.lower() for key in options}:
             options["path"] = f"{self._output}/{statement.name}"
         if statement.does is Does.WRITES:
             return self._once(statement, frame, given, options, columns)
         return self._query(statement, frame, given, options, columns)
+
+    def _require_format(self, given: str) -> None:
+        """Raises what Spark does for a format that it does not have; it would say so only as the query starts."""
+        if given.lower() != MEMORY:
+            conf = self._spark._jsparkSession.sessionState().conf()
+            self._spark._jvm.org.apache.spark.sql.execution.datasources.DataSource.lookupDataSource(given, conf)
 
     def _once(self, statement: Statement, frame: Any, given: str, options: dict[str, str], columns: list[str]) -> Once:
         if frame.isStreaming:
@@ -150,6 +158,7 @@ class Script:
 
     def _placed(self, statement: Statement) -> Any:
         """Executes a statement; Spark's refusals with the file's line."""
+        from py4j.protocol import Py4JJavaError
         from pyspark.errors import ParseException, PySparkException
 
         try:
@@ -161,6 +170,10 @@ class Script:
         except PySparkException as error:
             line, _, message = _said(statement, error)
             raise Invalid(error.getCondition() or type(error).__name__, f"{self._name}, line {line}: {message}", HINT) from error
+        except Py4JJavaError as error:
+            failure = failures.of_exception(error, "")
+            message = failure.message.removeprefix(f"[{failure.error_class}]").partition("SQLSTATE")[0].strip()
+            raise Invalid(failure.error_class, f"{self._name}, line {statement.line}: {message}", HINT) from error
         except Invalid as error:
             raise Invalid(error.code, f"{self._name}, line {statement.line}: {error.message}", error.hint) from error
 
