@@ -8,14 +8,15 @@ import pytest
 
 from pipelines.client import scripts
 from pipelines.domain import sql_jobs
-from pipelines.domain.errors import Invalid
+from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.sql_jobs import Does
 from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.run import RunScript
 from tests.jobs.loading import JOBS
 from tests.workspace.conftest import House
-from tests.workspace.test_jobs import refusal, spec
+from tests.workspace.test_jobs import refusal, spec, take
 
 CODE = (JOBS / "views_by_author_sql.sql").read_text()
 SINK = "CREATE STREAMING TABLE a AS SELECT * FROM STREAM v"
@@ -94,6 +95,15 @@ def test_a_sql_job_is_a_job_with_its_values(house: House) -> None:
     begun = spec(house, run)
     assert begun.script.endswith("/a.sql") and Path(begun.script).read_text() == CODE
     assert begun.args == ("--views", f"{begun.output}/in", "--pages=p")
+
+
+def test_a_fork_of_a_sql_job_has_an_output_of_its_own(house: House) -> None:
+    run = do(house.face, RunScript(name="a", script="a.sql", code=SINK))
+    house.lay(run)
+    taken = take(house)
+    assert [sink.action for sink in house.face.plan(Fork(taken.id, name="b")).sinks] == ["continue"]
+    with refusal(Conflict, "restore.sink_shared"):
+        do(house.face, Fork(taken.id, name="b", script="a.py", code="a = 1\n"))
 
 
 def test_a_file_that_is_not_utf_8_is_refused_with_its_line(tmp_path: Path) -> None:
