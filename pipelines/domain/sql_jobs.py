@@ -10,20 +10,19 @@ from __future__ import annotations
 import enum
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.sql_text import blanked, error, line_of, spans
+from pipelines.domain.texts import MOST_ITEMS
+
 SUFFIX = ".sql"
-_TOKEN = re.compile(
-    r"""(?P<comment>--[^\n]*)|(?P<block>/\*)|(?P<raw>(?<!\w)[rR](?:'[^']*'|"[^"]*"))|(?P<dollars>\$\$.*?\$\$)"""
-    r"""|(?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?P<name>`(?:[^`]|``)*`)|(?P<open>['"`])""",
-    re.DOTALL,
-)
-_BLOCK = re.compile(r"/\*|\*/")
 _NAME = r"(?P<name>`[^`]+`|[\w.]+)"
 _VARIABLE = re.compile(r"\$\{(?:hivevar:|hiveconf:)?([^\s:}]+)\}")
 _SET = re.compile(r"SET\s+(?:hivevar:|hiveconf:)?([\w.-]+)\s*=", re.IGNORECASE)
 _STREAM = re.compile(rf"\bSTREAM\b\s*\(?\s*{_NAME}", re.IGNORECASE)
+_WHOLE = re.compile(rf"\b(?:FROM|JOIN)\s+(?!STREAM\b){_NAME}", re.IGNORECASE)
+_COLUMNS = r"\((?:[^();]|\([^();]*\))*\)"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -43,7 +42,7 @@ _FORMS: Sequence[tuple[re.Pattern[str], Does]] = tuple(
     (re.compile(form, re.IGNORECASE), does)
     for form, does in (
         (r"SET\s", Does.SETS),
-        (rf"{_TEMPORARY}VIEW\s+{_NAME}\s*(?:\([^;]*?\)\s*)?USING\s", Does.SOURCE),
+        (rf"{_TEMPORARY}VIEW\s+{_NAME}\s*(?:{_COLUMNS}\s*)?USING\s", Does.SOURCE),
         (rf"{_TEMPORARY}VIEW\s+{_NAME}", Does.STEP),
         (rf"{_TEMPORARY}FUNCTION\s", Does.STEP),
         (r"DECLARE\s", Does.STEP),
@@ -92,15 +91,15 @@ def check(code: str, filename: str = "job.sql") -> tuple[Statement, ...]:
         if not statement.is_sink:
             continue
         if not re.search(r"\bAS\b", statement.code, re.IGNORECASE):
-            raise _error(code, filename, statement.line, f"{statement.name} has no AS SELECT …: {_WRITE_SO}")
+            raise error(code, filename, statement.line, f"{statement.name} has no AS SELECT …: {_WRITE_SO}")
         if statement.name.lower() in sinks:
             before = sinks[statement.name.lower()].line
-            raise _error(
+            raise error(
                 code, filename, statement.line, f"line {before} has a sink of the name {statement.name} already; it names its query"
             )
         sinks[statement.name.lower()] = statement
     if not sinks:
-        raise _error(code, filename, max(1, code.rstrip().count("\n") + 1), f"the job has no sink: {_WRITE_SO}")
+        raise error(code, filename, max(1, code.rstrip().count("\n") + 1), f"the job has no sink: {_WRITE_SO}")
     _check_streams(job, code, filename)
     return job
 
@@ -108,9 +107,12 @@ def check(code: str, filename: str = "job.sql") -> tuple[Statement, ...]:
 def statements(code: str, filename: str = "job.sql") -> tuple[Statement, ...]:
     """The statements in their order; SyntaxError where one is no statement that a SQL job has."""
     if _REPLACEMENT in code:
-        raise _error(code, filename, _line(code, code.index(_REPLACEMENT)), "the file is not UTF-8 text: save it as UTF-8")
-    blank = _blanked(code, filename)
-    return tuple(_statement(code, blank, start, end, filename) for start, end in _spans(blank))
+        raise error(code, filename, line_of(code, code.index(_REPLACEMENT)), "the file is not UTF-8 text: save it as UTF-8")
+    blank = blanked(code, filename)
+    places = list(spans(blank))
+    if len(places) > MOST_ITEMS:
+        raise error(code, filename, line_of(code, places[MOST_ITEMS][0]), f"a SQL job has at most {MOST_ITEMS:,} statements")
+    return tuple(_statement(code, blank, start, end, filename) for start, end in places)
 
 
 def streamed(job: Sequence[Statement]) -> frozenset[str]:
@@ -122,10 +124,11 @@ def variables(code: str, filename: str = "job.sql") -> Mapping[str, int]:
     """The names of the `${name}` that the file does not set itself, with their first lines; Spark's own confs are none."""
     known, free = set[str](), dict[str, int]()
     for statement in statements(code, filename):
-        text = _without_comments(statement)
+        text, line, at = _without_comments(statement), statement.line, 0
         for found in _VARIABLE.finditer(text):
+            line, at = line + text.count("\n", at, found.start()), found.start()
             if found[1] not in known and not found[1].startswith("spark."):
-                free.setdefault(found[1], statement.line + text.count("\n", 0, found.start()))
+                free.setdefault(found[1], line)
         known |= {found[1] for found in [_SET.match(text)] if found}
     return free
 
@@ -159,7 +162,7 @@ def plain(name: str) -> str:
 
 
 def _statement(code: str, blank: str, start: int, end: int, filename: str) -> Statement:
-    line = _line(code, start)
+    line = line_of(code, start)
     for form, does in _FORMS:
         if found := form.match(blank, start, end):
             _check_brackets(code, blank, start, end, filename)
@@ -167,19 +170,19 @@ def _statement(code: str, blank: str, start: int, end: int, filename: str) -> St
             return Statement(code[start:end], blank[start:end], line, does, name)
     words = blank[start:end].split()
     if keyword.iskeyword(words[0]) and words[0].islower():
-        raise _error(code, filename, line, f"{words[0]!r} is Python's, whose scripts are named .py; {_KNOWN}")
-    raise _error(code, filename, line, f"{' '.join(words[:2])!r} begins no statement; {_KNOWN}")
+        raise error(code, filename, line, f"{words[0]!r} is Python's, whose scripts are named .py; {_KNOWN}")
+    raise error(code, filename, line, f"{' '.join(words[:2])!r} begins no statement; {_KNOWN}")
 
 
 def _check_streams(job: Sequence[Statement], code: str, filename: str) -> None:
     """SyntaxError where a source is read both as a stream and whole: Spark has one view of a name."""
-    for source in (statement for statement in job if statement.does is Does.SOURCE and plain(statement.name) in streamed(job)):
-        whole = re.compile(rf"\b(?:FROM|JOIN)\s+`?{re.escape(source.name)}`?(?![\w.])", re.IGNORECASE)
-        for statement in job:
-            if found := whole.search(_with_names(statement)):
-                line = statement.line + statement.code.count("\n", 0, found.start())
-                message = f"{source.name} is read with STREAM and without: give what is read whole a view of its own"
-                raise _error(code, filename, line, message)
+    sources = {plain(statement.name) for statement in job if statement.does is Does.SOURCE} & streamed(job)
+    for statement in job:
+        for found in _WHOLE.finditer(_with_names(statement)):
+            if plain(found["name"]) in sources:
+                line = statement.line + statement.code.count("\n", 0, found.start("name"))
+                message = f"{found['name']} is read with STREAM and without: give what is read whole a view of its own"
+                raise error(code, filename, line, message)
 
 
 def _with_names(statement: Statement) -> str:
@@ -196,58 +199,13 @@ def _check_brackets(code: str, blank: str, start: int, end: int, filename: str) 
         if blank[at] == "(":
             is_open.append(at)
         elif blank[at] == ")" and not is_open:
-            raise _error(code, filename, _line(code, at), "this ) closes nothing")
+            raise error(code, filename, line_of(code, at), "this ) closes nothing")
         elif blank[at] == ")":
             is_open.pop()
     if is_open:
-        raise _error(code, filename, _line(code, is_open[-1]), "this ( is not closed before the statement ends")
-
-
-def _spans(blank: str) -> Iterator[tuple[int, int]]:
-    """Where each statement begins and ends, without the semicolon and the spaces around it."""
-    at = 0
-    for piece in blank.split(";"):
-        if piece.strip():
-            yield at + len(piece) - len(piece.lstrip()), at + len(piece.rstrip())
-        at += len(piece) + 1
-
-
-def _blanked(code: str, filename: str) -> str:
-    """The code, as long as it was: comments are spaces, the insides of quotes are underscores."""
-    pieces, at = list[str](), 0
-    while found := _TOKEN.search(code, at):
-        end = found.end()
-        if found.lastgroup == "open":
-            raise _error(code, filename, _line(code, found.start()), f"this {found[0]} is not closed")
-        if found.lastgroup == "block":
-            end = _block_end(code, found.start(), filename)
-        whole = code[found.start() : end]
-        is_comment = found.lastgroup in ("comment", "block")
-        hidden = re.sub(r"[^\n]", " ", whole) if is_comment else whole[0] + re.sub(r"[^\n]", "_", whole[1:-1]) + whole[-1]
-        pieces += [code[at : found.start()], hidden]
-        at = end
-    return "".join([*pieces, code[at:]])
-
-
-def _block_end(code: str, start: int, filename: str) -> int:
-    """The end of a comment in brackets, which may have others inside."""
-    depth = 0
-    for found in _BLOCK.finditer(code, start):
-        depth += 1 if found[0] == "/*" else -1
-        if depth == 0:
-            return found.end()
-    raise _error(code, filename, _line(code, start), "this /* is not closed")
+        raise error(code, filename, line_of(code, is_open[-1]), "this ( is not closed before the statement ends")
 
 
 def _without_comments(statement: Statement) -> str:
     pairs = zip(statement.text, statement.code, strict=True)
     return "".join(" " if hidden == " " and not written.isspace() else written for written, hidden in pairs)
-
-
-def _line(code: str, at: int) -> int:
-    return code.count("\n", 0, at) + 1
-
-
-def _error(code: str, filename: str, line: int, message: str) -> SyntaxError:
-    text = (code.splitlines() or [""])[min(line, max(1, len(code.splitlines()))) - 1]
-    return SyntaxError(message, (filename, line, len(text) - len(text.lstrip()) + 1, text))

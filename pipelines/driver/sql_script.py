@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.domain import sql_jobs
+from pipelines.domain import sql_jobs, sql_text
 from pipelines.domain.errors import Invalid, Unsupported
 from pipelines.domain.runs import RunSpec
 from pipelines.domain.sql_jobs import Does, Statement
@@ -26,7 +26,7 @@ FILES = {PARQUET, "orc", "json", "csv", "text", "xml", "avro", "delta"}
 """Formats that write to a folder: without a path, the one of the sink's name in the job's own output directory."""
 TRIGGER, MODE, AVAILABLE_NOW = "trigger", "outputmode", "availableNow"
 """Properties of a sink that are no options of its format."""
-_PLACE = re.compile(r"[;(]?\s*line (\d+)[, ]+pos (\d+)")
+_PLACE = re.compile(r"[;(]?\s*line (\d+)[, ]+pos \d+")
 _SQL_STATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
 HINT = "Correct the line and try again."
 
@@ -164,11 +164,10 @@ class Script:
         try:
             return self._do(statement)
         except ParseException as error:
-            line, column, message = _said(statement, error)
-            text = self._code.splitlines()[line - 1]
-            raise SyntaxError(message, (self._name, line, column, text)) from error
+            line, message = _said(statement, error)
+            raise sql_text.error(self._code, self._name, line, message) from error
         except PySparkException as error:
-            line, _, message = _said(statement, error)
+            line, message = _said(statement, error)
             raise Invalid(error.getCondition() or type(error).__name__, f"{self._name}, line {line}: {message}", HINT) from error
         except Py4JJavaError as error:
             failure = failures.of_exception(error, "")
@@ -178,14 +177,14 @@ class Script:
             raise Invalid(error.code, f"{self._name}, line {statement.line}: {error.message}", error.hint) from error
 
 
-def _said(statement: Statement, error: Any) -> tuple[int, int, str]:
-    """The line, the column (from 1) and the first words of Spark's message, without its class and the plan."""
+def _said(statement: Statement, error: Any) -> tuple[int, str]:
+    """The line and the first words of Spark's message, without its class and the plan."""
     text = str(error).strip()
     place = _PLACE.search(text)
     words = _SQL_STATE.sub("", text[: place.start()] if place else text).strip()
     condition = error.getCondition() or ""
     message = words.removeprefix(f"[{condition}]").strip().splitlines()[0].rstrip(".")
-    return (int(place[1]), int(place[2]) + 1, message) if place else (statement.line, 1, message)
+    return int(place[1]) if place else statement.line, message
 
 
 def _columns(plan: Any) -> list[str]:

@@ -39,6 +39,12 @@ def test_the_statements_of_a_job_with_their_lines() -> None:
     assert sql_jobs.title(CODE).startswith("How long each author is read, minute by minute, in SQL")
 
 
+def test_a_view_with_columns_is_a_step_whatever_it_joins() -> None:
+    view = "CREATE TEMP VIEW w (a, b) AS SELECT * FROM STREAM v JOIN (SELECT 1 AS a) USING (a)"
+    typed = "CREATE TEMP VIEW v (a DECIMAL(2, 1), b STRUCT<c: INT>) USING json"
+    assert [it.does for it in sql_jobs.check(f"{typed};{view};{SINK}")] == [Does.SOURCE, Does.STEP, Does.STREAMS]
+
+
 def test_quotes_and_comments_hide_what_is_in_them() -> None:
     sets, view, sink = sql_jobs.check(QUOTED)
     assert (sets.line, view.name, sink.name) == (1, "v;w", "a")
@@ -70,6 +76,7 @@ REFUSED = {
     "a comment without an end": (f"{SINK}; /* /* */", 1, "this /* is not closed"),
     "a bracket without an end": (f"{SINK}\nWHERE (a > 1;", 2, "this ( is not closed"),
     "a bracket without a beginning": (f"{SINK}\nWHERE a) > 1;", 2, "this ) closes nothing"),
+    "too many statements": ("SET a = 1;\n" * 1_001, 1_001, "at most 1,000 statements"),
     "Latin-1 read as UTF-8": (b"SET a = '\xe9';".decode(errors="replace"), 1, "not UTF-8"),
     "a source read both ways": (CODE.replace("JOIN pages", "\nJOIN `views`"), 16, "with STREAM and without"),
 }
