@@ -36,6 +36,7 @@ def main(arguments: "list[str]") -> int:
         example=options.example,
         structured_log=structured_log,
         standby=options.standby,
+        run_as=options.run_as,
     )
 
 
@@ -66,6 +67,13 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument("--workspace", metavar="PATH", help="directory that holds jobs and savepoints (default: data/workspace)")
     parser.add_argument(
         "--standby", action="store_true", help="where another server has the workspace: only read, and take over when that one ends"
+    )
+    parser.add_argument(
+        "--run-as",
+        metavar="USER",
+        default="",
+        help="user of this machine that jobs' code runs as, apart from the server, which is root's then (default: TIDEMARK_RUN_AS, "
+        "else the server's own)",
     )
     parser.add_argument("--log-format", choices=("text", "json"), default="text", help="the server's own log, on stderr (default: text)")
     parser.add_argument("--example", action="store_true", help="start the example at once, without a click")

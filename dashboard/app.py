@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import address, dialogs, session, undo
 from dashboard.navigation import PAGES, page
-from dashboard.views import frame, standby, zones
+from dashboard.views import frame, standby, who, zones
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -22,6 +22,7 @@ address.page_begins()
 chosen = st.navigation([page(name) for name in PAGES], position="top")
 undo.page_begins(chosen.title)
 zones.switch()
+who.draw()
 frame.draw()
 standby.banner()
 chosen.run()

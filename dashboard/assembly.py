@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import session
+from dashboard.oidc.provider import Provider
+from dashboard.oidc.settings import Oidc
 from dashboard.reach import ONLY_HERE, Reach
 from dashboard.readiness import Readiness
 from dashboard.strangers import Strangers
 from pipelines.api.push.settings import NOWHERE, Chosen
 from pipelines.domain.access import Access
-from pipelines.domain.audit import unrecorded
+from pipelines.domain.audit import Record, unrecorded
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.events import COMMAND, SUPERVISOR
+from pipelines.domain.sign_ins import Sessions
 from pipelines.storage.layout import Layout
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
@@ -69,7 +72,23 @@ class Api:
         """Who can reach the server."""
         self.strangers = Strangers(unrecorded)
         """Who was not let in."""
+        self.record: Record = unrecorded
+        """Writes sign-ins into the audit."""
+        self.provider: Provider | None = None
+        """What people sign in with, besides tokens."""
+        self.sessions: Sessions | None = None
+        """Whom it lets in."""
         self.readiness = Readiness()
+
+    @property
+    def provider_name(self) -> str:
+        """What pages call the provider; empty where there is none."""
+        return self.provider.name if self.provider else ""
+
+    def signs_in(self, oidc: Oidc | None) -> None:
+        """From now on people sign in with this provider; with tokens alone where there is none."""
+        self.provider = Provider(oidc) if oidc else None
+        self.sessions = Sessions(oidc.admission) if oidc else None
 
     async def refused(self, code: str, origin: str) -> None:
         """A request that nobody let in; see `Strangers.refused`."""
@@ -108,8 +127,9 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
 
     try:
         workspace.background = True
-        settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms())
-        api.access, api.strangers = access_to(workspace.context), Strangers(workspace.record)
+        settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms(), signs_in=api.sessions is not None)
+        api.access, api.strangers = access_to(workspace.context, api.sessions), Strangers(workspace.record)
+        api.record = workspace.record
         supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))
         supervisor.start()
         try:
@@ -117,7 +137,7 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
             api.readiness.looks(supervisor.silence_s)
             session.open_with(workspace, api.access, workspace.record)
             acting = workspace.acting(SUPERVISOR)
-            with pushing(settings.receivers, acting, workspace_id(acting.layout), partial(note, acting.context)), announced(settings):
+            with pushing(settings.receivers, acting, workspace_id(acting.layout), partial(note, acting.context)), announced(settings, api):
                 if settings.example:
                     do(workspace.acting(COMMAND), StartExample())
                 yield
@@ -127,22 +147,23 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
             supervisor.stop()
     finally:
         api.app = api.access = None
+        api.record = unrecorded
         api.strangers.end()
         workspace.close()
 
 
 @contextmanager
-def announced(settings: Settings) -> Iterator[None]:
+def announced(settings: Settings, api: Api) -> Iterator[None]:
     """Writes the server's address to `server.json` in the workspace, for the command line; removes the file at the end."""
     path = Layout(settings.workspace).server_file
-    _write_whole(path, announcement(settings))
+    _write_whole(path, announcement(settings, api))
     try:
         yield
     finally:
         path.unlink(missing_ok=True)
 
 
-def announcement(settings: Settings) -> dict[str, Any]:
+def announcement(settings: Settings, api: Api) -> dict[str, Any]:
     """What a server says of itself: where it answers, and its process."""
     import psutil
 
@@ -155,6 +176,7 @@ def announcement(settings: Settings) -> dict[str, Any]:
         "certificate": reach.certificate,
         "encryption": reach.encryption,
         "open": reach.is_open,
+        "provider": api.provider_name,
     }
 
 

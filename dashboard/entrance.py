@@ -1,7 +1,7 @@
 """The middleware that lets nobody in without a token: no page, REST call, file, metric or websocket. The scope notes who asks.
 
 A program shows its token as `Authorization: Bearer`. A browser comes with `?token=` in a page's address, once: it is exchanged for a
-cookie that no script reads and no other site's page sends, and leaves the address at once.
+cookie that no script reads and no other site's page sends, and leaves the address at once. Who signs in with a provider gets one, too.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import cookies, readiness
-from dashboard.sign_in import page
+from dashboard.oidc import places
+from dashboard.sign_in import Link, page
 from pipelines.domain.access import CALLER, Access, Caller
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unauthenticated, Unavailable
 
 OPEN = frozenset({"/_stcore/health", readiness.PATH})
 """Whether the server is up, and does its work: what a supervisor of processes asks without a token, and which says no more than that."""
+SIGNING_IN = frozenset({("GET", places.BEGIN), ("GET", places.BACK), ("POST", places.OUT)})
+"""How people come in and go, where there is a provider; and how who came in with a token goes."""
 FOR_PROGRAMS = ("/api", "/flink", "/metrics", "/_stcore", "/media", "/download", "/assets", "/static", "/component")
 """Addresses below these are no pages: no token is read from them, and who has none gets no page to type it in."""
 _TOKEN = "token"
@@ -29,30 +32,48 @@ _KEPT_NOWHERE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 class Entrance:
     """Lets in whom `access` knows; `access` answers None while no workspace is open."""
 
-    def __init__(self, app: ASGIApp, *, access: Callable[[], Access | None], refused: Callable[[str, str], Awaitable[None]]) -> None:
-        """`refused` is told of each request without a token that lets in: the error's code, and the client's address."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        access: Callable[[], Access | None],
+        refused: Callable[[str, str], Awaitable[None]],
+        provider: Callable[[], str] = str,
+    ) -> None:
+        """`refused` is told of each request without a token that lets in: the error's code, and the client's address. `provider` answers
+        what people sign in with; empty where that is tokens alone."""
         self._app = app
         self._access = access
         self._refused = refused
+        self._provider = provider
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket") or scope["path"] in OPEN:
             return await self._app(scope, receive, send)
+        if scope["type"] == "http" and (scope["method"], scope["path"]) in SIGNING_IN:
+            return await self._app(scope, receive, send)
         access = self._access()
         if access is None:
-            return await _refuse(
+            return await self._refuse(
                 Unavailable("server.starting", "The workspace is not open yet.", "Try again in a moment."), scope, receive, send
             )
         try:
             exchanged, caller = _exchanged(access, scope), shown_by(access, Headers(scope=scope))
         except TidemarkError as error:
-            return await _refuse(error, scope, receive, send)
+            return await self._refuse(error, scope, receive, send)
         if exchanged is not None:
             return await exchanged(scope, receive, send)
         if caller is None:
             await self._refused(NOBODY.code, (scope.get("client") or ("",))[0])
-            return await _refuse(NOBODY, scope, receive, send)
+            return await self._refuse(NOBODY, scope, receive, send)
         return await self._app({**scope, CALLER: caller}, receive, send)
+
+    async def _refuse(self, error: TidemarkError, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008, "reason": error.message})
+            return
+        await _answer(error, scope, self._provider())(scope, receive, send)
 
 
 NOBODY = Unauthenticated(
@@ -90,19 +111,12 @@ def _is_page(scope: Scope) -> bool:
     return scope["type"] == "http" and scope["method"] == "GET" and not scope["path"].startswith(FOR_PROGRAMS)
 
 
-async def _refuse(error: TidemarkError, scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.close", "code": 1008, "reason": error.message})
-        return
-    await _answer(error, scope)(scope, receive, send)
-
-
-def _answer(error: TidemarkError, scope: Scope) -> Response:
+def _answer(error: TidemarkError, scope: Scope, provider: str) -> Response:
     status = STATUS_AND_EXIT_CODES[error.group][0]
     headers = {**_KEPT_NOWHERE, **({"WWW-Authenticate": 'Bearer realm="Tidemark"'} if status == 401 else {})}
     if status == 401 and _is_page(scope):
         came_from_elsewhere = Headers(scope=scope).get("sec-fetch-site") in ("cross-site", "same-site")
         was_wrong = f"{_TOKEN}=" in scope["query_string"].decode("latin-1")
-        return HTMLResponse(page(again=came_from_elsewhere, wrong=was_wrong), status, headers)
+        signs_in = Link(places.begin(places.place_of(scope)), f"Sign in with {provider}") if provider else None
+        return HTMLResponse(page(again=came_from_elsewhere, wrong=was_wrong, provider=signs_in), status, headers)
     return JSONResponse(error.as_json(), status, headers)

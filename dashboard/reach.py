@@ -99,13 +99,15 @@ class Reach:
             hint = "Both files are PEM, the key without a passphrase, and this user can read them."
             raise Invalid("server.certificate", f"The certificate cannot be used: {error}", hint) from error
 
-    def check_tokens(self, tokens: Sequence[Token], now_ms: int) -> None:
-        """Unsupported (`server.no_access_control`) where others reach the server, and no named token lets anybody in."""
-        if self.is_open and not any(now_ms < token.expires_ms for token in tokens):
+    def check_tokens(self, tokens: Sequence[Token], now_ms: int, *, signs_in: bool = False) -> None:
+        """Unsupported (`server.no_access_control`) where others reach the server, no named token lets anybody in, and no provider does
+        (`signs_in`)."""
+        if self.is_open and not signs_in and not any(now_ms < token.expires_ms for token in tokens):
             raise Unsupported(
                 "server.no_access_control",
                 "Others could reach this server, and there is no named token: all would have to use yours, which may do everything.",
-                f"Make one before: python -m pipelines token create alice --role operator. {TUNNEL}",
+                "Make one before: python -m pipelines token create alice --role operator. Or have people sign in with a provider: "
+                f"TIDEMARK_OIDC_ISSUER. {TUNNEL}",
             )
 
 

@@ -26,6 +26,8 @@ if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this
 from dashboard import assembly, downloads, readiness, server_log, session, shell, succession  # noqa: E402
 from dashboard.entrance import Entrance  # noqa: E402
 from dashboard.guard import Guard  # noqa: E402
+from dashboard.oidc import settings as oidc_settings  # noqa: E402
+from dashboard.oidc.flow import Flow  # noqa: E402
 from dashboard.reach import Reach, refuse_open_host  # noqa: E402
 from dashboard.served import serve_asset  # noqa: E402
 from dashboard.streamlit_fixes import left_pages, offered_files  # noqa: E402
@@ -54,6 +56,8 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         yield
         return
     settings = _streamlit_settings()
+    api.signs_in(oidc())
+    _run_as("", settings.workspace)
     with assembly.assembled(settings, api):
         _announce(settings)
         yield
@@ -69,6 +73,13 @@ def _streamlit_settings() -> assembly.Settings:
     return assembly.Settings(workspace.resolve(), port, reach=Reach(host), receivers=chosen(os.environ))
 
 
+def oidc() -> oidc_settings.Oidc | None:
+    """What people sign in with, as the environment says. The secret leaves it: drivers and other processes inherit what is there."""
+    named = oidc_settings.chosen(os.environ)
+    os.environ.pop(oidc_settings.SECRET, None)
+    return named
+
+
 offered_files.mend()
 app = App(
     Path(__file__).with_name("app.py"),
@@ -81,17 +92,30 @@ app = App(
         Route(readiness.PATH, api.readiness.answer),
         *downloads.routes(),
         *shell.routes(),
+        *Flow(api).routes(),
     ],
-    middleware=[Middleware(Guard, reach=lambda: api.reach), Middleware(Entrance, access=lambda: api.access, refused=api.refused)],
+    middleware=[
+        Middleware(Guard, reach=lambda: api.reach),
+        Middleware(
+            Entrance,
+            access=lambda: api.access,
+            refused=api.refused,
+            provider=lambda: api.provider_name,
+        ),
+    ],
 )
 
 
-def main(reach: Reach, port: int, workspace: str, example: bool, structured_log: bool = False, standby: bool = False) -> int:
+def main(
+    reach: Reach, port: int, workspace: str, example: bool, structured_log: bool = False, standby: bool = False, run_as: str = ""
+) -> int:
     """Serves until it is told to end (Ctrl-C, SIGTERM); prints the address once it answers. Returns the exit code."""
     if structured_log:
         server_log.structured()
     try:
         api.reach = reach.checked()
+        api.signs_in(oidc())
+        _run_as(run_as, Path(workspace).resolve())
         with listening(api.reach.host, port) as bound:
             own = bound.getsockname()[1]
             settings = assembly.Settings(Path(workspace).resolve(), own, example, api.reach, structured_log, chosen(os.environ))
@@ -103,6 +127,13 @@ def main(reach: Reach, port: int, workspace: str, example: bool, structured_log:
     except KeyboardInterrupt:
         _say(logging.INFO, "Tidemark has stopped; running jobs go on.", structured_log)
     return 0
+
+
+def _run_as(name: str, workspace: Path) -> None:
+    from pipelines.storage.users import VARIABLE
+    from pipelines.workspace import run_as
+
+    run_as.begin(name or os.environ.get(VARIABLE, ""), workspace)
 
 
 def _say(level: int, words: str, structured_log: bool) -> None:

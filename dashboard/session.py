@@ -89,7 +89,9 @@ def caller() -> Caller:
         return OWNER
     shown = shown_by(_access, {name.lower(): value for name, value in st.context.headers.items()})
     if shown is None:
-        raise Unauthenticated("access.token", "This token lets in no longer.", "Reload the page, and show another one.")
+        raise Unauthenticated(
+            "access.token", "You are let in no longer: your token or your sign-in has ended.", "Reload the page to come in again."
+        )
     return shown
 
 

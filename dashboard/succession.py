@@ -163,13 +163,14 @@ def standing_by(settings: assembly.Settings, api: assembly.Api) -> Iterator[Read
     from pipelines.workspace.tokens import access_to, kept
 
     active = partial(active_address, Layout(settings.workspace))
-    with open_standby(settings.workspace, assembly.announcement(settings)) as workspace:
+    with open_standby(settings.workspace, assembly.announcement(settings, api)) as workspace:
         context, face, follower = workspace.context, Standby(workspace, active), FollowerLoop(workspace)
-        settings.reach.check_tokens(kept(context), context.now_ms())
+        settings.reach.check_tokens(kept(context), context.now_ms(), signs_in=api.sessions is not None)
         rest = create_api(face, workspace.layout, lambda: context.catalog.generation, _refused, ServerRole.STANDBY)
 
         def serve() -> None:
-            api.access, api.strangers, api.app = access_to(context), Strangers(_refused), rest
+            api.access, api.strangers, api.app = access_to(context, api.sessions), Strangers(_refused), rest
+            api.record = _refused
             api.readiness.looks(follower.silence_s, is_standby=True)
             session.open_with(face, api.access, _refused, active)
 
@@ -184,5 +185,5 @@ def standing_by(settings: assembly.Settings, api: assembly.Api) -> Iterator[Read
 
 
 def _refused(call: Call) -> None:
-    """The audit is the active server's: what a standby refuses is in its own log."""
+    """The audit is the active server's: whom a standby lets in or refuses is in its own log."""
     log.info("%s of %s by %s from %s: %s (%s)", call.verb, call.subject, call.by, call.origin, call.result, call.code)

@@ -3,6 +3,7 @@
 Up to the version check everything here must be valid in much older Pythons, so that they can say what is wrong.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -41,7 +42,7 @@ def long_files() -> "list[str]":
 
 
 def main(arguments: "list[str]") -> int:
-    """Enters the environment and runs every stage, also after one has failed; returns 0 if all passed."""
+    """Enters the environment and runs every stage; returns 0 if all passed."""
     if sys.version_info < (3, 11):  # noqa: UP036, this line is for those who come with an older one
         sys.exit("Tidemark needs Python 3.11 or newer, and this is " + sys.version.split()[0] + " (" + sys.executable + ").")
 
@@ -50,10 +51,21 @@ def main(arguments: "list[str]") -> int:
     environment.run("tests", arguments)
     if arguments[:1] == ["changed"]:
         arguments = of_changes(arguments[1:])
-    failed = [name for name, command in stages(arguments).items() if not passes(name, command, environment.ROOT)]
+    if arguments[:1] == ["quick"]:
+        from tests.running import memory
+
+        with memory.folder() as temporary:
+            failed = run(arguments, environment.ROOT, {**os.environ, "TMPDIR": temporary} if temporary else None)
+    else:
+        failed = run(arguments, environment.ROOT)
     if failed:
         print("\nFailed: " + ", ".join(failed), file=sys.stderr)
     return 1 if failed else 0
+
+
+def run(arguments: "list[str]", root, environ: "dict[str, str] | None" = None) -> "list[str]":
+    """Every stage, also after one has failed; returns those that failed."""
+    return [name for name, command in stages(arguments).items() if not passes(name, command, root, environ)]
 
 
 def of_changes(arguments: "list[str]") -> "list[str]":
@@ -71,11 +83,11 @@ def of_changes(arguments: "list[str]") -> "list[str]":
     return [*tests, *arguments[len(named) :]]
 
 
-def passes(name: str, command: "list[str]", root) -> bool:
+def passes(name: str, command: "list[str]", root, environ: "dict[str, str] | None") -> bool:
     """Runs one stage in the open, and says how it went."""
     print("\n== " + name, file=sys.stderr, flush=True)
     began = time.monotonic()
-    code = subprocess.call([sys.executable, *command], cwd=str(root))
+    code = subprocess.call([sys.executable, *command], cwd=str(root), env=environ)
     if name != "pytest":
         print("== {}: {} ({:.1f} s)".format(name, "failed" if code else "passed", time.monotonic() - began), file=sys.stderr, flush=True)
     return code == 0

@@ -170,6 +170,7 @@ def _server(server: Server) -> None:
                 ("Who reaches it", _reached(server)),
                 ("Version", f"{escape(server.version)}{_commit(server)}"),
                 ("Process", f"{server.pid}"),
+                ("Jobs' code runs as", _code_rights(server)),
                 ("Drivers' logs", f'<span class="tm-mono">{escape(server.driver_logs)}</span>'),
                 ("Log of the server", "stderr of the server"),
             ]
@@ -183,9 +184,17 @@ def _role(server: Server) -> str:
 
 
 def _reached(server: Server) -> str:
+    how = f"with a token or signed in with {escape(server.provider)}" if server.provider else "with a token"
     if server.loopback_only:
-        return f'{chip("this machine alone", "green", dot=True)} <span class="tm-muted">with a token</span>'
-    return f'{chip("others too", "orange", dot=True)} <span class="tm-muted">with a token, encrypted by {escape(server.encryption)}</span>'
+        return f'{chip("this machine alone", "green", dot=True)} <span class="tm-muted">{how}</span>'
+    return f'{chip("others too", "orange", dot=True)} <span class="tm-muted">{how}, encrypted by {escape(server.encryption)}</span>'
+
+
+def _code_rights(server: Server) -> str:
+    if server.code_apart:
+        return f'{chip(escape(server.code_runs_as), "green", mono=True)} <span class="tm-muted">apart from the server</span>'
+    apart = "the server's own user: it may do all that the server may; --run-as names another"
+    return f'{chip(escape(server.code_runs_as), "orange", mono=True)} <span class="tm-muted">{apart}</span>'
 
 
 def _commit(server: Server) -> str:

@@ -158,9 +158,10 @@ def _check(protocol: Mapping[str, Any]) -> None:
 
 
 def _inside(path: str) -> str:
-    if urlsplit(path).scheme or path.startswith("/"):
+    inner = unquote(path)
+    if urlsplit(path).scheme or inner.startswith("/") or ".." in inner.split("/"):
         raise _unsupported(f"its file {path} lies outside of it, as those of a shallow clone do")
-    return unquote(path)
+    return inner
 
 
 def _unsupported(why: str) -> Unsupported:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -166,9 +167,12 @@ def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
 
 def _supervised(path: Path, rebuilding: bool) -> tuple[Workspace, Callable[[], None]]:
     """The workspace, and what lets its supervisor act."""
+    from pipelines.storage.users import VARIABLE
     from pipelines.supervisor.loop import Supervisor
+    from pipelines.workspace import run_as
     from pipelines.workspace.opening import open_workspace
 
+    run_as.begin(os.environ.get(VARIABLE, ""), path)
     workspace = open_workspace(path, rebuilding=rebuilding)
     try:
         supervisor = Supervisor(workspace.acting(SUPERVISOR))

@@ -88,6 +88,12 @@ class Server:
     encryption: str = ""
     """What encrypts what others send, where they reach it: `its own certificate`, or `the proxy at …`."""
     role: ServerRole = ServerRole.ACTIVE
+    provider: str = ""
+    """What people sign in with, by its host; empty where tokens alone let in."""
+    code_runs_as: str = ""
+    """The user of the machine whose rights the code of jobs has."""
+    code_apart: bool = False
+    """Whether that is another user than the server's (`--run-as`)."""
 
 
 @dataclass(frozen=True)

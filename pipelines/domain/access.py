@@ -6,8 +6,9 @@ import enum
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from pipelines.domain.bounds import Moment
 from pipelines.domain.errors import Forbidden, Invalid
@@ -41,6 +42,13 @@ class Caller:
     role: Role
     id: str = ""
     """What a cookie names him by: another one for a token of the same name that is made later."""
+    identity: str = ""
+    """Who it is for the audit, where his name does not say it: subject and issuer of who signed in with a provider."""
+
+    @property
+    def entered_as(self) -> str:
+        """What let him in, as the audit has it: his token's name, or his identity."""
+        return self.identity or self.name
 
     def permit(self, needed: Role) -> None:
         """Forbidden (`access.role`) where his role does not allow what takes `needed`."""
@@ -48,11 +56,11 @@ class Caller:
             raise Forbidden(
                 "access.role",
                 f"{_with_article(self.role)} may not do this; {_with_article(needed)} may",
-                "Ask somebody with that role, or an admin for another token (token create).",
+                "Ask somebody with that role, or an admin for it: in a token (token create), or at the provider.",
             )
 
     def acting(self, actor: str) -> str:
-        """Whom events name where he says that he acts as `actor`: his token's name always stands in it."""
+        """Whom events name where he says that he acts as `actor`: his own name always stands in it."""
         if not self.name:
             return actor
         return self.name if actor.casefold() in _TAKEN else f"{self.name} for {actor}"
@@ -88,12 +96,26 @@ class Tokens:
     tokens: tuple[Token, ...] = ()
 
 
-class Access:
-    """Whom a server lets in: who shows the workspace's key, or a named token that is kept and has not expired."""
+class SignIns(Protocol):
+    """Whom a provider's sign-in lets in (`sign_ins.Sessions`)."""
 
-    def __init__(self, key: str, tokens: Callable[[], Sequence[Token]] = tuple, now_ms: Callable[[], int] = lambda: 0) -> None:
-        self.key = key
-        self._kept, self._tokens, self._now_ms = digest(key), tokens, now_ms
+    def caller(self, session: Mapping[str, Any], now_ms: int) -> Caller | None:
+        """Who this session is of, as a cookie has it; None once it lets nobody in."""
+
+
+class Access:
+    """Whom a server lets in: who shows the workspace's key, or a named token that is kept and has not expired; with `sign_ins`, who signed
+    in with its provider, too."""
+
+    def __init__(
+        self,
+        key: str,
+        tokens: Callable[[], Sequence[Token]] = tuple,
+        now_ms: Callable[[], int] = lambda: 0,
+        sign_ins: SignIns | None = None,
+    ) -> None:
+        self.key, self.now_ms = key, now_ms
+        self._kept, self._tokens, self._sign_ins = digest(key), tokens, sign_ins
 
     def caller(self, secret: str) -> Caller | None:
         """Who shows this token; None for one that lets nobody in."""
@@ -105,8 +127,12 @@ class Access:
         """The caller of this id, as long as he is let in; the owner's is empty."""
         return OWNER if not id else next((token.caller for token in self._valid() if token.caller.id == id), None)
 
+    def signed_in(self, session: Mapping[str, Any]) -> Caller | None:
+        """Who signed in, by the session that his cookie has; None once it lets nobody in."""
+        return self._sign_ins.caller(session, self.now_ms()) if self._sign_ins else None
+
     def _valid(self) -> list[Token]:
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         return [token for token in self._tokens() if now_ms < token.expires_ms]
 
 

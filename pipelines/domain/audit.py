@@ -51,7 +51,7 @@ class Call:
     by: str = ""
     """Whom events name."""
     token: str = ""
-    """Name of the token that let him in; empty for the owner, and for Tidemark itself."""
+    """Name of the token that let him in, or subject and issuer of who signed in; empty for the owner, and for Tidemark itself."""
     origin: str = ""
     """The client's address, or `command line, user …`; empty for the end of an operation."""
 

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from pipelines.domain.errors import Invalid
@@ -59,12 +59,18 @@ def given(option: str, value: V) -> V | str:
 
 def args_values(args: Sequence[str]) -> tuple[bytes, ...]:
     """The secret values of `args` as they may stand in a text, the longest first."""
-    kept = set()
-    for argument, shown_as in zip(args, masked_args(args), strict=True):
-        head, _, tail = shown_as.partition(MASK)
-        if shown_as != argument:
-            kept.add(argument[len(head) : len(argument) - len(tail)].encode())
+    kept = {value.encode() for pair in zip(args, masked_args(args), strict=True) for value in _hidden(*pair) if value != MASK}
     return tuple(sorted((value for value in kept if len(value) >= LEAST_BYTES), key=lambda value: (-len(value), value)))
+
+
+def _hidden(argument: str, shown_as: str) -> Iterator[str]:
+    """What stands in the places of an argument that are masked: one may have several, as a list of addresses has."""
+    first, *rest = shown_as.split(MASK)
+    at = len(first)
+    for after in rest:
+        end = argument.index(after, at) if after else len(argument)
+        yield argument[at:end]
+        at = end + len(after)
 
 
 def of_version(conf: Mapping[str, str], args: Sequence[str]) -> tuple[bytes, ...]:

@@ -94,5 +94,5 @@ def _link(names: Iterator[Path], source: Path, target: Path) -> None:
 
 def _is_ours(brought: Path, log: Path) -> bool:
     """Whether `log` was carried from `brought`, by the newest commit: it names a transaction's own id."""
-    newest = max(path.name for path in brought.glob("*.json"))
+    newest = max((path.name for path in brought.glob("*.json")), default="")
     return (log / newest).is_file() and (log / newest).read_bytes() == (brought / newest).read_bytes()

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.sandbox.counts import Store
+from pipelines.storage import handover
 
 PLAIN = re.compile(r"[A-Za-z0-9/._-]*")
 
@@ -28,4 +29,5 @@ def plain(stores: Sequence[Store]) -> Iterator[tuple[Store, ...]]:
         links = {checkpoint: str(Path(folder, str(number))) for number, checkpoint in enumerate(odd)}
         for checkpoint, link in links.items():
             Path(link).symlink_to(checkpoint)
+        handover.admit(Path(folder))
         yield tuple(replace(store, checkpoint=links.get(store.checkpoint, store.checkpoint)) for store in stores)

@@ -22,6 +22,7 @@ from pathlib import Path
 import pipelines
 from pipelines.sandbox import sparks
 from pipelines.sandbox.java import JavaHome
+from pipelines.storage import users
 
 SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 """Environment variable with options of the JVM that Spark's driver runs in, before those of `spark.driver.extraJavaOptions`."""
@@ -55,10 +56,10 @@ spark.stop()
 def submit_options(java: JavaHome, python: str, environ: Mapping[str, str]) -> str:
     """The value of SPARK_SUBMIT_OPTS for a Spark of the interpreter `python` on `java`: with its archive, if there is one.
 
-    What the variable has already comes last, so it wins.
+    What the variable has already comes last, so it wins. Another user's Spark has none: it is the server's user who made it, and reads it.
     """
     present = environ.get(SUBMIT_OPTIONS, "")
-    archive = find(java, python)
+    archive = find(java, python) if users.other() is None else None
     if archive is None or not archive.stat().st_size or NAMED in present:
         return present
     return f"{quoted(f'{NAMED}{archive}')} {CHECKED} {present}".strip()
@@ -95,7 +96,7 @@ def make(java: JavaHome, python: str, wait: bool = True) -> None:
 @cache
 def make_beside(java: JavaHome, python: str) -> subprocess.Popen[bytes] | None:
     """Begins to make the archive if it is missing, once a process: in a process that outlives this one and gives way to all others."""
-    if _key(java, python) is None or find(java, python) is not None:
+    if users.other() is not None or _key(java, python) is None or find(java, python) is not None:
         return None
     command = [sys.executable, "-m", "pipelines.sandbox.classes", str(java.path), java.version, python]
     root, nothing = Path(pipelines.__file__).parent.parent, subprocess.DEVNULL

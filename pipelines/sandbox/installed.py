@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pipelines.domain.installed import Installed
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import environment
+from pipelines.storage import users
 
 TIMEOUT_S = 60
 
@@ -43,7 +44,15 @@ def of(runtime: Runtime) -> Installed | None:
 def _ask(runtime: Runtime) -> _Answer | None:
     command, environ = environment.command(runtime.python, "pipelines.driver.installed"), environment.environ("", runtime)
     try:
-        told = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+        told = subprocess.run(
+            command,
+            env=users.environ(environ),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            **users.switch(),
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     if told.returncode:

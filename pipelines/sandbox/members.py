@@ -17,6 +17,7 @@ from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import environment, processes
 from pipelines.sandbox.gateway import launch_conf
 from pipelines.sandbox.requests import CODE_FILE, READY_FILE, Launch, Request
+from pipelines.storage import handover
 
 MODULE = "pipelines.sandbox.warm"
 LOG = "warm.log"
@@ -83,13 +84,15 @@ class Member:
 
     def run(self, request: Request, log: Path, watch: Callable[[], None], timeout_s: float) -> int:
         """Does the request; what it writes meanwhile is in `log` afterwards. Whatever is raised leaves a process that has to be ended."""
+        handover.prepare(log.parent)
+        processes.appending(log).close()
         begun = (self.home / LOG).stat().st_size
         (self.home / CODE_FILE).unlink(missing_ok=True)
         self._write(request.as_line())
         try:
             return processes.followed(self._code, request.module, self.home / LOG, watch, timeout_s)
         finally:
-            with (self.home / LOG).open("rb") as output, log.open("ab") as copy:
+            with (self.home / LOG).open("rb") as output, processes.appending(log) as copy:
                 output.seek(begun)
                 shutil.copyfileobj(output, copy)
 

@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 
 from pipelines.domain.errors import Unavailable
 from pipelines.sandbox import temporary
-from pipelines.storage import rights
+from pipelines.storage import handover, rights, users
 
 MARK = "TIDEMARK_RUN"
 """Environment variable with the folder that a process and all its children belong to."""
@@ -87,26 +88,34 @@ def tail(log: Path) -> str:
 def start(
     command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str, stdin: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
-    """`command` with `folder` as its last argument, in it, marked with it, in a session of its own; raises OSError.
+    """`command` with `folder` as its last argument, in it, marked with it, in a session of its own, as the user that runs a job's code;
+    raises OSError.
 
     What it writes (a job's code may write anywhere) has the modes that the user's umask gives; its folder and its log are the user's alone.
     """
     given = temporary.given(environ, folder)
     try:
-        with (folder / log).open("ab") as output:
+        handover.prepare(folder)
+        with appending(folder / log) as output:
             return subprocess.Popen(
                 [*command, str(folder)],
                 stdin=stdin,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=folder,
-                env={**given, MARK: str(folder)},
+                env=users.environ({**given, MARK: str(folder)}),
                 start_new_session=True,
                 umask=rights.users_umask(),
+                **users.switch(),
             )
     except OSError:
         temporary.remove(folder)
         raise
+
+
+def appending(log: Path) -> BinaryIO:
+    """A log to write at the end of; never what a link names that a job has made in its place."""
+    return os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "ab")
 
 
 def started(

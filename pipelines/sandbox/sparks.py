@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from pipelines.domain.runtimes import Spark
+from pipelines.storage import users
 
 WHERE_SPARK_IS = "import importlib.util; spec = importlib.util.find_spec('pyspark'); print(spec.origin if spec else '')"
 TIMEOUT_S = 10
@@ -45,10 +46,18 @@ def _origin(python: str) -> str:
         spec = importlib.util.find_spec("pyspark")
         return (spec.origin or "") if spec else ""
     try:
-        asked = subprocess.run([python, "-c", WHERE_SPARK_IS], capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+        asked = subprocess.run(
+            [python, "-c", WHERE_SPARK_IS],
+            env=users.environ(os.environ),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            **users.switch(),
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return asked.stdout.strip()
+    return str(asked.stdout).strip()
 
 
 def _version(names: list[str], jar: str) -> str:

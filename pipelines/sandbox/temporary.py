@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pipelines.sandbox.classes import SUBMIT_OPTIONS, quoted
+from pipelines.storage import handover
 
 NAMED = "-Djava.io.tmpdir="
 PREFIX = "tidemark-spark-"
@@ -29,6 +30,7 @@ def given(environ: Mapping[str, str], folder: Path) -> Mapping[str, str]:
         return environ
     made = Path(tempfile.mkdtemp(prefix=PREFIX))
     (made / OWNER).write_text(str(folder))
+    handover.admit(made)
     return {**environ, SUBMIT_OPTIONS: f"{quoted(f'{NAMED}{made}')} {options}".strip()}
 
 

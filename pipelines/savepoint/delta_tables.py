@@ -80,9 +80,9 @@ def _linked(
 
 
 def _log(log: LogNames, version: int) -> Iterator[Entry]:
-    """What `version` is read from, and the unbroken log before it."""
+    """What `version` is read from, its own commit (which Delta wants beside a checkpoint of it, too), and the unbroken log before it."""
     yield from log.needed(version)
-    for number in range(version - 1, max(-1, version - LOG_KEPT), -1):
+    for number in range(version, max(-1, version - LOG_KEPT), -1):
         if number not in log.commits:
             return
         yield log.commits[number]

@@ -61,7 +61,7 @@ def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CO
     if is_table(image):
         return _forked_delta(image, arguments, choice)
     if image.sink.lower() in TABLE_SINKS:
-        return _forked_table(image, arguments)
+        return _forked_table(image, moved=not image.sink_table or moves(image, arguments))
     if image.sink.lower() == kafka.KAFKA and image.sink_table:
         return _forked_topic(image, arguments)
     return Decision(plan(image, "none", EVERY_SINK_TO_FORK.get(image.sink, UNKNOWN_TO_FORK) + _own_place(image, arguments.fork)))
@@ -144,8 +144,8 @@ def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> De
     return Decision(plan(image, "continue", message))
 
 
-def _forked_table(image: QueryImage, arguments: Arguments) -> Decision:
-    if image.sink_table and not moves(image, arguments):
+def _forked_table(image: QueryImage, *, moved: bool) -> Decision:
+    if not moved:
         return refused(
             image,
             "restore.table_shared",
@@ -167,7 +167,7 @@ def _forked_delta(image: QueryImage, arguments: Arguments, choice: Choice) -> De
     if choice is Choice.FRESH:
         return Decision(plan(image, "fresh", f"The fork writes to {whose}. It begins empty, without its parent's rows."))
     if image.table is None and moves_table(image, arguments):
-        return _forked_table(image, arguments)
+        return _forked_table(image, moved=True)
     if image.table is None or image.table.left:
         why = f": {image.table.left}" if image.table else ""
         message = f"The savepoint does not hold the Delta table {table_folder(image)}{why}."

@@ -37,20 +37,25 @@ class Contents:
             self._storage.write(place(digest), data)
         return digest
 
-    def keep(self, source: Storage, path: str, size: int, sha256: str = "", advance: Advance = unwatched) -> str:
-        """Keeps the first `size` bytes of a file of `source`; answers with their SHA-256, which has to be `sha256` where that is given.
+    def keep(
+        self, source: Storage, path: str, size: int, sha256: str = "", advance: Advance = unwatched, *, may_be_shorter: bool = False
+    ) -> tuple[str, int]:
+        """Keeps the first `size` bytes of a file of `source`; answers with their SHA-256, which has to be `sha256` where that is given, and
+        how many they are: fewer of a file that is shorter by now and `may_be_shorter`.
 
         Raises Corrupt (`backup.source_damaged`) where it is not, NotFound where the file is gone, Unavailable (`backup.changing`) for one
         that is never twice the same.
         """
         for _ in range(TRIES):
-            digest = sha256 or _digest(source, path, size)
-            if not self._claimed(digest, size):
-                advance(size)
-                return digest
-            if self._copied(source, path, size, digest, advance):
-                return digest
-            self._unclaim(digest, size)
+            digest, length = (sha256, size) if sha256 else _digest(source, path, size)
+            if length != size and not may_be_shorter:
+                continue
+            if not self._claimed(digest, length):
+                advance(length)
+                return digest, length
+            if self._copied(source, path, length, digest, advance):
+                return digest, length
+            self._unclaim(digest, length)
             if sha256:
                 hint = "Verify it, and restore the file from a copy, or dispose of what holds it; then back up again."
                 raise Corrupt("backup.source_damaged", f"{path} is not what it was when its checksum was made", hint)
@@ -130,9 +135,9 @@ def damaged(path: str, why: str) -> Corrupt:
     return Corrupt("backup.damaged", f"{path} of the backup {why}", "Restore another backup, or a copy of the storage that it lies in.")
 
 
-def _digest(source: Storage, path: str, size: int) -> str:
+def _digest(source: Storage, path: str, size: int) -> tuple[str, int]:
     with copies.opened(source, path) as stream:
-        return _read(stream, size)[0]
+        return _read(stream, size)
 
 
 def _read(stream: BinaryIO, most: int, advance: Advance = unwatched) -> tuple[str, int]:

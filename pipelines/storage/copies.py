@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from pipelines.domain.errors import TidemarkError
-from pipelines.storage import file_objects, paths
+from pipelines.storage import file_objects, handover, paths
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, How, Storage, unwatched
 
@@ -70,6 +70,7 @@ def published(target: str, path: str) -> Iterator[BinaryIO]:
     aside = paths.temporary(target)
     file = file_objects.opened(aside, "xb", path)
     try:
+        handover.as_in_folder(file.fileno(), os.path.dirname(target))
         yield file_objects.unfinished(file, path)
         with typed_errors(path):
             file.flush()
@@ -103,6 +104,7 @@ def link(source: str, target: str) -> bool:
         if error.errno in NO_LINK:
             return False
         raise
+    handover.keep(target)
     return True
 
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, cast
 
 from pipelines.domain.errors import Corrupt
+from pipelines.storage import handover
 from pipelines.storage.errors import typed_errors
 
 KINDS = (
@@ -71,8 +72,9 @@ def opened(at: str, mode: str, path: str) -> BinaryIO:
     with typed_errors(path):
         if "r" not in mode:
             return guarded(open(at, mode), path)
+        more = handover.refuse_link(at)
         _refuse_irregular(os.stat(at), path)
-        descriptor = os.open(at, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(at, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | more)
         file = os.fdopen(descriptor, mode)
         try:
             _refuse_irregular(os.fstat(descriptor), path)  # it may have been replaced meanwhile

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from pipelines.storage import handover
 from pipelines.storage.layout import OUTPUT, WAREHOUSE, Layout
 
 NOBODY_ELSE = 0o077
@@ -84,8 +85,9 @@ def _inside(folder: Path) -> list[Path]:
 
 def _restrict(path: Path, most: int) -> None:
     """Takes from `path` every right beyond `most`, and gives none. A folder that everybody shares (`/tmp`) stays as it is."""
-    mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & ~(most | _SPECIAL) and not mode & stat.S_ISVTX:
+    seen = path.stat()
+    mode = stat.S_IMODE(seen.st_mode)
+    if mode & ~(most | _SPECIAL) and not mode & stat.S_ISVTX and not handover.is_passage(seen):
         path.chmod(mode & (most | _SPECIAL))
 
 

@@ -13,7 +13,7 @@ from pipelines.domain.versions import Version
 from pipelines.sandbox import temporary
 from pipelines.supervisor import facts, processes, restarts
 from pipelines.supervisor.commands import Driver
-from pipelines.workspace import environments, events, ingestion, runs, stops, versions
+from pipelines.workspace import environments, events, ingestion, run_as, runs, stops, versions
 from pipelines.workspace.context import Context
 
 AT_ONCE = 4
@@ -89,6 +89,7 @@ class Reconciler:
 
     def _spawn(self, frozen: Version, folder: Path) -> Process:
         version = environments.entered(self._context, frozen)
+        run_as.prepare(self._context, folder)
         return processes.spawn(self._driver.command(version), folder, self._driver.environ(version))
 
     def _terminate(self, run: Run, process: Process | None) -> None:

@@ -51,7 +51,7 @@ class Sampler:
 
 def append(path: Path, lines: Iterable[str]) -> None:
     """Whole lines in one write; after a torn one (a kill, a full disk) on a line of their own."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         size = os.fstat(descriptor).st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"

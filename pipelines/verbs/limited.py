@@ -69,4 +69,4 @@ class Limited:
             raise
 
     def _write(self, asked: Asked[Any], result: Result, code: str = "", operation: str = "") -> None:
-        self._record(Call(asked.call, subject(asked), result, code, operation, self._by, self.caller.name, self._origin))
+        self._record(Call(asked.call, subject(asked), result, code, operation, self._by, self.caller.entered_as, self._origin))

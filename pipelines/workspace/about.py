@@ -22,7 +22,7 @@ from pipelines.domain.runs import LOG_FILE
 from pipelines.domain.runtimes import OWN, Runtime, problems
 from pipelines.sandbox import environment, installed, sparks
 from pipelines.sandbox.java import JavaHome
-from pipelines.storage import capabilities
+from pipelines.storage import capabilities, users
 from pipelines.verbs.system import ShowAbout
 from pipelines.workspace import runtimes, savepoints
 from pipelines.workspace.context import Context
@@ -131,7 +131,9 @@ def _server(context: Context) -> Server:
         document = {}
     url, encryption = str(document.get("address") or document.get("url", "")), str(document.get("encryption", ""))
     role = ServerRole.STANDBY if context.is_standby else ServerRole.ACTIVE
-    return Server(url, not document.get("open", False), __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS, encryption, role)
+    is_here, provider = not document.get("open", False), str(document.get("provider", ""))
+    whose = users.name(), users.other() is not None
+    return Server(url, is_here, __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS, encryption, role, provider, *whose)
 
 
 def _document(path: Path) -> dict[str, Any]:

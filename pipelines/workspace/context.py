@@ -165,8 +165,17 @@ class Context:
             return self._locks.setdefault(job.casefold(), threading.RLock())
 
 
+def is_away(home: Storage) -> bool:
+    """Whether a home in a folder of this machine is not there. An empty one is where a disk was mounted: a home has at least its mark."""
+    return folders.local(home) and not (Path(home.url).is_dir() and any(Path(home.url).iterdir()))
+
+
+def away(home: Storage) -> Unavailable:
+    """The error of a home that is not there."""
+    return Unavailable("home.away", f"{home.url} is not there", "Mount it, or move it back.")
+
+
 def _there(home: Storage) -> Storage:
-    """An empty folder is where a disk was mounted: a home has at least its mark."""
-    if folders.local(home) and not (Path(home.url).is_dir() and any(Path(home.url).iterdir())):
-        raise Unavailable("home.away", f"{home.url} is not there", "Mount it, or move it back.")
+    if is_away(home):
+        raise away(home)
     return home

@@ -15,6 +15,7 @@ from pipelines.domain.versions import Version
 from pipelines.domain.watch import Watch
 from pipelines.sandbox import installations
 from pipelines.sandbox.installer import CODE, PINS, Request
+from pipelines.storage import handover
 from pipelines.workspace import events
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
@@ -47,6 +48,7 @@ def entered(context: Context, version: Version) -> Version:
         message = f"The environment of version {version.id} is gone"
         raise Unavailable("environment.gone", message, "Resume the job: its environment is made anew.")
     os.utime(place / PINS, (context.now_ms() / 1000,) * 2)
+    handover.let_read([place])
     return replace(version, python=str(place / "bin" / "python"))
 
 
@@ -104,6 +106,7 @@ def _made(context: Context, version: Version, watch: Watch) -> Path:
     folder.mkdir(parents=True)
     try:
         made = installations.make(folder, request, files, lambda: watch.advance(0))  # 1
+        handover.take_back(made)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(place, ignore_errors=True)  # somebody deleted a part of it
         made.rename(place)  # 2

@@ -89,8 +89,8 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     if fork.plan.refusal is not None:
         raise fork.plan.refusal.error
     frozen = versions.freeze(context, fork.version, ticket)
-    is_forced = fork.is_forced or fork.restoring.migrate is not None  # a migration rehearses what it has made
-    spark_changes.rehearse(context, fork.manifest, frozen, fork.new_queries, ticket, is_forced=is_forced)
+    migrate = fork.restoring.migrate
+    spark_changes.rehearse(context, fork.manifest, frozen, fork.new_queries, ticket, is_forced=fork.is_forced, migrate=migrate)
     origin = Origin(fork.manifest.id, fork.manifest.job, experiment)
     with context.catalog.reading() as reader:
         like = job_rows.find(reader, origin.job)

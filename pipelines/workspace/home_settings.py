@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +67,8 @@ def checked(context: Context, home: str, ticket: Ticket) -> HomeCheck:
         ticket.check()
         steps.append(_tried(step, does))
         if steps[-1].failed:
+            with suppress(TidemarkError):  # what fails is said already
+                storage.delete([one, other])
             break
     return HomeCheck(home, tuple(steps))
 

@@ -17,7 +17,7 @@ from pipelines.savepoint.addresses import address
 from pipelines.storage import folders
 from pipelines.storage.addresses import LOCAL_ADDRESSES, S3_ADDRESSES, is_whole, open_storage
 from pipelines.storage.protocol import Storage
-from pipelines.workspace.context import Context
+from pipelines.workspace.context import Context, away, is_away
 from pipelines.workspace.files import readable
 
 MARK = ".tidemark-home"
@@ -49,9 +49,12 @@ def checked(context: Context, url: str) -> str:
 def begin(context: Context, savepoint: SavepointId, job: JobName, url: str) -> Storage:
     """Notes that the savepoint of `job` will be at `url`, before anything is written there: the next opening looks after a crash.
 
-    A folder of this machine is made first, with a mark in it: from here on one that is missing, or empty, is one that is away.
+    A folder of this machine is made first, with a mark in it: from here on one that is missing, or empty, is one that is away. Raises
+    Unavailable (`home.away`) where it is: what is put below a disk that is not mounted would hide what lies on it.
     """
     home = open_storage(url)
+    if is_away(home) and any(note.settled and note.url == url for note in noted(context, []).values()):
+        raise away(home)
     folders.make_shared(home)
     if folders.local(home):
         home.write(MARK, MARK_SAYS)

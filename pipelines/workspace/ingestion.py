@@ -23,6 +23,7 @@ from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event, QuerySeen
 from pipelines.domain.progress import Progress
 from pipelines.domain.runs import EVENTS_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, QueryStarted
+from pipelines.storage import handover
 from pipelines.workspace import json_lines
 from pipelines.workspace.context import Context
 
@@ -137,7 +138,7 @@ def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted)
 def _whole_lines(path: Path, at: int) -> bytes:
     """The bytes from `at` up to the last end of a line in the next chunk; more than a chunk where one line is longer."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=handover.plain_opener) as file:
             file.seek(at)
             data = file.read(CHUNK_BYTES)
             while b"\n" not in data and (more := file.read(CHUNK_BYTES)):

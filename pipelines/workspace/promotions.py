@@ -19,6 +19,7 @@ from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
+from pipelines.savepoint import sinks
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
@@ -142,6 +143,8 @@ def _restore(context: Context, variant: Variant, target: Version) -> RestorePlan
     plan = gaps.told_of_savepoint(context, plan, manifest)
     if plan.refusal is not None:
         raise plan.refusal.error
+    if error := sinks.refused_going_back(plan.sinks):
+        raise Conflict(error.code, error.message, "Promote it on its present state (--state present).")
     return replace(plan, verdict=_known(context, variant, manifest, target), judged=manifest.id)
 
 

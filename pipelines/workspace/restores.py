@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pipelines.checkpoint import provider
 from pipelines.domain import masters
@@ -16,6 +17,7 @@ from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint import conversion, rescaling, restore
 from pipelines.savepoint.rescaling import Held
+from pipelines.storage import handover
 from pipelines.verbs.fork import Variant
 from pipelines.workspace import conversions, migrations, rewrites
 from pipelines.workspace.aggregations import Asked
@@ -54,6 +56,8 @@ class Restoring:
         restored = restore.restore(self.context.shelf(self.manifest.id), self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
         logs = {str(query): folder for query, folder in restored.sink_logs.items()}
         manifest = self.manifest
+        if migrated or convert or rewrite:
+            handover.hand_over(Path(restored.checkpoints))
         if migrated is not None and self.migrate is not None:
             note(migrations.migrate(self.context, manifest, self.version, self.migrate, migrated, restored.checkpoints, ticket))
         if convert is not None:

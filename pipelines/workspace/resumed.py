@@ -12,7 +12,7 @@ from pipelines.domain.migrations import Migration
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.words import plans as plans_words
-from pipelines.workspace import events, query_names, restores, runs
+from pipelines.workspace import events, query_names, restores, runs, spark_changes
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
@@ -35,16 +35,16 @@ class Going:
     migrate: Asked | None = None
     """How a copy of its state is rewritten for the version, where it is."""
 
-    @property
-    def skips_rehearsal(self) -> bool:
-        """On another Spark: who forces it wants none, and a migration rehearses what it has made."""
-        return self.force or self.migrate is not None
-
 
 def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
     """Sink logs that the newest run may not have carried yet; the driver leaves alone those that it has."""
     spec = context.files.spec(newest.job, newest.id)
     return {query: folder for query, folder in spec.sink_logs.items() if Path(folder).is_dir()}
+
+
+def rehearse(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> None:
+    """Raises what `spark_changes.rehearse` does; nothing has begun then."""
+    spark_changes.rehearse(context, manifest, frozen, going.new_queries, ticket, is_forced=going.force, migrate=going.migrate)
 
 
 def restored(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> Run:

@@ -121,7 +121,7 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
 
     def go(context: Context, ticket: Ticket) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
-        spark_changes.rehearse(context, manifest, frozen, going.new_queries, ticket, is_forced=going.skips_rehearsal)
+        resumed.rehearse(context, going, frozen, manifest, ticket)
         safety.keep(context, safe, ticket)
         return resumed.restored(context, going, frozen, manifest, ticket)
 
@@ -168,7 +168,7 @@ def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) 
         frozen = versions.freeze(context, going.version, ticket)
         safety.keep(context, safe, ticket)
         manifest = savepoints.manifest(context, savepoints.publish(context, take, ticket).id)
-        spark_changes.rehearse(context, manifest, frozen, going.new_queries, ticket, is_forced=going.skips_rehearsal)
+        resumed.rehearse(context, going, frozen, manifest, ticket)
         return resumed.restored(context, going, frozen, manifest, ticket)
 
     shown = told_of_batches(context, rewind.plan(take.look, target), going.job, take.look, is_accepted=going.force)
@@ -191,7 +191,7 @@ def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
         frozen = versions.freeze(context, going.version, ticket)
         safety.keep(context, safe, ticket)
         if not going.attempt and (manifest := stand_in(context, going.job)) is not None:
-            spark_changes.rehearse(context, manifest, frozen, going.new_queries, ticket, is_forced=going.skips_rehearsal)
+            resumed.rehearse(context, going, frozen, manifest, ticket)
         return resumed.begin(context, going, frozen, newest.checkpoints, resumed.left_sink_logs(context, newest), "", names)
 
     # A restart asks nobody: its query finds out by itself.

@@ -13,6 +13,7 @@ from pipelines.domain.runtimes import is_other
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.versions import Version
 from pipelines.workspace import events, runtimes
+from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.rehearsed_copies import rehearsed
 from pipelines.workspace.safety import Safety
@@ -44,10 +45,17 @@ def told_of_present(context: Context, plan: RestorePlan, job: JobName, safe: Saf
 
 
 def rehearse(
-    context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], ticket: Ticket, *, is_forced: bool = False
+    context: Context,
+    manifest: Manifest,
+    version: Version,
+    new_queries: tuple[str, ...],
+    ticket: Ticket,
+    *,
+    is_forced: bool,
+    migrate: Asked | None,
 ) -> None:
     """Where `version`, whose environment is made, runs on another Spark than the savepoint's: a batch of it on a copy, every sink replaced,
-    unless it is forced.
+    unless it is forced, or `migrate` says how its state is rewritten first: a migration rehearses what it has made.
 
     Raises Incompatible (`runtime.format`, `runtime.operator`, `runtime.rehearsal`) where it does not go on, Unavailable, and what `ticket`
     raises; nothing has been started then."""
@@ -56,7 +64,7 @@ def rehearse(
         return
     for refused in spark_changes.refusals(manifest.queries, before, now):
         raise refused
-    if is_forced:
+    if is_forced or migrate is not None:
         return
     with rehearsed(context, manifest, version, new_queries, ticket) as (ran, _):
         problem = ran.problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from pipelines.domain.access import DAY_MS, USUAL_DAYS, Access, Token, Tokens, checked_name, digest
+from pipelines.domain.access import DAY_MS, USUAL_DAYS, Access, SignIns, Token, Tokens, checked_name, digest
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.storage import keys
 from pipelines.verbs.tokens import CreateToken, ListTokens, NewToken, RevokeToken, ShownToken, TokenPlan, shown
@@ -16,9 +16,9 @@ from pipelines.workspace.doers import Planned, answers, plans
 _CLAIM = "tokens"
 
 
-def access_to(context: Context) -> Access:
+def access_to(context: Context, sign_ins: SignIns | None = None) -> Access:
     """Whom a server of this workspace lets in; the owner's key is made where there is none."""
-    return Access(keys.kept_key(context.layout.key_file), lambda: kept(context), context.now_ms)
+    return Access(keys.kept_key(context.layout.key_file), lambda: kept(context), context.now_ms, sign_ins)
 
 
 def kept(context: Context) -> Sequence[Token]:

@@ -17,11 +17,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import server, session
+from dashboard.oidc.settings import Oidc
 from dashboard.views import events, live
 from pipelines.api.app import create_api
-from pipelines.domain.access import Access
+from pipelines.domain.access import Access, Role
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.events import FAILED
+from pipelines.domain.sign_ins import Admission
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import version
 from pipelines.verbs.attach import Attach
@@ -56,6 +58,7 @@ def options() -> argparse.ArgumentParser:
     asked.add_argument("--copying", action="store_true", help="where savepoints, forks and resumes are copied until they are cancelled")
     asked.add_argument("--jobs", type=int, default=0, help="with so many jobs more")
     asked.add_argument("--past", action="store_true", help="those jobs with a day behind them: savepoints, forks, some that ended")
+    asked.add_argument("--issuer", default="", help="where people of this provider's group staff sign in as viewers")
     asked.add_argument("--still", action="store_true", help="pages do not refresh themselves")
     return asked
 
@@ -84,7 +87,14 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
         Copies(face)
     face.answers(ListEvents(limit=events.LIMIT, kind=FAILED), face.ask(ListEvents())[:1])
     live.REFRESH_SECONDS = STILL_SECONDS if given.still else REFRESH_SECONDS
-    session.open_with(face)
+    let_in(given.issuer)
+    session.open_with(face, server.api.access if given.issuer else None)
+
+
+def let_in(issuer: str) -> None:
+    """Whom the server lets in: who has the token of all tests, and the viewers of a provider where one is named."""
+    server.api.signs_in(Oidc(Admission(issuer, "tidemark", {"staff": Role.VIEWER}), "a-secret") if issuer else None)
+    server.api.access = Access(TOKEN, now_ms=lambda: int(time.time() * 1_000), sign_ins=server.api.sessions)
 
 
 def refuse(face: FakeFace) -> None:

@@ -84,6 +84,8 @@ def test_a_checkpoint_stands_for_the_commits_before_it(table: Path) -> None:
 UNKNOWN = {
     "a shallow clone": (add("file:/lake/part-0.parquet"), "lies outside of it"),
     "an absolute path": (add("/lake/part-0.parquet"), "lies outside of it"),
+    "a path that leads out": (add("day=1/../../other/part-0.parquet"), "lies outside of it"),
+    "an escaped path that leads out": (add("%2E%2E/other/part-0.parquet"), "lies outside of it"),
     "a deletion vector": (add("part-0", deletionVector={"storageType": "u", "pathOrInlineDv": "x"}), "deletion vector"),
     "a feature": ({"protocol": {"minReaderVersion": 3, "readerFeatures": ["deletionVectors", "somebodysOwn"]}}, "somebodysOwn"),
     "a newer protocol": ({"protocol": {"minReaderVersion": 4}}, "version 4"),

@@ -34,6 +34,7 @@ from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ShowAbout
 from pipelines.verbs.tokens import CreateToken
 from pipelines.workspace.opening import open_workspace
+from tests.dashboard.providers import CLIENT, SECRET, running
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,6 +176,41 @@ def test_behind_a_proxy_the_audit_has_the_clients_address(tmp_path: Path) -> Non
             owner.acting("bob").begin(Forget("nobody"))
         assert owner.ask(ListAudit(limit=1))[0].by == "bob" and owner.ask(VerifyAudit()).findings == ()
         owner.close()
+
+
+@pytest.mark.filterwarnings("ignore:get_jwt_config:DeprecationWarning")
+def test_with_a_provider_it_starts_without_a_named_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "ws"
+    forwarded = {"x-forwarded-for": "203.0.113.7", "x-forwarded-proto": "https", "host": NAME}
+    with running() as provider:
+        provider.knows("1", email="ann@example.org", email_verified=True, groups=["sre"])
+        settings = {"ISSUER": provider.issuer, "CLIENT_ID": CLIENT, "CLIENT_SECRET": SECRET, "ROLES": "sre=viewer"}
+        for name, value in settings.items():
+            monkeypatch.setenv(f"TIDEMARK_OIDC_{name}", value)
+        with (
+            serving(root, tmp_path / "log", "--behind-proxy", "127.0.0.1", "--allow-host", NAME) as port,
+            httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=forwarded, trust_env=False, timeout=60) as browser,
+        ):
+            begun = browser.get("/oidc/sign-in?to=/events")
+            agreed = httpx.post(begun.headers["location"], data={"sub": "1"}, trust_env=False).headers["location"]
+            assert agreed.startswith(f"https://{NAME}/oidc/callback?") and "; Secure" in begun.headers["set-cookie"]
+            cookie = begun.headers["set-cookie"].partition(";")[0]
+            signed_in = browser.get(agreed.removeprefix(f"https://{NAME}"), headers={"cookie": cookie})
+            kept = signed_in.headers.get_list("set-cookie")[0]
+            assert signed_in.status_code == 200 and "SameSite=Strict; Secure" in kept and "url=/events" in signed_in.text
+            shown = {"cookie": kept.partition(";")[0]}
+            assert browser.get("/api/v1/jobs", headers=shown).status_code == 200
+            stopped = browser.post("/api/v1/jobs/a/stop", headers={**shown, "content-type": "application/json"})
+            assert stopped.status_code == 403
+            found = running_server(Layout(root))
+            assert found is not None
+            with closing(RemoteFace(found.url, found.token)) as owner:
+                stop, enter = owner.ask(ListAudit())
+                assert owner.ask(ShowAbout()).server.provider == provider.issuer.removeprefix("http://")
+        assert (enter.verb, enter.by, enter.token, enter.origin) == ("enter", "ann@example.org", f"1 of {provider.issuer}", "203.0.113.7")
+        assert (stop.verb, stop.by, stop.token, stop.code) == ("stop", "ann@example.org", enter.token, "access.role")
+    everywhere = b"".join(path.read_bytes() for path in [tmp_path / "log", *root.rglob("*")] if path.is_file())
+    assert SECRET.encode() not in everywhere
 
 
 def test_without_a_named_token_it_does_not_start(tmp_path: Path, certificate: Certificate) -> None:

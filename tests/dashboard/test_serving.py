@@ -95,7 +95,7 @@ def test_pages_say_that_the_workspace_is_not_open_yet() -> None:
 
 def test_the_server_says_where_it_is_while_it_is_there(tmp_path: Path) -> None:
     said = tmp_path / "server.json"
-    with assembly.announced(assembly.Settings(tmp_path, 1)):
+    with assembly.announced(assembly.Settings(tmp_path, 1), assembly.Api()):
         assert '"url": "http://127.0.0.1:1"' in said.read_text()
     assert not said.exists()
 

@@ -104,8 +104,8 @@ class Measuring:
 class Holding:
     """In the controller: the sum by folder, said at the end of a whole run, which fails where it is over a budget."""
 
-    def __init__(self, config: pytest.Config, budgets: Budgets) -> None:
-        self._config, self._budgets = config, budgets
+    def __init__(self, budgets: Budgets) -> None:
+        self._budgets = budgets
         self.took_s: defaultdict[str, float] = defaultdict(float)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -117,8 +117,6 @@ class Holding:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not is_whole(self._config):
-            return
         terminalreporter.section("minutes of one worker by folder, beside its budget")
         for name, seconds in sorted(self.took_s.items(), key=lambda entry: -entry[1]):
             terminalreporter.write_line(f"{seconds / 60:7.1f} {self._budgets.minutes.get(name, 0.0):6g}  tests/{name}")
@@ -126,12 +124,14 @@ class Holding:
             terminalreporter.write_line(f"OVER BUDGET: {sentence}", red=True)
 
     def _held(self) -> list[str]:
-        return over(self.took_s, self._budgets.minutes) if is_whole(self._config) else []
+        return over(self.took_s, self._budgets.minutes)
 
 
 def register(config: pytest.Config) -> None:
-    """The part that this process has; a run in one process has none: it is not a whole one, or not one to be measured."""
+    """The part that this process has. Only whole runs are measured, and no run in one process is."""
+    if not is_whole(config):
+        return
     if RUN in os.environ and hasattr(config, "workerinput"):
         config.pluginmanager.register(Measuring(), "measuring")
     elif getattr(config.option, "numprocesses", None):
-        config.pluginmanager.register(Holding(config, read()), "budgets")
+        config.pluginmanager.register(Holding(read()), "budgets")

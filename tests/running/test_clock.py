@@ -31,8 +31,13 @@ def test_only_the_runs_own_part_counts(name: str) -> None:
 
 def test_the_clock_adds_up() -> None:
     readings = iter([Reading(0, 0, 0), Reading(10, 20, 20), Reading(20, 40, 20), Reading(30, 40, 20)])
-    clock = Clock(lambda: next(readings), 2)
+    clock = Clock(lambda: next(readings), 2, young_s=0)
     assert [clock.now() for _ in range(3)] == [10, 10, 20]
+
+
+def test_a_young_reading_stands() -> None:
+    readings = iter([Reading(0, 0, 0)])
+    assert Clock(lambda: next(readings), 2, young_s=3600).now() == 0
 
 
 def spin(environ: dict[str, str]) -> subprocess.Popen[bytes]:

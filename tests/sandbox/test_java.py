@@ -53,9 +53,10 @@ def test_an_older_spark_gets_a_java_that_its_hadoop_runs_on_wherever_one_is(tmp_
     with pytest.raises(Unavailable) as refused:
         java_home(environ, tmp_path / "made", spark=spark, installed=[named])
     assert refused.value.code == "java.does_not_fit" and "calls" in refused.value.message and str(named) in refused.value.message
-    with pytest.raises(Unavailable, match="is no Java 17 or newer") as lost:
-        java_home(environ, tmp_path / "made", named=str(tmp_path / "gone"))
-    assert lost.value.code == "java.not_found"
+    for each in (None, spark):
+        with pytest.raises(Unavailable, match=r"is no Java 17 or newer in .*/gone") as lost:
+            java_home(environ, tmp_path / "made", spark=each, named=str(tmp_path / "gone"))
+        assert lost.value.code == "java.not_found"
 
 
 @pytest.mark.parametrize(("version", "vector"), [("11", True), ("21", False)], ids=["too old", "without the vector module"])

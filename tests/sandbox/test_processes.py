@@ -119,8 +119,9 @@ def test_the_temporary_folder_of_a_killed_one_goes_with_it(tmp_path: Path) -> No
         folder.mkdir(parents=True)
     started = [processes.start([sys.executable, "-c", LEAVES], folder, dict(os.environ), "log") for folder in (inner, other)]
     try:
-        until(lambda: all((folder / "temporary").exists() for folder in (inner, other)))
-        left, kept = (Path((folder / "temporary").read_text()) for folder in (inner, other))
+        told = [folder / "temporary" for folder in (inner, other)]
+        until(lambda: all(path.exists() and path.read_text() for path in told))
+        left, kept = (Path(path.read_text()) for path in told)
         assert (left / "librocksdbjni.so").exists() and left.stat().st_mode & 0o077 == 0
         processes.end(inner.parent)
         assert not left.exists() and kept.exists()

@@ -18,6 +18,7 @@ from pipelines.domain.versions import Version
 from pipelines.savepoint import library, restore, take, targets
 from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatch
 from pipelines.savepoint.source import JobSource
+from tests.checkpoint.test_delta_log import checkpoint
 from tests.delta import add, batch, commit, remove
 from tests.savepoint.golden import NEWEST, NOW_MS, VERSION, Bench
 
@@ -56,6 +57,14 @@ def test_the_version_of_the_batch_is_linked(bench: Bench, table: Path) -> None:
     assert held(manifest) == names | log
     assert os.path.samefile(bench.folder / "savepoints" / "sp-1" / TABLE / "part-3", table / "part-3")
     assert manifest.how.keys() == {"link", "written"}
+
+
+def test_a_version_with_a_checkpoint_has_its_commit_too(bench: Bench, table: Path) -> None:
+    checkpoint(table, f"{9:020d}.checkpoint.parquet", [{"add": {"path": f"part-{number}", "size": 4}} for number in range(10)])
+    for number in range(8):
+        (table / "_delta_log" / f"{number:020d}.json").unlink()
+    log = [f"_delta_log/{name}" for name in (f"{8:020d}.json", f"{9:020d}.checkpoint.parquet", f"{9:020d}.json")]
+    assert sorted(name for name in held(taken(bench, table, OfBatch(9))) if not name.endswith(".crc") and "part-" not in name) == log
 
 
 def test_a_fork_has_it_when_the_table_is_gone(bench: Bench, table: Path) -> None:
@@ -108,4 +117,10 @@ def test_a_savepoint_of_before_has_no_table(bench: Bench, table: Path) -> None:
 
 
 def test_a_table_that_is_not_there_yet_is_none(bench: Bench) -> None:
-    assert taken(bench, bench.folder / "lake" / "nowhere").queries[0].table is None
+    """A fork that writes elsewhere has one of its own, whether an argument names the folder or it is in its output."""
+    manifest = taken(bench, Path(bench.fork().parent_output) / "counts")
+    assert manifest.queries[0].table is None
+    for theirs, own in (("{output}", "{output}"), (manifest.queries[0].sink_table, "/elsewhere")):
+        before, now = (replace(manifest.version, args=(arg,)) for arg in (theirs, own))
+        planned = restore.plan(bench.library, replace(manifest, version=before), bench.fork(running=now))
+        assert (planned.refusal, planned.sinks[0].action) == (None, "none")

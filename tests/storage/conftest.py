@@ -11,9 +11,9 @@ import pytest
 @pytest.fixture
 def other_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on another file system than `tmp_path`: between the two nothing can be linked."""
-    shm = Path("/dev/shm")
-    if not shm.is_dir() or shm.stat().st_dev == tmp_path.stat().st_dev:
+    others = [disk for disk in (Path("/dev/shm"), Path("/var/tmp")) if disk.is_dir() and disk.stat().st_dev != tmp_path.stat().st_dev]
+    if not others:
         pytest.skip("needs a second file system at /dev/shm; mount one: mount -t tmpfs tmpfs /dev/shm")
-    folder = Path(tempfile.mkdtemp(prefix="tidemark-", dir=shm))
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-", dir=others[0]))
     yield folder
     shutil.rmtree(folder)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipelines.domain.access import Role
 from pipelines.domain.backups import BackedFile, Backup, belongs
-from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError, Unavailable
+from pipelines.domain.errors import Conflict, Corrupt, Invalid, NotFound, TidemarkError, Unavailable
+from pipelines.domain.ids import JobName
 from pipelines.domain.operations import OperationState
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import LOG_FILE, RunState
 from pipelines.domain.trust import Trust
 from pipelines.storage import contents, keys
 from pipelines.storage.addresses import open_storage
@@ -24,15 +28,18 @@ from pipelines.verbs.backups import CheckBackup, CreateBackup, ListBackups, Rest
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken, ListTokens
 from pipelines.verbs.verify import Verify
 from pipelines.workspace import backups
-from pipelines.workspace.backups import making, restores
-from tests.workspace.conftest import NEWEST, House
+from pipelines.workspace.backups import making, parts, restores
+from pipelines.workspace.backups.parts import Part
+from pipelines.workspace.context import Context
+from tests.workspace.conftest import CODE, NEWEST, House
 
 
 @pytest.fixture
@@ -86,6 +93,20 @@ def test_what_is_restored_is_as_it_was(lived: House, place: str) -> None:
         assert do(other.face, Take("a")).queries[0].batch == NEWEST
         assert do(other.face, Fork(taken, name="c")).job == "c"
         assert not (other.root / "restores").exists()
+    finally:
+        other.face.close()
+
+
+def test_a_versions_file_is_whole_whatever_it_ends_with(house: House, place: str) -> None:
+    """One that is called as a file that grows, and has no end of line at its end, or none at all."""
+    files = {"words.jsonl": '{"a": 1}\n{"b": 2}', "names.log": "anna"}
+    run = do(house.face, RunScript(name="a", script="job.py", code=CODE, files=files))
+    house.see(run, RunState.STOPPED)
+    backed_up(house, place)
+    other = restored(house, place)
+    try:
+        code = next((other.root / "versions").glob("*/code"))
+        assert {name: (code / name).read_text() for name in files} == files
     finally:
         other.face.close()
 
@@ -182,12 +203,82 @@ def test_only_an_empty_workspace_takes_one_and_none_goes_into_it(lived: House, p
         lived.face.ask(ListBackups("backups"))
 
 
+def test_what_is_begun_meanwhile_refuses_a_restore(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    backed_up(lived, place)
+    other, begun, fetch = House(lived.root.with_name("other")), threading.Event(), Contents.fetch
+
+    def fetched(kept: Contents, *given: Any) -> None:
+        if not begun.is_set():
+            begun.set()
+            other.begin("a")
+        fetch(kept, *given)
+
+    monkeypatch.setattr(Contents, "fetch", fetched)
+    monkeypatch.setattr(restores, "THREADS", 1)
+    try:
+        refused = do_failing(other, RestoreBackup(place))
+        assert refused.code == "backup.not_empty" and [summary.job.name for summary in other.face.ask(ListJobs())] == ["a"]
+        assert other.face.ask(ListSavepoints()) == [] and not (other.root / "restores").exists()
+    finally:
+        other.face.close()
+
+
 def test_what_cannot_be_saved_is_named_and_the_rest_is_backed_up(lived: House, place: str) -> None:
     lived.begin("new")
     taken = lived.face.ask(ListSavepoints())[0]
     next(path for path in (lived.root / "savepoints" / taken.id).rglob("*.zip")).unlink()
     backup = backed_up(lived, place)
     assert set(backup.left) == {"new", taken.id} and backup.savepoints == () and backup.jobs == ("a", "b", "new")
+
+
+@pytest.mark.parametrize("damage", ["file", "seal", "sealed", "manifest"])
+def test_a_savepoint_that_is_damaged_after_it_was_sealed_is_named_and_not_listed(lived: House, place: str, damage: str) -> None:
+    """In the plan, too: a file or a part of its seal is gone, the seal or the manifest cannot be read."""
+    taken = lived.face.ask(ListSavepoints())[0]
+    do(lived.face, Verify(taken.id, Trust.INTACT))
+    folder = lived.root / "savepoints" / taken.id
+    zipped, seal = next(folder.rglob("*.zip")), folder / "checksums.json"
+    if damage == "file":
+        zipped.unlink()
+    elif damage == "seal":
+        seal.write_text("{")
+    elif damage == "sealed":
+        sealed = json.loads(seal.read_text())
+        del sealed["files"][str(zipped.relative_to(folder))]
+        seal.write_text(json.dumps(sealed))
+    else:
+        (folder / "manifest.json").write_text("{")
+    assert set(lived.face.plan(CreateBackup(place)).left) == {taken.id}
+    backup = backed_up(lived, place)
+    assert set(backup.left) == {taken.id} and backup.savepoints == ()
+
+
+def test_a_file_that_is_shorter_or_gone_by_then_breaks_no_backup(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An output that its job replaced since it was listed, and the log of a run whose job is forgotten meanwhile."""
+    layout, job = lived.face.layout, lived.face.ask(ShowJob("b")).summary.job.name
+    summary, log = layout.output(job) / "summary.csv", lived.folder(lived.face.ask(ShowJob("b")).runs[0]) / LOG_FILE
+    summary.parent.mkdir(parents=True, exist_ok=True)
+    of_outputs, of_job = parts.of_outputs, parts.of_job
+
+    def listed_then_replaced(context: Context, name: JobName, but: list[str]) -> list[Part]:
+        summary.write_text("total,12345\n")
+        listed = list(of_outputs(context, name, but))
+        summary.write_text("total,6\n")
+        return listed
+
+    def listed_then_gone(context: Context, name: JobName) -> list[Part]:
+        log.write_text("one\n")
+        listed = list(of_job(context, name))
+        log.unlink()
+        return listed
+
+    monkeypatch.setattr(parts, "of_outputs", listed_then_replaced)
+    monkeypatch.setattr(parts, "of_job", listed_then_gone)
+    backed_up(lived, place)
+    kept = files_of(place)
+    assert kept[f"jobs/b/output/{summary.name}"].sha256 == hashlib.sha256(b"total,6\n").hexdigest()
+    assert not any(path.endswith(f"/{LOG_FILE}") and path.startswith("jobs/b/") for path in kept)
+    assert do(lived.face, CheckBackup(place)).state is OperationState.DONE
 
 
 def test_a_kill_between_copy_and_move_is_completed_by_the_next_opening(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,6 +359,16 @@ def test_any_backup_can_be_checked_by_its_id(lived: House, place: str) -> None:
         lived.face.plan(CheckBackup(place, "b-none"))
     (Path(place) / contents.place(first.listing)).unlink()
     assert do_failing(lived, CheckBackup(place, first.id)).code == "backup.damaged"
+
+
+def test_a_damaged_document_keeps_no_other_backup_from_being_restored(lived: House, place: str) -> None:
+    first, second = backed_up(lived, place), backed_up(lived, place)
+    (Path(place) / "backups" / f"{second.id}.json").write_text("{")
+    with pytest.raises(Corrupt, match=second.id):
+        lived.face.ask(ListBackups(place))
+    assert do(lived.face, CheckBackup(place, first.id)).result == first.id
+    other = restored(lived, place, first.id)
+    other.face.close()
 
 
 def test_a_bucket_is_checked_too(lived: House, s3_url: str) -> None:

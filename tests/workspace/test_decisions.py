@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +34,7 @@ from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.workspace import operations, stops
 from pipelines.workspace import verdicts as known
+from tests.savepoint.golden import lay_checkpoint
 from tests.workspace.conftest import CODE, House, query_line
 
 CHANGED = CODE + "x = 1\n"
@@ -40,6 +43,10 @@ CHANGED = CODE + "x = 1\n"
 def experiment(house: House, state: RunState = RunState.STOPPED, *, begun: bool = True) -> Experiment:
     """Job a with a savepoint, and two variants of it: `same` and `split`, which has other code; the parent is in `state`."""
     house.ran(state=state)
+    return forked(house, begun=begun)
+
+
+def forked(house: House, *, begun: bool = True) -> Experiment:
     saved = do(house.face, Take("a"))
     split = Variant(name="split", code=CHANGED, script="split.py")
     made = do(house.face, StartExperiment("ads", saved.id, (Variant(name="same"), split)))
@@ -111,6 +118,20 @@ def test_from_the_savepoint_all_since_is_done_again(house: House) -> None:
     do(house.face, Promote("split", state=StateFrom.SAVEPOINT))
     run = newest(house, "a")
     assert run.from_savepoint == made.savepoint and run.version == newest(house, "split").version
+
+
+def test_a_table_that_remembers_its_batches_is_not_gone_back_on(house: House) -> None:
+    run = house.begin()
+    table, checkpoint = house.face.layout.output(run.job) / "counts", f"{run.checkpoints}/counts"
+    lay_checkpoint("rocksdb_format2", Path(checkpoint))
+    line = {**json.loads(query_line(checkpoint, "")), "sink": "delta", "sink_table": str(table)}
+    house.append(run, QUERIES_FILE, json.dumps(line) + "\n")
+    house.see(run, RunState.STOPPED)
+    forked(house)
+    with pytest.raises(Conflict, match="would skip batches") as refused:
+        house.face.plan(Promote("split", state=StateFrom.SAVEPOINT))
+    assert refused.value.code == "sink.remembers" and "--state present" in refused.value.hint
+    assert house.face.plan(Promote("split")).refusal is None
 
 
 def test_an_interrupted_promotion_is_only_recorded_when_asked_again(house: House) -> None:

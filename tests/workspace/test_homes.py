@@ -18,6 +18,7 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import layout
 from pipelines.storage.addresses import open_storage
+from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import How
 from pipelines.storage.s3 import S3Storage
 from pipelines.verbs.annotate import Annotate
@@ -286,6 +287,18 @@ def test_only_a_place_that_is_fit_becomes_a_home(house: House, s3_url: str, tmp_
     assert failed.step is Step.WRITE and "there is no such bucket" in failed.failed
 
 
+def test_a_check_that_fails_leaves_nothing(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*given: object) -> list[How]:
+        raise Unavailable("storage.denied", "permission denied", "")
+
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setattr(LocalStorage, "clone", refuses)
+    check = do(house.face, CheckHome(str(home)))
+    assert check.failed is not None and check.failed.step is Step.COPY and check.failed.failed == "permission denied"
+    assert list(home.iterdir()) == []
+
+
 def test_a_folder_of_another_disk(house: House, tmp_path: Path) -> None:
     """While it is not mounted nothing is made in its place, and nothing of it forgotten."""
     house.ran("a")
@@ -303,9 +316,12 @@ def test_a_folder_of_another_disk(house: House, tmp_path: Path) -> None:
     assert outcome.refusal is not None and outcome.refusal.code == "home.away" and not home.exists()
     do(house.face, RebuildCatalog())
     assert listed(house) == [taken.id]
-    home.mkdir()  # where nothing is mounted
     with pytest.raises(Unavailable, match="is not there"):
-        do(house.face, Verify(taken.id, Trust.COMPLETE))
+        do(house.face, Take("a", home=str(home)))
+    home.mkdir()  # where nothing is mounted
+    for change in (Verify(taken.id, Trust.COMPLETE), Take("a", home=str(home))):
+        with pytest.raises(Unavailable, match="is not there"):
+            do(house.face, change)
     home.rmdir()
     aside.rename(home)
     assert do(house.face, Verify(taken.id, Trust.INTACT)).reached is Trust.INTACT

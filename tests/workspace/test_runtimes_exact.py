@@ -82,10 +82,10 @@ def expected(files: int) -> dict[str, list[tuple[Any, ...]]]:
 
 def written(output: Path) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of the files that the sinks' logs name."""
-    return {query: sorted(_rows(output / query)) for query in QUERIES if (output / query / "_spark_metadata").is_dir()}
+    return {query: sorted(rows_of(output / query)) for query in QUERIES if (output / query / "_spark_metadata").is_dir()}
 
 
-def _rows(sink: Path) -> Iterator[tuple[Any, ...]]:
+def rows_of(sink: Path) -> Iterator[tuple[Any, ...]]:
     logs = [path.read_text().splitlines()[1:] for path in (sink / "_spark_metadata").iterdir() if not path.name.startswith(".")]
     names = {Path(json.loads(line)["path"]).name for lines in logs for line in lines}
     for name in names:

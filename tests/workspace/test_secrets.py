@@ -145,6 +145,8 @@ SHOWN_ARGS = (
 def test_secrets_among_arguments_are_masked_and_come_back(house: House) -> None:
     assert secrets.masked_args(ARGS) == SHOWN_ARGS and secrets.masked_args(SHOWN_ARGS) == SHOWN_ARGS
     assert secrets.args_values(ARGS) == (VALUE.encode(),)
+    several = (f"mongodb://ann:{VALUE}@one,mongodb://bob:{VALUE[::-1]}@two/x", "--password", MASK)
+    assert secrets.args_values(several) == (VALUE[::-1].encode(), VALUE.encode())
     moved = ("--more", *SHOWN_ARGS[4:], *SHOWN_ARGS[:4])
     assert secrets.unmasked_args(moved, ARGS) == ("--more", *ARGS[4:], *ARGS[:4])
     for given in ((MASK,), ("--password", MASK, "--password", MASK), ("--other", MASK)):

@@ -53,9 +53,9 @@ def test_one_that_has_expired_lets_nobody_in_and_gives_its_name_back(house: Hous
     with pytest.raises(AlreadyExists):
         do(house.face, CreateToken("ci", Role.VIEWER))
     now_ms = house.face.context.now_ms()
-    access._now_ms = lambda: now_ms + DAY_MS - 60_000
+    access.now_ms = lambda: now_ms + DAY_MS - 60_000
     assert access.caller(made.secret)
-    access._now_ms = lambda: now_ms + DAY_MS
+    access.now_ms = lambda: now_ms + DAY_MS
     assert access.caller(made.secret) is None
     do(house.face, RevokeToken("ci"))
     do(house.face, CreateToken("ci", Role.VIEWER))

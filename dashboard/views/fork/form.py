@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from dashboard.views.code_rights import code_rights
 from dashboard.views.fork.drafts import TEMPLATE, Batches, Migrate, Variant, confs_text, unknown_queries
 from pipelines.domain.conversions import HDFS, StateStore
 from pipelines.domain.rewrites import MOST_PARTITIONS
@@ -60,6 +61,7 @@ def fields(key: str, variant: Variant, known: Collection[str], holder: str, orig
         help="One name=value a line, added to what the script sets.",
     )
     variant = replace(variant, arguments=arguments or "", confs=confs or "", new_queries=_new_queries(key, variant, known, holder))
+    code_rights()
     with st.expander(_folded(key, variant, original, partitions), key=f"fork_more_{key}"):
         return _seldom(key, variant, partitions)
 

@@ -14,6 +14,7 @@ import streamlit as st
 from dashboard import gallery, session, undo
 from dashboard.gallery import Script
 from dashboard.typed import free_name, words
+from dashboard.views.code_rights import code_rights
 from dashboard.widgets import section
 from pipelines.domain import sql_jobs
 from pipelines.domain.errors import Invalid, NotFound
@@ -154,6 +155,7 @@ def draw(draft: Draft) -> RunScript:
             alt="Spark confs of the new job",
         )
         _connectors(draft.code)
+        code_rights()
     args, conf = words(arguments or ""), pairs([(row.get("Conf"), row.get("Value")) for row in confs])
     title = (name or "").strip()
     return RunScript(

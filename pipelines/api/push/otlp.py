@@ -82,6 +82,9 @@ def _session() -> Any:
             except requests.Timeout:
                 self.why = "It did not answer in time"
                 raise
+            except requests.exceptions.InvalidHeader:  # whose message has the header, which may be a secret
+                self.why = "A header of OTEL_EXPORTER_OTLP_HEADERS cannot be sent"
+                raise
             except (requests.RequestException, OSError) as error:
                 self.why = str(_innermost(error))
                 raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.cli import output
 from pipelines.cli.descriptions import describes
 from pipelines.domain.about import About, Runtime, Server, Storage
-from pipelines.words import connectors, formats, pushes
+from pipelines.words import code_rights, connectors, formats, pushes
 
 
 @describes(About)
@@ -53,4 +53,5 @@ def _server(server: Server) -> list[tuple[str, str]]:
         ("role", server.role),
         ("Tidemark", f"{server.version}{f', commit {server.commit[:12]}' if server.commit else ''}"),
         ("drivers' logs", server.driver_logs),
+        ("jobs' code runs as", code_rights.short(server)),
     ]

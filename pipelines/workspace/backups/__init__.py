@@ -55,18 +55,23 @@ def at(url: str) -> Storage:
 
 def newest_first(storage: Storage) -> list[Backup]:
     """The backups at a place. Raises Corrupt for a damaged document, Unsupported for a newer format."""
-    paths = [entry.path for entry in storage.list(FOLDER) if entry.path.endswith(".json")]
-    read = [documents.decode(Backup, storage.read(path), path, BACKUP_FORMAT) for path in paths]
-    return sorted(read, key=lambda backup: (backup.created_ms, backup.id), reverse=True)
+    return sorted(_read(storage, ""), key=lambda backup: (backup.created_ms, backup.id), reverse=True)
 
 
 def chosen(storage: Storage, backup: str) -> Backup:
-    """The backup of this id, the newest where that is empty; NotFound (`backup.not_found`) where there is none."""
-    found = next((one for one in newest_first(storage) if backup in ("", one.id)), None)
+    """The backup of this id, whatever the documents of others are; the newest where that is empty. NotFound (`backup.not_found`) where
+    there is none."""
+    found = next(iter(_read(storage, backup) if backup else newest_first(storage)), None)
     if found is None:
         what = f"backup {backup}" if backup else "backup"
         raise NotFound("backup.not_found", f"There is no {what} at {storage.url}", "'backups URL' lists them.")
     return found
+
+
+def _read(storage: Storage, backup: str) -> list[Backup]:
+    """The documents of all backups, or of the one of this id."""
+    paths = [entry.path for entry in storage.list(FOLDER) if entry.path.endswith(f"/{backup}.json" if backup else ".json")]
+    return [documents.decode(Backup, storage.read(path), path, BACKUP_FORMAT) for path in paths]
 
 
 def files_of(contents: Contents, backup: Backup) -> tuple[BackedFile, ...]:

@@ -13,12 +13,15 @@ from dataclasses import dataclass, field, replace
 
 from pipelines.domain.backups import BACKUP_FORMAT, BackedFile, Backup, BackupPlan, Listing
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
+from pipelines.domain.homes import WORKSPACE
 from pipelines.domain.ids import BackupId, JobName, OperationId, SavepointId
 from pipelines.domain.json_text import read_json
 from pipelines.savepoint import checksums, leases, library
+from pipelines.savepoint.library import Shelf
 from pipelines.storage import contents, documents, lines, parallel
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.contents import Contents
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, Storage
 from pipelines.verbs.take import Take
 from pipelines.workspace import savepoints
@@ -42,19 +45,25 @@ def plan(context: Context, url: str, kept: Contents, known: Known) -> BackupPlan
     for job in jobs:
         parts += [*backup_parts.of_job(context, job), *backup_parts.of_outputs(context, job, [])]
         try:
-            take = savepoints.planned_take(context, job, Take(job)).plan
+            take = savepoints.planned_take(context, job, Take(job, home=WORKSPACE)).plan
             state_files, state_bytes = state_files + take.files, state_bytes + take.bytes
         except WITHOUT as error:
             left[job] = error.message
     parts += backup_parts.of_versions(context)
-    listed = [savepoint.id for savepoint in library.shelf(context.library).savepoints]
-    for savepoint in listed:
-        parts += backup_parts.of_savepoint(context, savepoint, checksums.read(context.library, savepoint))
+    shelf = library.shelf(context.library)
+    left |= _unreadable(shelf)
+    listed = 0
+    for savepoint in shelf.savepoints:
+        try:
+            parts += list(backup_parts.of_savepoint(context, savepoint.id, checksums.read(context.library, savepoint.id)))
+            listed += 1
+        except WITHOUT as error:
+            left[savepoint.id] = error.message
     for part in parts:
         if not _is_kept(part, kept, known):
             new_files, new_bytes = new_files + 1, new_bytes + part.bytes
     files, size = len(parts) + state_files, sum(part.bytes for part in parts) + state_bytes
-    return BackupPlan(url, tuple(jobs), len(listed), files, size, new_files + state_files, new_bytes + state_bytes, left)
+    return BackupPlan(url, tuple(jobs), listed, files, size, new_files + state_files, new_bytes + state_bytes, left)
 
 
 def make(context: Context, storage: Storage, known: Known, ticket: Ticket) -> Backup:
@@ -66,7 +75,9 @@ def make(context: Context, storage: Storage, known: Known, ticket: Ticket) -> Ba
     for job in jobs:
         making.keep_job(job)  # 2
     making.keep("versions", backup_parts.of_versions(context))  # 3
-    taken = tuple(id for savepoint in library.shelf(context.library).savepoints if (id := making.keep_savepoint(savepoint.id)))  # 4
+    shelf = library.shelf(context.library)
+    taken = tuple(id for savepoint in shelf.savepoints if (id := making.keep_savepoint(savepoint.id)))  # 4
+    making.left |= _unreadable(shelf)
     files = tuple(sorted(making.files, key=lambda file: file.path))
     data = documents.encode(Listing(files))
     listing = making.kept.keep_bytes(data)  # 5
@@ -90,6 +101,11 @@ def make(context: Context, storage: Storage, known: Known, ticket: Ticket) -> Ba
 def jobs_of(context: Context) -> list[JobName]:
     """Jobs that a backup has: those that are listed, without forks that a replay or a bisection began for itself."""
     return [job for job in context.files.job_names() if not context.layout.what_if_file(job).exists()]
+
+
+def _unreadable(shelf: Shelf) -> dict[str, str]:
+    """Savepoints whose manifests cannot be read: no list has them -> why."""
+    return {entry.id: entry.error.message for entry in shelf.unreadable}
 
 
 def _is_kept(part: Part, kept: Contents, known: Known) -> bool:
@@ -158,7 +174,7 @@ class _Making:
                 self.keep(savepoint, backup_parts.of_savepoint(self.context, savepoint, seal))
         except Cancelled:
             raise
-        except Corrupt as error:
+        except (Corrupt, Unsupported) as error:
             self.left[savepoint] = error.message
             return None
         except (Conflict, NotFound):  # disposed of since it was listed
@@ -189,10 +205,11 @@ class _Making:
                 advance(part.bytes)
                 return BackedFile(part.path, len(data), self.kept.keep_bytes(data), part.modified_ms)
             size = _whole_lines(self.context, part) if part.reads is Reads.LINES else part.bytes
-            sha256 = part.sha256
-            if part.reads is Reads.OUTPUT and _is_kept(part, self.kept, self.known):
+            sha256, is_output = part.sha256, part.reads is Reads.OUTPUT
+            if is_output and _is_kept(part, self.kept, self.known):
                 sha256 = self.known[part.path].sha256
-            return BackedFile(part.path, size, self.kept.keep(source, part.source, size, sha256, advance), part.modified_ms)
+            sha256, size = self.kept.keep(source, part.source, size, sha256, advance, may_be_shorter=is_output)
+            return BackedFile(part.path, size, sha256, part.modified_ms)
         except NotFound:
             if part.reads is Reads.CONTENT:
                 raise
@@ -200,8 +217,9 @@ class _Making:
 
 
 def _whole_lines(context: Context, part: Part) -> int:
-    """Bytes up to the last end of line as it was listed; all of them where a line is longer than any that we write."""
-    with (context.layout.root / part.source).open("rb") as file:
+    """Bytes up to the last end of line as it was listed; all of them where a line is longer than any that we write. NotFound where it is
+    gone."""
+    with typed_errors(part.source), (context.layout.root / part.source).open("rb") as file:
         file.seek(max(0, part.bytes - lines.LONGEST_BYTES))
         begin, tail = file.tell(), file.read(min(part.bytes, lines.LONGEST_BYTES))
     end = tail.rfind(b"\n") + 1

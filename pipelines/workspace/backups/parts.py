@@ -15,8 +15,9 @@ from pipelines.domain.jobs import Wanted
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import Exit
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.trust import Damage
+from pipelines.savepoint import completeness, library
 from pipelines.savepoint import layout as inner
-from pipelines.savepoint import library
 from pipelines.savepoint.checksums import Seal
 from pipelines.savepoint.sink_places import inside, plain
 from pipelines.savepoint.source import JobSource
@@ -43,7 +44,7 @@ class Reads(enum.Enum):
     CONTENT = enum.auto()
     """As it is listed: it does not change."""
     OUTPUT = enum.auto()
-    """As it is listed; what is gone by then was no part of an output."""
+    """As it is listed, or what is left of it: who writes it may have replaced it; what is gone by then was no part of an output."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def of_workspace(context: Context) -> Iterator[Part]:
 def of_versions(context: Context) -> Iterator[Part]:
     """Versions and their large files, after the runs that name them."""
     storage = root(context)
-    yield from map(_part, storage.list("versions"))
+    for entry in storage.list("versions"):
+        yield Part(entry.path, entry.bytes, entry.path, Reads.WHOLE, entry.modified_ms)
     for entry in storage.list("large"):
         yield Part(entry.path, entry.bytes, entry.path, Reads.CONTENT, entry.modified_ms, entry.path.split("/")[1])
 
@@ -144,9 +146,15 @@ def of_state(context: Context, source: JobSource, manifest: Manifest, folder: Pa
 
 
 def of_savepoint(context: Context, savepoint: SavepointId, seal: Seal | None) -> Iterator[Part]:
-    """A savepoint with what belongs to it; what is sealed need not be read to be known."""
-    sizes = {file.path: file.bytes for file in library.manifest(context.library, savepoint).files}
-    for entry in context.library.list(savepoint):
+    """A savepoint with what belongs to it; what is sealed need not be read to be known. Raises Corrupt (`savepoint.damaged`) for one that
+    is not complete, or that its seal does not cover."""
+    manifest, there = library.manifest(context.library, savepoint), list(context.library.list(savepoint))
+    present = {entry.path[len(savepoint) + 1 :]: entry.bytes for entry in there}
+    completeness.refuse(savepoint, completeness.compared(manifest.files, present))
+    sizes = {file.path: file.bytes for file in manifest.files}
+    if seal is not None:
+        completeness.refuse(savepoint, [Damage(path, "checksum", "was not sealed") for path in sizes if path not in seal.files])
+    for entry in there:
         name, path = entry.path[len(savepoint) + 1 :], f"savepoints/{entry.path}"
         if name in sizes:
             yield Part(path, sizes[name], path, Reads.CONTENT, entry.modified_ms, seal.files[name] if seal else "")

@@ -108,6 +108,7 @@ def _copy(context: Context, storage: Storage, files: Sequence[BackedFile], ticke
         advance = halt.watched(ticket.advance)
         parallel.each(lambda file: kept.fetch(file.sha256, file.bytes, target, file.path, advance), files, THREADS, halt)
         ticket.check()
+        refuse_not_empty(context)  # what was begun meanwhile would stay, and what the backup has under its name be lost
         folder.rename(context.layout.restores / WHOLE)
 
 

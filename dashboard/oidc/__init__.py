@@ -1,0 +1,1 @@
+"""Sign-in with an OpenID provider: the code flow with PKCE, before any page is drawn."""
