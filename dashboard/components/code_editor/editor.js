@@ -5,7 +5,7 @@ import {
 } from "@codemirror/view";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
-import { sql, SQLDialect, StandardSQL } from "@codemirror/lang-sql";
+import { sql, SQLDialect, SQLite } from "@codemirror/lang-sql";
 import { indentOnInput, bracketMatching, foldGutter, foldKeymap, indentUnit } from "@codemirror/language";
 import { searchKeymap, highlightSelectionMatches } from "@codemirror/search";
 import { closeBrackets, closeBracketsKeymap, autocompletion, completionKeymap } from "@codemirror/autocomplete";
@@ -16,11 +16,10 @@ import { themeOf } from "./theme.js";
 
 const COLLAPSE = { margin: 3, minSize: 6 };
 
-/** Spark's SQL, as far as it is coloured: names in backquotes, double quotes for text, and the words of its streams. */
+/** Spark's SQL, as far as it is coloured: the common words (SQLite has them), names in backquotes, and the words of its streams. */
 const SPARK = SQLDialect.define({
-  ...StandardSQL.spec,
-  keywords: `${StandardSQL.spec.keywords} stream streaming watermark delay interval materialized options tblproperties partitioned using window`,
-  types: `${StandardSQL.spec.types} string long timestamp_ntz struct`,
+  keywords: `${SQLite.spec.keywords} stream streaming watermark delay interval materialized options tblproperties partitioned using window`,
+  types: `${SQLite.spec.types} string long timestamp_ntz struct`,
   identifierQuotes: "`",
   doubleQuotedStrings: true,
 });
