@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -33,18 +32,18 @@ class Script:
 
     @property
     def title(self) -> str:
-        """The first paragraph of its docstring; empty where it has none, or cannot be read."""
+        """The first paragraph of its docstring or first comment; empty where it has none, or cannot be read."""
         try:
-            docstring = ast.get_docstring(syntax.tree(self.code)) or ""
+            said = syntax.title(self.code, self.name)
         except SyntaxError:
             return ""
-        return " ".join(docstring.split("\n\n")[0].split())
+        return " ".join(said.split("\n\n")[0].split())
 
 
 def names() -> list[str]:
     """The gallery's scripts: the jobs to begin with, the generators of their input, then second versions."""
-    first = [*(f"{name}.py" for name in COLLECTION), *(f"{name}.py" for name in GENERATORS)]
-    return [*first, *sorted(f"{example.second}.py" for example in COLLECTION.values())]
+    first = [*(example.scripts[0] for example in COLLECTION.values()), *(f"{name}.py" for name in GENERATORS)]
+    return [*first, *sorted(example.scripts[1] for example in COLLECTION.values())]
 
 
 def example(script: str) -> Example | None:
@@ -67,11 +66,11 @@ def from_path(path: str) -> Script:
     file = Path(path.strip()).expanduser()
     if not file.is_file():
         raise NotFound(
-            "script.not_found", f"There is no file {file}", "Give the path of a Python file on the machine that Tidemark runs on."
+            "script.not_found", f"There is no file {file}", "Give the path of a Python or SQL file on the machine that Tidemark runs on."
         )
     try:
         if file.stat().st_size > MOST_BYTES:
-            raise Invalid("script.unreadable", f"{file} is too large for a script", "Give a Python file of at most 2 MB.")
+            raise Invalid("script.unreadable", f"{file} is too large for a script", "Give a Python or SQL file of at most 2 MB.")
         script = scripts.read(file)
         return Script(script.name, script.code, script.source, files=script.files)
     except OSError as error:

@@ -9,7 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from dashboard.served import module_loader
-from pipelines.domain import syntax
+from pipelines.domain import sql_jobs, syntax
 
 _STYLE = """
 .tm-code-split { overflow: auto; border: 1px solid var(--st-border-color); border-radius: 8px; }
@@ -40,10 +40,13 @@ def code_editor(
     diagnostics: Sequence[Diagnostic] = (),
     height: int = 480,
     revision: int = 0,
-    label: str = "Python code",
+    label: str = "Code",
+    script: str = "job.py",
     on_change: Callable[[], None] | None = None,
 ) -> str:
     """The text as it stands now; `value` is only where it begins.
+
+    `script` is the file's name: of a SQL file SQL is coloured.
 
     A rerun does not touch what was typed; another `revision` begins anew from `value`. `unified` and `split` show the difference
     to `original`, in `unified` with a button per change to take or undo it; `collapse` folds what did not change.
@@ -59,6 +62,7 @@ def code_editor(
         "diagnostics": [asdict(diagnostic) for diagnostic in diagnostics],
         "height": height,
         "label": label,
+        "language": "sql" if sql_jobs.is_sql(script) else "python",
         "pauseMs": 400,
     }
     result = _mount(data=data, key=f"{key}.{revision}", default={"value": text}, on_value_change=on_change or _ignore)
@@ -78,9 +82,9 @@ def _ignore() -> None:
 
 
 def syntax_diagnostics(code: str, filename: str = "job.py") -> list[Diagnostic]:
-    """Python's syntax errors in `code`; empty if there are none. Nothing is run."""
+    """What is wrong in `code`, as Python or, of a SQL file, a SQL job; empty if nothing is. Nothing is run."""
     try:
-        syntax.tree(code, filename)
+        syntax.check(code, filename)
     except SyntaxError as error:
         return [Diagnostic(error.lineno or 1, max((error.offset or 1) - 1, 0), error.msg)]
     return []

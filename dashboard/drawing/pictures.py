@@ -158,6 +158,7 @@ PICTURES: Mapping[str, Callable[[], list[str]]] = {
     "card_fraud": fraud,
     "impressions_and_clicks": joined,
     "views_by_author": looked_up,
+    "views_by_author_sql": looked_up,
     "deduplication": once,
     "top_pages": ranking,
     "online_model": learned,

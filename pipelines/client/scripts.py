@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from pipelines.client.references import Imported, References, references
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.files import packed
+from pipelines.domain.sql_jobs import is_sql
 from pipelines.domain.texts import CODE, MOST_ITEMS
 
 PACKAGE = "__init__.py"
@@ -44,12 +45,14 @@ def read(path: Path) -> Script:
 def read_code(path: Path) -> str:
     """A script's text; NotFound and Invalid say which file."""
     try:
-        with path.open(encoding="utf-8") as script:
-            return script.read(CODE.most + 1)  # longer than a script may be: refused like every other text
+        with path.open("rb") as script:
+            text = script.read(4 * (CODE.most + 1))  # longer than a script may be: refused like every other text
+            return text.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
-        raise NotFound("file.unreadable", f"{path} cannot be read: {error.strerror}", "Give the path of a Python script.") from error
+        raise NotFound("file.unreadable", f"{path} cannot be read: {error.strerror}", "Give the path of a Python or SQL script.") from error
     except UnicodeDecodeError as error:
-        raise Invalid("file.not_text", f"{path} is not UTF-8 text", "Give a Python script.") from error
+        line = text.count(b"\n", 0, error.start) + 1
+        raise Invalid("file.not_text", f"{path}, line {line}: it is not UTF-8 text", "Save the script as UTF-8.") from error
 
 
 def read_file(path: Path) -> str:
@@ -86,7 +89,7 @@ def _needs(folder: Path, script: Path) -> tuple[set[Path], set[Path], bool]:
     looks, todo = False, [script]
     while todo:
         module = todo.pop()
-        refers = references(_bytes(module))
+        refers = References() if is_sql(module.name) else references(_bytes(module))
         new = {file for named in refers.imports for file in _modules(folder, module, named)} - {*modules, script}
         modules |= new
         data |= set(_data(folder, module, refers))

@@ -29,7 +29,7 @@ GENERATORS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Example:
-    """A job of the collection. Scripts are named without `.py`; the script says in its docstring what it does."""
+    """A job of the collection. Scripts are named without their suffix; the script says in its docstring, or first comment, what it does."""
 
     name: str
     inputs: tuple[str, ...]
@@ -43,6 +43,13 @@ class Example:
     conf: Mapping[str, str] = field(default_factory=lambda: CONF)
     beside: tuple[str, ...] = ()
     """Modules beside the script that it imports, without `.py`."""
+
+    suffix: str = ".py"
+
+    @property
+    def scripts(self) -> tuple[str, str]:
+        """The file names of both versions."""
+        return f"{self.name}{self.suffix}", f"{self.second}{self.suffix}"
 
     def args(self, made: str) -> tuple[str, ...]:
         """Its arguments where the generator's output is the directory `made`."""
@@ -63,6 +70,7 @@ COLLECTION: Mapping[str, Example] = {
         Example("card_fraud", ("payments",), "card_fraud_longer", Outcome.CHANGED_MEANING),
         Example("impressions_and_clicks", ("impressions", "clicks"), "impressions_and_clicks_only", Outcome.CHANGED_MEANING),
         Example("views_by_author", ("views", "pages"), "views_by_author_counted", Outcome.NEEDS_REWRITING),
+        Example("views_by_author_sql", ("views", "pages"), "views_by_author_sql_counted", Outcome.NEEDS_REWRITING, more=(), suffix=".sql"),
         Example("deduplication", ("views",), "deduplication_by_page", Outcome.NEEDS_REWRITING),
         Example("top_pages", ("views",), "top_pages_by_time", Outcome.CHANGED_MEANING),
         Example("online_model", ("readings",), "online_model_forgetful", Outcome.CHANGED_MEANING),

@@ -1,9 +1,11 @@
-"""Python's syntax, read by one thread at a time."""
+"""What a script is written in: Python's syntax, read by one thread at a time, or a SQL job's."""
 
 from __future__ import annotations
 
 import ast
 import threading
+
+from pipelines.domain import sql_jobs
 
 _READING = threading.Lock()
 """Python 3.11 counts how deep all threads together are in building syntax trees, and raises SystemError where two do."""
@@ -13,3 +15,16 @@ def tree(code: str | bytes, filename: str = "<unknown>") -> ast.Module:
     """The syntax tree of `code`; raises what `ast.parse` raises."""
     with _READING:
         return ast.parse(code, filename)
+
+
+def check(code: str | bytes, filename: str) -> None:
+    """Raises SyntaxError with the line where `code` is not what a file of this name has to be; ValueError for null bytes."""
+    if sql_jobs.is_sql(filename):
+        sql_jobs.check(code.decode(errors="replace") if isinstance(code, bytes) else code, filename)
+    else:
+        tree(code, filename)
+
+
+def title(code: str, filename: str) -> str:
+    """What a script says of itself: its docstring, or the comment that a SQL file begins with. SyntaxError where Python cannot be read."""
+    return sql_jobs.title(code) if sql_jobs.is_sql(filename) else ast.get_docstring(tree(code, filename)) or ""

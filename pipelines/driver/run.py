@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import traceback
 from pathlib import Path
 
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
-from pipelines.driver import commits, failures, intercept, lease, outside, submit
+from pipelines.driver import commits, failures, intercept, lease, outside, sql_script, submit
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.failures import Failure
 from pipelines.driver.listener import drain
@@ -88,7 +87,7 @@ class Conductor:
     def _script(self) -> BaseException | None:
         """Runs the script, then waits for its queries; an exception is returned, not raised."""
         try:
-            runpy.run_path(self._spec.script, run_name="__main__")
+            sql_script.execute(self._spec)
             self._wait()
         except SystemExit as ended:
             if ended.code in (None, 0):

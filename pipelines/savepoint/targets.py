@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.checkpoint import metadata, relocation
+from pipelines.domain import sql_jobs
 from pipelines.domain.ids import JobName, QueryName, folder_of
 from pipelines.domain.runs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
@@ -84,7 +85,12 @@ def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
 
 def _arguments(manifest: Manifest, target: Fork) -> Arguments:
     as_before = (target.version.args, target.version.contents) == (manifest.version.args, manifest.version.contents)
-    return Arguments(manifest.version.args, target.version.args, target.parent_output, as_before)
+    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, as_before)
+
+
+def _told(version: Version) -> tuple[str, ...]:
+    """The arguments; a SQL job's sinks are in its own output directory without any that says so."""
+    return (*version.args, sink_places.OUTPUT) if sql_jobs.is_sql(version.script) else version.args
 
 
 def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[RestoredSink]) -> Files:

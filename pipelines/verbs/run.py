@@ -43,10 +43,10 @@ class RunPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RunScript(Change[Run, RunPlan], Revision):
-    """Run a PySpark script as a new job. With a savepoint's state it is a fork with that script. `{output}` in an argument becomes the
-    job's own output directory, `{job}` its name."""
+    """Run a PySpark script or a SQL file as a new job. With a savepoint's state it is a fork with that script. `{output}` in an argument
+    becomes the job's own output directory, `{job}` its name."""
 
-    script: str = argument("A PySpark script, or the folder of a project.", reads=Reads.SCRIPT, text=NAME)
+    script: str = argument("A PySpark script, a SQL file (.sql), or the folder of a project.", reads=Reads.SCRIPT, text=NAME)
     code: str = option("The script's text.", shell=Shell.ABSENT, text=CODE)
     files: Mapping[str, str | None] = option(FILES, factory=dict, flag="--file", metavar="[NAME=]PATH", reads=Reads.FILES)
     outside: Mapping[str, str] = option(OUTSIDE, factory=dict, shell=Shell.ABSENT, text=VALUE)

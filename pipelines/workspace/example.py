@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
-from pipelines.domain import collection
+from pipelines.domain import collection, syntax
 from pipelines.domain.collection import COLLECTION, GENERATORS, Example
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName
@@ -29,7 +28,13 @@ def show(context: Context, question: ListExamples) -> Sequence[ShownExample]:
     """The collection, in its own order."""
     return [
         ShownExample(
-            JobName(name), does(name), example.inputs, JobName(example.generator), example.second, does(example.second), example.outcome
+            JobName(name),
+            does(example.scripts[0]),
+            example.inputs,
+            JobName(example.generator),
+            example.second,
+            does(example.scripts[1]),
+            example.outcome,
         )
         for name, example in COLLECTION.items()
     ]
@@ -64,16 +69,16 @@ def code(script: str) -> str:
     return resources.files("pipelines.jobs").joinpath(script).read_text(encoding="utf-8")
 
 
-def does(name: str) -> str:
-    """The first sentence of a script's docstring."""
-    return (ast.get_docstring(ast.parse(code(f"{name}.py"))) or "").partition("\n")[0].rstrip(".")
+def does(script: str) -> str:
+    """The first line of what a script says of itself."""
+    return syntax.title(code(script), script).partition("\n")[0].rstrip(".")
 
 
 def _go_on(context: Context, name: JobName, args: tuple[str, ...], conf: Mapping[str, str], beside: Sequence[str], ticket: Ticket) -> Run:
     with context.holding(name):
         newest = runs.newest(context, name) if context.files.has_begun(name) else None
         if newest is None:
-            script = f"{name}.py"
+            script = COLLECTION[name].scripts[0] if name in COLLECTION else f"{name}.py"
             source = f"pipelines/jobs/{script}"
             files = {f"{module}.py": code(f"{module}.py") for module in beside}
             begin = RunScript(name=name, script=script, code=code(script), args=args, conf=conf, source=source, files=files)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from pipelines.catalog import versions as version_rows
-from pipelines.domain import files, masters, secrets, syntax
+from pipelines.domain import files, masters, secrets, sql_jobs, syntax
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
 from pipelines.domain.requirements import refuse
@@ -96,6 +96,8 @@ def check(version: Version) -> None:
     masters.check(version.master, version.conf)
     check_syntax(version.script, version.code)
     script_name(version.script)
+    if sql_jobs.is_sql(version.script):
+        check_values(version)
     problem = files.problem(version.script, version.code, version.files)
     if problem:
         raise Invalid("code.files", problem[:1].upper() + problem[1:], "Give each file by its path below the script's folder.")
@@ -131,9 +133,9 @@ def keep(context: Context, version: Version) -> Version:
 
 
 def check_syntax(script: str, code: str | bytes) -> None:
-    """Raises Invalid with the line and its text where `code` is no Python."""
+    """Raises Invalid with the line and its text where `code` is no Python, or no SQL job."""
     try:
-        syntax.tree(code, script)
+        syntax.check(code, script)
     except SyntaxError as error:
         line = (error.text or "").strip()
         raise Invalid("code.syntax", f"{script}, line {error.lineno}: {error.msg}: {line}", "Correct the line and try again.") from error
@@ -141,11 +143,23 @@ def check_syntax(script: str, code: str | bytes) -> None:
         raise Invalid("code.syntax", f"{script}: {error}", "Remove the null bytes; Python source is text.") from error
 
 
+def check_values(version: Version) -> None:
+    """Raises Invalid (`code.arguments`) where a `${name}` of a SQL job has no value, or an argument gives none."""
+    hint = "Give each ${name} of the file as an argument: -- --name VALUE."
+    try:
+        given = sql_jobs.values(version.args)
+    except ValueError as error:
+        raise Invalid("code.arguments", f"{version.script}: the argument {error}", hint) from error
+    for name, line in sql_jobs.variables(version.code, version.script).items():
+        if name not in given:
+            raise Invalid("code.arguments", f"{version.script}, line {line}: ${{{name}}} has no value", hint)
+
+
 def script_name(script: str) -> str:
-    """The file name of `script`; raises Invalid (`code.script`) for one that is no Python file's."""
+    """The file name of `script`; raises Invalid (`code.script`) for one that is neither Python's nor SQL's."""
     name = PurePosixPath(script.replace("\\", "/")).name
-    if not name.endswith(".py") or name.startswith("."):
-        raise Invalid("code.script", f"{script!r} is not a Python script's name", "Name a file that ends in .py.")
+    if not (name.endswith(".py") or sql_jobs.is_sql(name)) or name.startswith("."):
+        raise Invalid("code.script", f"{script!r} is not a script's name", "Name a file that ends in .py or .sql.")
     return name
 
 

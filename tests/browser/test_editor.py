@@ -15,7 +15,9 @@ OPEN = """async ([text, mode]) => {
     document.head.append(Object.assign(document.createElement("style"), { textContent: ".tm-code-split { overflow: auto; }" }));
     const { default: editor } = await import("/assets/code_editor.js");
     window.said = [];
-    window.data = { name: "code.0", value: text, original: "", mode, diagnostics: [], height: 300, label: "Code", pauseMs: 50 };
+    window.data = {
+        name: "code.0", value: text, original: "", mode, diagnostics: [], height: 300, label: "Code", language: "python", pauseMs: 50,
+    };
     window.show = () => {
         const host = document.body.appendChild(document.createElement("div"));
         const leave = editor({ data: window.data, parentElement: host, setStateValue: (name, value) => said.push(value) });
@@ -67,3 +69,15 @@ def test_an_editor_that_stays_away_is_gone(watched: Watched, fakes: str) -> None
     page.keyboard.insert_text(TYPED)
     page.evaluate("async () => { shown.leave(); await new Promise((done) => setTimeout(done, 1100)); window.shown = show(); }")
     expect(page.locator(".cm-content")).to_have_text("first = 1")
+
+
+def test_sql_is_coloured_as_sql_also_where_it_was_pasted_into_python(watched: Watched, fakes: str) -> None:
+    page = watched.page
+    page.goto(f"{fakes}/api/v1/about")
+    page.evaluate(OPEN, ["CREATE STREAMING TABLE t AS SELECT 'a' FROM STREAM v -- all", "edit"])
+    words = page.locator(".cm-content span")
+    coloured = "() => Array.from(document.querySelectorAll('.cm-content span'), (it) => it.textContent)"
+    assert "-- all" not in page.evaluate(coloured), "Python has no such comment"
+    page.evaluate("() => { shown.host.remove(); shown.leave(); data.language = 'sql'; window.shown = show(); }")
+    for word in ("CREATE", "STREAMING", "SELECT", "-- all"):
+        expect(words.filter(has_text=word)).to_have_count(1)

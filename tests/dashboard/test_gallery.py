@@ -23,14 +23,15 @@ def test_each_job_has_a_picture_and_the_modules_that_it_imports(name: str) -> No
     drawn = [color for color, layer in layers.items() if any("black" in part.attrib.values() for part in layer)]
     assert len(layers[pictures.ROW]) > 5 and len(drawn) > 1
     assert 'aria-label="says &quot;what&quot;"' in pictures.html(name, 'says "what"')
-    for script in (name, example.second):
-        assert set(scripts.read(gallery.FOLDER / f"{script}.py").files) == {f"{module}.py" for module in example.beside}
-        assert gallery.from_gallery(f"{script}.py").args[0] == f"--{example.inputs[0]}"
+    for script in example.scripts:
+        assert set(scripts.read(gallery.FOLDER / script).files) == {f"{module}.py" for module in example.beside}
+        assert gallery.from_gallery(script).args[0] == f"--{example.inputs[0]}"
 
 
 def test_all_scripts_are_listed_and_helpers_are_not() -> None:
     modules = {f"{module}.py" for example in COLLECTION.values() for module in example.beside}
-    assert set(gallery.names()) == {path.name for path in gallery.FOLDER.glob("*.py")} - modules - {"__init__.py"}
+    files = {path.name for path in gallery.FOLDER.iterdir() if path.suffix in (".py", ".sql")}
+    assert set(gallery.names()) == files - modules - {"__init__.py"}
     for name, (_, beside) in GENERATORS.items():
         assert set(scripts.read(gallery.FOLDER / f"{name}.py").files) == {f"{module}.py" for module in beside}
 

@@ -136,3 +136,17 @@ def test_a_press_with_what_is_no_python_starts_nothing(opened: Opener, monkeypat
     clicked(app, "start")
     assert face.begun == []
     assert app.button(key="start").disabled and app.button(key="start").help.startswith("Line 1")
+
+
+def test_a_sql_job_begins_from_the_gallery_and_from_what_was_pasted(opened: Opener) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="views_by_author_sql.sql")
+    assert "views_by_author_sql_counted.sql" in said(app) and "needs rewriting" in said(app)
+    clicked(app, "start")
+    (change,) = face.begun
+    assert isinstance(change, RunScript) and (change.name, change.script) == ("views_by_author_sql", "views_by_author_sql.sql")
+    pasted = form.Draft("pasted", "job.py", change.code, "", (), 0)
+    assert form.script_name(pasted, "mine") == "mine.sql"
+    assert new_job._diagnostics(pasted) == []
+    (wrong,) = new_job._diagnostics(pasted.typed("SET a = 1;\nSELECT 1;\n"))
+    assert (wrong.line, wrong.message.partition(";")[0]) == (2, "'SELECT 1' begins no statement")

@@ -86,7 +86,10 @@ class House:
 
     def ran(self, name: str = "a", golden: str = "rocksdb_format2", state: RunState = RunState.STOPPED) -> Run:
         """A job with a golden checkpoint, whose run is in `state`."""
-        run = self.begin(name)
+        return self.lay(self.begin(name), golden, state)
+
+    def lay(self, run: Run, golden: str = "rocksdb_format2", state: RunState = RunState.STOPPED) -> Run:
+        """What a run with a golden checkpoint leaves."""
         checkpoint, sink = Path(run.checkpoints) / "counts", self.face.layout.output(run.job) / "counts"
         lay_checkpoint(golden, checkpoint)
         lay_output(golden, sink)

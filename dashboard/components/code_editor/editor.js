@@ -5,6 +5,7 @@ import {
 } from "@codemirror/view";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
+import { sql, SQLDialect, SQLite } from "@codemirror/lang-sql";
 import { indentOnInput, bracketMatching, foldGutter, foldKeymap, indentUnit } from "@codemirror/language";
 import { searchKeymap, highlightSelectionMatches } from "@codemirror/search";
 import { closeBrackets, closeBracketsKeymap, autocompletion, completionKeymap } from "@codemirror/autocomplete";
@@ -15,9 +16,21 @@ import { themeOf } from "./theme.js";
 
 const COLLAPSE = { margin: 3, minSize: 6 };
 
+/** Spark's SQL, as far as it is coloured: the common words (SQLite has them), names in backquotes, and the words of its streams. */
+const SPARK = SQLDialect.define({
+  keywords: `${SQLite.spec.keywords} stream streaming watermark delay interval materialized options tblproperties partitioned using window`,
+  types: `${SQLite.spec.types} string long timestamp_ntz struct`,
+  identifierQuotes: "`",
+  doubleQuotedStrings: true,
+});
+const LANGUAGES = { python, sql: () => sql({ dialect: SPARK }) };
+
 /** Extensions that every pane has, writable or not. */
-function reading() {
-  return [lineNumbers(), foldGutter(), drawSelection(), highlightSelectionMatches(), python(), keymap.of([...searchKeymap, ...foldKeymap])];
+function reading(language) {
+  return [
+    lineNumbers(), foldGutter(), drawSelection(), highlightSelectionMatches(), language,
+    keymap.of([...searchKeymap, ...foldKeymap]),
+  ];
 }
 
 /** Extensions of the pane that is typed into. */
@@ -80,9 +93,9 @@ class Reporter {
   }
 }
 
-function splitView(parent, data, extensions, theme) {
+function splitView(parent, data, extensions, theme, language) {
   const view = new MergeView({
-    a: { doc: data.original, extensions: [reading(), locked(), named(`${data.label}, as it was`), theme()] },
+    a: { doc: data.original, extensions: [reading(language), locked(), named(`${data.label}, as it was`), theme()] },
     b: { doc: data.value, extensions },
     parent,
     collapseUnchanged: COLLAPSE,
@@ -126,17 +139,20 @@ function open(host, data, send) {
   const theme = () => themed.of(themeOf(host, height));
   const reporter = new Reporter(send, data.pauseMs, data.value);
   const label = named(data.label);
-  const extensions = [reading(), data.readonly ? locked() : writing(), reporter.extension(), label, theme()];
-  const view = data.mode === "split" ? splitView(root, data, extensions, theme) : singleView(root, data, extensions);
+  const spoken = new Compartment();
+  const language = spoken.of(LANGUAGES[data.language]());
+  const extensions = [reading(language), data.readonly ? locked() : writing(), reporter.extension(), label, theme()];
+  const view = data.mode === "split" ? splitView(root, data, extensions, theme, language) : singleView(root, data, extensions);
   const repaint = (place) => {
     const now = themeOf(place, height);
     view.panes.filter((pane) => themed.get(pane.state) !== now).forEach((pane) => pane.dispatch({ effects: themed.reconfigure(now) }));
   };
+  const speak = (name) => view.panes.forEach((pane) => pane.dispatch({ effects: spoken.reconfigure(LANGUAGES[name]()) }));
   const destroy = () => {
     reporter.stop();
     view.destroy();
   };
-  return Object.assign(new Kept(data.name, root, destroy), { mode: data.mode, view: view.main, repaint, reporter });
+  return Object.assign(new Kept(data.name, root, destroy), { mode: data.mode, language: data.language, view: view.main, repaint, reporter, speak });
 }
 
 /** Brings the first difference into view, inside the editor alone: the page stays where it is. */
@@ -176,6 +192,8 @@ export default function codeEditor({ data, parentElement: host, setStateValue })
   const moved = editor.root.parentNode !== host;
   const leave = editor.show(host);
   if (moved) editor.reporter.again(data.value, editor.view.state);
+  if (editor.language !== data.language) editor.speak(data.language);
+  editor.language = data.language;
   if (opened && data.mode !== "edit") showFirstChange(editor.view);
   editor.repaint(host);
   showDiagnostics(editor.view, data.diagnostics);

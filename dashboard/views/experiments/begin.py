@@ -44,7 +44,7 @@ def _ask_replay(jobs: Sequence[str], savepoints: Sequence[Savepoint]) -> None:
     def ask() -> None:
         st.caption("Changed code runs over exactly what the job read between two savepoints; then its rows and its state are compared.")
         _, start, end = _ends(jobs, savepoints, "replay", ("From", "To"))
-        code = st.file_uploader("Changed code (the same code if none is given)", type=["py"], key="replay_code")
+        code = st.file_uploader("Changed code (the same code if none is given)", type=["py", "sql"], key="replay_code")
         keep = st.checkbox("Keep the fork, whatever comes of it", key="replay_keep")
         text, name = (code.getvalue().decode(errors="replace"), code.name) if code is not None else (None, None)
         change = RunReplay(savepoint=start, end=end, code=text, script=name, keep=keep)

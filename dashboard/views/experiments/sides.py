@@ -138,6 +138,7 @@ def code(pair: Pair) -> None:
                 collapse=True,
                 height=400,
                 label="The code of A and of B",
+                script=second.script,
             )
 
 

@@ -36,6 +36,7 @@ def code(original: Version, whose: str, key: str, variant: Variant, keep: Keep) 
         height=EDITOR_PX,
         revision=variant.revision,
         label=f"Code of variant {variant.letter}",
+        script=path or variant.script,
     )
     return variant.typed(path, typed)
 

@@ -110,6 +110,7 @@ def _version(name: str, shown: Version, earlier_id: str) -> None:
         collapse=view != VIEWS[0],
         height=520,
         label=f"Code of {shown.id}",
+        script=path or shown.script,
     )
     left, right = st.columns(2, gap="medium")
     with left:

@@ -98,7 +98,13 @@ def _editor(draft: Draft) -> tuple[Draft, list[Diagnostic]]:
     """The editor with its diagnostics; returns the draft with what was typed, which is kept, and the diagnostics of that."""
     diagnostics = _diagnostics(draft)
     typed = code_editor(
-        draft.code, key="new_code", diagnostics=diagnostics, height=640, revision=draft.revision, label="Code of the new job"
+        draft.code,
+        key="new_code",
+        diagnostics=diagnostics,
+        height=640,
+        revision=draft.revision,
+        label="Code of the new job",
+        script=form.script_name(draft),
     )
     if draft.files:
         st.caption(f"The job's version includes {', '.join(sorted(draft.files))}.")
@@ -111,4 +117,4 @@ def _editor(draft: Draft) -> tuple[Draft, list[Diagnostic]]:
 
 
 def _diagnostics(draft: Draft) -> list[Diagnostic]:
-    return syntax_diagnostics(draft.code, draft.script) if draft.code.strip() else []
+    return syntax_diagnostics(draft.code, form.script_name(draft)) if draft.code.strip() else []

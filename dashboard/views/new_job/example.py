@@ -28,7 +28,7 @@ def draw(draft: Draft) -> None:
         return
     with st.container(border=True, key="card_example"):
         section("What it does")
-        first = gallery.from_gallery(f"{example.name}.py")
+        first = gallery.from_gallery(example.scripts[0])
         st.html(pictures.html(example.name, first.title))
         st.html(f'<p class="tm-caption-line">{escape(gallery.from_gallery(draft.script).title)}</p>')
         _input(example)
@@ -53,8 +53,8 @@ def _input(example: Example) -> None:
 def _second(example: Example) -> None:
     """Its second version with the verdict on it."""
     verdict = chip(example.outcome, TONES[example.outcome], dot=True, hint=words.SENTENCES[example.outcome])
-    does = gallery.from_gallery(f"{example.second}.py").title.partition(". ")[0]
+    does = gallery.from_gallery(example.scripts[1]).title.partition(". ")[0]
     st.html(
-        f'<p class="tm-caption-line">Second version <code>{escape(example.second)}.py</code> {verdict}<br>{escape(does.rstrip("."))}. '
+        f'<p class="tm-caption-line">Second version <code>{escape(example.scripts[1])}</code> {verdict}<br>{escape(does.rstrip("."))}. '
         "Fork a savepoint with it to see both side by side.</p>"
     )

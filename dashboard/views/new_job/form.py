@@ -16,6 +16,7 @@ from dashboard.gallery import Script
 from dashboard.typed import free_name, words
 from dashboard.views.code_rights import code_rights
 from dashboard.widgets import section
+from pipelines.domain import sql_jobs
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
@@ -87,7 +88,7 @@ def _gallery() -> Draft:
 def _title(script: str) -> str:
     """How a script of the gallery is listed; a second version as that."""
     example = gallery.example(script)
-    return f"{script} (second version)" if example and script == f"{example.second}.py" else script
+    return f"{script} (second version)" if example and script == example.scripts[1] else script
 
 
 def _file() -> Draft:
@@ -157,10 +158,9 @@ def draw(draft: Draft) -> RunScript:
         code_rights()
     args, conf = words(arguments or ""), pairs([(row.get("Conf"), row.get("Value")) for row in confs])
     title = (name or "").strip()
-    script = draft.script if draft.origin != "pasted" else f"{title or 'job'}.py"
     return RunScript(
         name=title,
-        script=script,
+        script=script_name(draft, title),
         code=draft.code,
         args=args,
         conf=conf,
@@ -169,6 +169,13 @@ def draw(draft: Draft) -> RunScript:
         files=draft.files,
         requirements=(requirements or "").strip() or None,
     )
+
+
+def script_name(draft: Draft, name: str = "") -> str:
+    """The script's file name; of pasted code its job's, as SQL where it begins with a statement of SQL."""
+    if draft.origin != "pasted":
+        return draft.script
+    return f"{name or 'job'}{sql_jobs.SUFFIX if sql_jobs.looks_like(draft.code) else '.py'}"
 
 
 def _connectors(code: str) -> None:

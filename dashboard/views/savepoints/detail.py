@@ -112,7 +112,14 @@ def _code(savepoint: Savepoint, manifest: Manifest, key: str) -> None:
     texts = code_files.texts(version.files)
     path = code_files.choose(version.script, texts, f"code_file_{key}_{savepoint.id}")
     shown = texts[path] if path else version.code
-    code_editor(shown, key=f"code_{key}_{savepoint.id}" + f"_{path}" * bool(path), readonly=True, height=360, label="The savepoint's code")
+    code_editor(
+        shown,
+        key=f"code_{key}_{savepoint.id}" + f"_{path}" * bool(path),
+        readonly=True,
+        height=360,
+        label="The savepoint's code",
+        script=path or version.script,
+    )
 
 
 def offsets_frame(queries: tuple[QueryImage, ...]) -> pd.DataFrame:

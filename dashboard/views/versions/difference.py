@@ -113,6 +113,7 @@ def _code(differences: Differences) -> None:
         collapse=True,
         height=380,
         label="The code of both",
+        script=path or differences.b.script,
     )
 
 

@@ -25,6 +25,8 @@ WHOLE_IN_TEXT = {
     "org.apache.spark.unsafe.types.CalendarInterval",
     "org.apache.spark.sql.types.Decimal",
 }
+FILES = f"{SPARK}sql.execution.datasources.InMemoryFileIndex"
+"""Where a table of files lies that a stream is joined with; its format, columns and options stand beside it, its files are read anew."""
 DRAWN = {"Rand", "Randn"}
 TREE, PYTHON, TYPE = f"{SPARK}sql.catalyst.trees.TreeNode", f"{SPARK}api.python.PythonFunction", f"{SPARK}sql.types.DataType"
 ENUM, MAP, MANY, PRODUCT = "java.lang.Enum", "scala.collection.Map", "scala.collection.Iterable", "scala.Product"
@@ -80,6 +82,8 @@ class Form:
             return ["class", self._class(str(value.getName()))]
         if name == "scala.Enumeration$Val" or sort == ENUM:
             return ["enum", str(value.toString())]
+        if name == FILES:
+            return ["files", [str(path.toString()) for path in items(value.rootPaths())]]
         if name == "java.util.UUID":
             return ["uuid"]
         if name == "scala.None$" or (name.endswith("$") and name.startswith((SPARK, "scala."))):

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import random
-import runpy
 import signal
 import sys
 import traceback
@@ -18,7 +17,7 @@ from typing import Any
 
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
 from pipelines.domain.runs import RunSpec
-from pipelines.driver import failures, intercept, outside, records, rehearsal, run, submit
+from pipelines.driver import failures, intercept, outside, records, rehearsal, run, sql_script, submit
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning.planner import Planner, Unknown
 from pipelines.driver.planning.uses import Uses
@@ -122,7 +121,7 @@ class Stage:
         try:
             outside.check(spec.outside)
             submit.enter(spec)
-            runpy.run_path(spec.script, run_name="__main__")
+            sql_script.execute(spec)
         except Over:
             return None
         except Unknown:
