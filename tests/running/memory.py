@@ -24,6 +24,7 @@ def folder() -> Iterator[str | None]:
         yield None
         return
     made = tempfile.mkdtemp(prefix="tidemark-tests-", dir=DISK)
+    os.chmod(made, 0o711)  # as in /tmp, another user gets through to what a test lets him at
     try:
         yield made
     finally:
