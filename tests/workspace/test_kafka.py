@@ -148,6 +148,8 @@ def test_a_job_on_kafka(server: Server, broker: Broker, tmp_path: Path) -> None:
         await_rows(server, job, "later", [("x", 1), ("y", 2)])
         await_positions(server, LAST, job)
     for other in ("b", "never_interrupted"):
+        # its rows are there before it is known which event time they reach: until then less is compared
+        until(lambda other=other: face.ask(Compare("a", other, "query-0")).rows_a == len(expected), what=f"event time of {other}")
         same = face.ask(Compare("a", other, "query-0"))
         assert (same.rows_a, same.equal, same.only_a, same.only_b, same.changed) == (len(expected), len(expected), 0, 0, 0)
     before = [value for number in ALL[:3] for value in values(phase(number, 3))]
