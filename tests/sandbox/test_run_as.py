@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,20 +14,14 @@ from pipelines.domain.errors import Unavailable
 from pipelines.sandbox import processes
 from pipelines.storage import users
 from pipelines.workspace import run_as
-
-NAME = "nobody"
-MAY_SWITCH = os.geteuid() == 0
+from tests import other_user
+from tests.other_user import MAY_SWITCH, NAME
 
 
 @pytest.fixture
 def workspace() -> Iterator[Path]:
-    """A workspace in a folder that everybody gets through, unlike pytest's."""
-    with tempfile.TemporaryDirectory(prefix="tidemark-run-as-") as folder:
-        Path(folder).chmod(0o755)
-        root = Path(folder, "ws")
-        root.mkdir(mode=0o700)
+    with other_user.workspace() as root:
         yield root
-        users.assume(None)
 
 
 def assumed(workspace: Path) -> bool:

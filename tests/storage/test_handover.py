@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,22 +15,16 @@ from pipelines.storage import copies, handover, rights, users
 from pipelines.storage.layout import Layout
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.users import Other, User
+from tests import other_user
+from tests.other_user import MAY_SWITCH, NAME
 
-NAME = "nobody"
 ROOT = Path(__file__).resolve().parents[2]
-MAY_SWITCH = os.geteuid() == 0
-"""Only root begins processes of others; elsewhere the refusal is what there is to see."""
 
 
 @pytest.fixture
 def workspace() -> Iterator[Path]:
-    """A workspace in a folder that everybody gets through, unlike pytest's."""
-    with tempfile.TemporaryDirectory(prefix="tidemark-run-as-") as folder:
-        Path(folder).chmod(0o755)
-        root = Path(folder, "ws")
-        root.mkdir(mode=0o700)
+    with other_user.workspace() as root:
         yield root
-        users.assume(None)
 
 
 def refused(error: type[Exception], name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,13 +19,13 @@ from pipelines.verbs.jobs import ReadLog
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
 from pipelines.workspace import run_as
+from tests.other_user import MAY_SWITCH, NAME, passable
 from tests.waiting import until
 from tests.workspace.conftest import job
 from tests.workspace.serving import Server, serving
 from tests.workspace.test_runtimes_exact import put, rows_of
 
 pytestmark = pytest.mark.spark
-NAME = "nobody"
 CODE = """
 import getpass, json, os, sys
 from pathlib import Path
@@ -70,16 +69,13 @@ PYTHONS = (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3")
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """One that everybody gets through, unlike pytest's."""
-    with tempfile.TemporaryDirectory(prefix="tidemark-run-as-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-        users.assume(None)
+    with passable() as folder:
+        yield folder
 
 
 def python_of(folder: Path) -> str:
     """A Python that the user reaches: this process's, else the system's of the same version; empty where it may be no other user."""
-    if os.geteuid() != 0:
+    if not MAY_SWITCH:
         with pytest.raises(Unavailable, match="may not begin others"):
             run_as.begin(NAME, folder / "ws")
         return ""
