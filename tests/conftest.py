@@ -36,6 +36,7 @@ def browser() -> str | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault("TIDEMARK_WARM_DRIVERS", "0")  # a server would begin Sparks that its test does not need
     budgets.register(config)
 
 

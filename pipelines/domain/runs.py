@@ -171,6 +171,15 @@ class Process:
     pid: Pid
     started: Took
     """Seconds since the epoch, as psutil's `create_time` gives it."""
+    home: str = ""
+    """Folder of a warm process that became the driver; what it had started before is marked with it."""
+    taken_ms: Moment | None = None
+    """When it became the driver."""
+
+    @property
+    def began_ms(self) -> int:
+        """When the run's driver began."""
+        return round(self.started * 1000) if self.taken_ms is None else self.taken_ms
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.domain.masters import is_local
+from pipelines.sandbox.requests import MARK
 
 SUBMIT = "PYSPARK_SUBMIT_ARGS"
 SESSION = ("spark.sql.", "spark.hadoop.javax.jdo.")
@@ -22,7 +23,7 @@ SESSION = ("spark.sql.", "spark.hadoop.javax.jdo.")
 ALSO = ("spark.app.name", "spark.ui.enabled", "spark.ui.showConsoleProgress", "spark.log.level")
 NOT = ("spark.sql.hive.", "spark.sql.extensions", "spark.sql.catalog", "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage")
 """Prefixes of those that name classes to load, or are kept by the JVM from its first context on."""
-WORKERS = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "TIDEMARK_PYTHON")
+WORKERS = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "TIDEMARK_PYTHON", MARK)
 """Variables that Spark's Python workers inherit from the JVM, and that a context can give them as well."""
 PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", SUBMIT)
 """Variables that PySpark reads in the Python process."""
@@ -70,15 +71,32 @@ class Gateway:
         os.environ.clear()
         os.environ.update(self._environ)
 
+    def move(self, folder: str) -> None:
+        """Has the JVM find relative paths in `folder`, with nothing kept of what it did before.
+
+        Hadoop's local file system takes its working directory from the property when it is made; the state stores of a context that ended
+        would stay loaded until Spark's maintenance looks after them.
+        """
+        jvm = self._gateway.jvm
+        jvm.java.lang.System.setProperty("user.dir", folder)
+        jvm.org.apache.hadoop.fs.FileSystem.closeAll()
+        jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
+
     def _given(self, conf: Any = None, popen_kwargs: Any = None) -> Any:
         """What PySpark calls for a JVM. A script's own conf comes first, as on spark-submit's command line."""
         words = _parsed(os.environ.get(SUBMIT, END))
         wanted = None if words is None else {**dict(conf.getAll() if conf else ()), **words}
         if wanted is None or popen_kwargs or not self._fits(wanted):
             self.has_strayed = True
+            self._end()
             return self._launch(conf, popen_kwargs)
         self._set({**wanted, **self._for_workers()})
         return self._gateway
+
+    def _end(self) -> None:
+        """Ends the JVM, which nothing else will be given."""
+        self._gateway.shutdown()
+        self._gateway.proc.stdin.close()
 
     def _fits(self, wanted: Mapping[str, str]) -> bool:
         launch = launch_conf(wanted)

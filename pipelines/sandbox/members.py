@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
@@ -12,15 +13,17 @@ from pathlib import Path
 
 import psutil
 
-from pipelines.domain.masters import is_local
+from pipelines.domain.masters import DEFAULT, is_local
 from pipelines.domain.runtimes import Runtime
-from pipelines.sandbox import environment, processes
+from pipelines.sandbox import environment, processes, temporary
 from pipelines.sandbox.gateway import launch_conf
-from pipelines.sandbox.requests import CODE_FILE, READY_FILE, Launch, Request
+from pipelines.sandbox.requests import CODE_FILE, READY_FILE, RUN_FILE, Launch, Request
 from pipelines.storage import handover
 
 MODULE = "pipelines.sandbox.warm"
 LOG = "warm.log"
+START_S = 300.0
+"""By then a Spark is up, however busy the machine."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Kind:
 
     @staticmethod
     def of(runtime: Runtime, master: str, conf: Mapping[str, str]) -> Kind:
-        """Raises Unavailable where no Java fits."""
+        """Raises Unavailable where no Java fits. A JVM serves every local master."""
+        master = DEFAULT if is_local(master) else master
         environ = environment.environ(master, runtime)
         return Kind(runtime, master, tuple(sorted(launch_conf(conf).items())), tuple(sorted(environ.items())))
 
@@ -44,16 +48,37 @@ class Kind:
         return is_local(self.master)
 
 
+def run_of(home: Path) -> str:
+    """The folder of the run whose driver the process with this folder has become; empty while it is the pool's."""
+    try:
+        return (home / RUN_FILE).read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def remove(home: Path) -> None:
+    """Removes what a process of the pool leaves, of which nothing lives."""
+    shutil.rmtree(home, ignore_errors=True)
+    temporary.remove(home)
+
+
+def clean(homes: Path) -> None:
+    """Removes what processes of an earlier server have left; those that have become drivers go on."""
+    for home in homes.iterdir() if homes.is_dir() else ():
+        if not run_of(home) or not processes.lives(home):
+            processes.end(home)
+            remove(home)
+
+
 class Member:
     """One process, with a folder of its own that goes with it."""
 
     def __init__(self, kind: Kind, home: Path) -> None:
         """Raises Unavailable (`sandbox.start`)."""
         self.kind, self.home = kind, home
-        self.used_s = time.monotonic()
+        self.used_s = self._began_s = time.monotonic()
         self.work = ""
         """The module that it runs; empty while it waits."""
-        home.mkdir(parents=True)
         command = environment.command(kind.runtime.python, MODULE)
         try:
             self._process = processes.started(command, home, dict(kind.environ), LOG, subprocess.PIPE)
@@ -67,12 +92,22 @@ class Member:
         return self._process.pid
 
     @property
+    def child(self) -> subprocess.Popen[bytes]:
+        """The process, for who waits for its end."""
+        return self._process
+
+    @property
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
     @property
     def is_warm(self) -> bool:
         return (self.home / READY_FILE).exists()
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it waits for a Spark that does not come up."""
+        return not self.work and not self.is_warm and time.monotonic() > self._began_s + START_S
 
     @property
     def memory_bytes(self) -> int:
@@ -96,14 +131,30 @@ class Member:
                 output.seek(begun)
                 shutil.copyfileobj(output, copy)
 
+    def become(self, module: str, folder: Path, log: str) -> None:
+        """Has it run `module` on `folder`, a run's, as its last task, which outlives this process. Its output goes to `log` there.
+
+        (1) Its folder says which run it has become; (2) its log, which it and its JVM hold open, becomes the run's; (3) it is told. Where
+        this process dies before that, the other one ends, and the run has no driver.
+        """
+        (self.home / RUN_FILE).write_text(str(folder))  # 1
+        handover.prepare(folder)
+        os.truncate(self.home / LOG, 0)
+        (self.home / LOG).rename(folder / log)  # 2
+        self._write(Request(module, str(folder), last=True, outlives=True).as_line())  # 3
+        self._close()
+
     def end(self) -> None:
         """Ends the process and all that it has started; nothing of it is left."""
         processes.end(self.home)
         self._process.wait()
-        if self._process.stdin is not None:
-            with suppress(BrokenPipeError):
-                self._process.stdin.close()
+        self._close()
         shutil.rmtree(self.home, ignore_errors=True)
+
+    def _close(self) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
 
     def _code(self) -> int | None:
         ended, file = self._process.poll(), self.home / CODE_FILE

@@ -7,12 +7,12 @@ has a process that it starts cold, and that ends with it.
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import psutil
@@ -27,16 +27,26 @@ from pipelines.workers.idle_timer import IdleTimer
 
 MOST_VARIABLE = "TIDEMARK_WARM_PROCESSES"
 """How many processes there may be; 0 for none."""
+DRIVERS_VARIABLE = "TIDEMARK_WARM_DRIVERS"
+"""How many of them are begun with a server, for its first jobs; 0 where no job is to begin in one."""
+DRIVERS = 2
+"""An example begins two: the job, and what makes its input."""
 ROOMY_BYTES = 6_000_000_000
 """A machine with less memory has one process."""
 IDLE_S = 300.0
-FOLDER = "warm"
+PREFIX = "warm-"
 
 
 def most_processes() -> int:
     """The bound, from the environment, else by the machine's memory."""
     said = os.environ.get(MOST_VARIABLE, "")
     return int(said) if said.isdigit() else 2 if psutil.virtual_memory().total > ROOMY_BYTES else 1
+
+
+def most_drivers() -> int:
+    """How many a server begins with, from the environment."""
+    said = os.environ.get(DRIVERS_VARIABLE, "")
+    return int(said) if said.isdigit() else DRIVERS
 
 
 @dataclass(frozen=True)
@@ -57,38 +67,50 @@ class Pool:
     def __init__(self, idle_s: float = IDLE_S, niceness: int = 0) -> None:
         self._niceness = niceness
         self._home = Path()
-        self._numbers = count(1)
         self._lock = threading.Lock()
         self._members: list[Member] = []
         self._timer = IdleTimer(idle_s, self._end_idle)
         self.most = 0
         """How many processes there may be; 0 while the pool is closed."""
+        self.drivers = 0
+        """How many of them a server begins with; 0 where no job begins in one."""
 
     def open(self, home: Path, most: int | None = None) -> None:
         """From now on processes are kept, with their folders in `home`."""
         self._home = home
         self.most = most_processes() if most is None else most
+        self.drivers = min(self.most, most_drivers())
 
     def close(self) -> None:
         """Ends all processes, also in the middle of a task."""
         with self._lock:
-            self.most = 0
+            self.most = self.drivers = 0
             self._timer.stop()
             members, self._members = self._members, []
         for member in members:
             member.end()
 
-    def expect(self, runtime: Runtime, master: str, conf: Mapping[str, str]) -> None:
-        """Warms a process up, if none of its kind waits: somebody is likely to ask for one. Where none can be started nothing is said:
-        who asks for one is told."""
+    def expect(self, runtime: Runtime, master: str, conf: Mapping[str, str], most: int = 1) -> None:
+        """Warms processes up until `most` of the kind wait, as far as there is room: somebody is likely to ask for them. Where none can be
+        started nothing is said: who asks for one is told."""
         if not self.most:
             return
         with suppress(Unavailable), self._lock:
             kind = Kind.of(runtime, master, conf)
-            if any(member.kind == kind and not member.work and member.is_alive for member in self._members):
-                return
-            self._begun(kind)
+            for _ in range(most - len(self._waiting(kind))):
+                self._begun(kind)
             self._begin_timer()
+
+    def take(self, runtime: Runtime, master: str, conf: Mapping[str, str]) -> Member | None:
+        """A process of the kind that is warm, to become something else: it is not the pool's any more. None where none waits.
+
+        Raises Unavailable where no Java fits."""
+        with self._lock:
+            member = next((member for member in self._waiting(Kind.of(runtime, master, conf)) if member.is_warm), None)
+            if member is not None:
+                self._members.remove(member)
+                self._begin_timer()
+            return member
 
     def run(self, work: Work, folder: Path, log: str, watch: Callable[[], None], timeout_s: float) -> int:
         """Runs the work's module on `folder` as `processes.run` does; raises what that raises."""
@@ -118,24 +140,29 @@ class Pool:
     def _taken(self, kind: Kind, module: str) -> Member | None:
         """A process of the kind, the warmest first; None where there is no room for one."""
         with self._lock:
-            waiting = [member for member in self._members if member.kind == kind and not member.work and member.is_alive]
-            member = next(iter(sorted(waiting, key=lambda member: not member.is_warm)), None) or self._begun(kind)
+            member = next(iter(self._waiting(kind)), None) or self._begun(kind)
             if member is not None:
                 member.work = module
             return member
+
+    def _waiting(self, kind: Kind) -> list[Member]:
+        """Those of the kind that have nothing to do, the warmest first."""
+        waiting = [member for member in self._members if member.kind == kind and not member.work and member.is_alive]
+        return sorted(waiting, key=lambda member: not member.is_warm)
 
     def _begun(self, kind: Kind) -> Member | None:
         """Another process, where a bound allows it; one that waits and is of another kind gives way."""
         if not self.most or not kind.is_local:
             return None
-        for member in [member for member in self._members if not member.is_alive]:
+        for member in [member for member in self._members if not member.is_alive or member.is_stuck]:
             self._end(member)
         others = sorted((member for member in self._members if not member.work and member.kind != kind), key=lambda member: member.used_s)
         if len(self._members) >= self.most and others:
             self._end(others[0])
         if len(self._members) >= self.most:
             return None
-        member = Member(kind, self._home / f"{FOLDER}-{next(self._numbers)}")
+        self._home.mkdir(parents=True, exist_ok=True)
+        member = Member(kind, Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._home)))
         self._members.append(member)
         return member
 

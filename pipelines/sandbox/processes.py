@@ -18,10 +18,9 @@ import psutil
 
 from pipelines.domain.errors import Unavailable
 from pipelines.sandbox import temporary
+from pipelines.sandbox.requests import MARK
 from pipelines.storage import handover, rights, users
 
-MARK = "TIDEMARK_RUN"
-"""Environment variable with the folder that a process and all its children belong to."""
 POLL_S = 0.05
 END_S = 10.0
 """How long a killed process may take to be gone."""
@@ -62,6 +61,11 @@ def followed(code: Callable[[], int | None], name: str, log: Path, watch: Callab
             raise _late(name, timeout_s, log)
         time.sleep(POLL_S)
     return ended
+
+
+def lives(folder: Path) -> bool:
+    """Whether a process that belongs to `folder` or a folder in it is there."""
+    return next(_marked(folder), None) is not None
 
 
 def end(folder: Path) -> None:

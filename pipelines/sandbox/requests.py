@@ -6,8 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+MARK = "TIDEMARK_RUN"
+"""Environment variable with the folder that a process and all its children belong to."""
 READY_FILE = "ready"
 """The process is warm."""
+RUN_FILE = "run"
+"""The process has become the driver of the run in the folder that this names; written before it does."""
+HERE = "here"
+"""The working directory of its JVM; a link to the run's folder once it is a driver."""
 CODE_FILE = "code"
 """A task is done and the process waits for the next one; holds the exit code."""
 
@@ -30,6 +36,8 @@ class Request:
     module: str
     folder: str
     last: bool
+    outlives: bool = False
+    """Whether the process goes on when who has started it ends, from now on in `folder`: it is the driver of a run."""
 
     def as_line(self) -> str:
         return json.dumps(asdict(self)) + "\n"

@@ -1,7 +1,7 @@
 """`python -m pipelines.sandbox.warm FOLDER`: a process of the pool. It starts a JVM, warms it up, and does tasks that come as JSON lines.
 
 The first line is a `Launch`, each further one a `Request`. Its output goes to the log; `ready` and `code` in its folder say how far it is.
-It ends with who started it, in the middle of whatever it does: then its standard input ends.
+It ends with who started it, in the middle of whatever it does (then its standard input ends), until it becomes the driver of a run.
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ from typing import Any
 
 from pipelines.sandbox import throwaway
 from pipelines.sandbox.gateway import Gateway
-from pipelines.sandbox.requests import CODE_FILE, READY_FILE, Launch, Request
+from pipelines.sandbox.requests import CODE_FILE, HERE, MARK, READY_FILE, Launch, Request
 
 Lines = queue.SimpleQueue[str]
+BEFORE = "before"
+"""In its folder: where its JVM was until it became a driver."""
 
 
 def main(folder: Path) -> int:
     """Does tasks until one of them was the last one, failed, or got a JVM of its own; the exit code of that one."""
     lines = _control()
     launch = Launch(**json.loads(lines.get()))
+    (folder / HERE).mkdir()
+    os.chdir(folder / HERE)
     gateway = _gateway(launch)
     if gateway is not None and lines.empty():
         _warm_up(launch, folder, lines)
@@ -34,6 +38,8 @@ def main(folder: Path) -> int:
     (folder / READY_FILE).touch()
     while True:
         request = Request(**json.loads(lines.get()))
+        if request.outlives:
+            _move(folder, request.folder, gateway)
         arguments = list(sys.argv)
         code = _done(request)
         if request.last or code or gateway is None or gateway.has_strayed:
@@ -59,6 +65,19 @@ def _warm_up(launch: Launch, folder: Path, lines: Lines) -> None:
         traceback.print_exc()
 
 
+def _move(folder: Path, run: str, gateway: Gateway | None) -> None:
+    """Has the process and its JVM stand in the run's folder, as if they had been started there.
+
+    A Java process cannot change its working directory: files that Java itself names relative to it are found by a link.
+    """
+    os.environ[MARK] = run
+    os.chdir(run)
+    (folder / HERE).rename(folder / BEFORE)
+    (folder / HERE).symlink_to(run)
+    if gateway is not None:
+        gateway.move(run)
+
+
 def _control() -> Lines:
     """The lines of standard input, which the task's code finds empty."""
     lines: Lines = queue.SimpleQueue()
@@ -70,6 +89,8 @@ def _control() -> Lines:
     def read() -> None:
         for line in control:
             lines.put(line)
+            if json.loads(line).get("outlives"):
+                return
         os._exit(1)
 
     threading.Thread(target=read, daemon=True).start()

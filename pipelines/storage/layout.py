@@ -136,6 +136,11 @@ class Layout:
         """Scratch folders of work with Spark under way: a restored checkpoint, and what Spark writes while it reads or tries it."""
         return self.root / "sandbox"
 
+    @property
+    def warm(self) -> Path:
+        """Folders of Spark processes that are up before somebody needs one, and of those that have become drivers since."""
+        return self.root / "warm"
+
     def sandbox_folder(self, operation: OperationId) -> Path:
         return self.sandbox / operation
 
@@ -227,7 +232,7 @@ class Layout:
         yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.events_file)
         yield from self.root.glob(f"{self.catalog_file.name}*")
         yield from (self.versions, self.large_files, self.savepoints, self.homes, self.experiments, self.replays, self.bisections)
-        yield from (self.exports, self.restores, self.trash, self.sandbox, self.readings.parent)
+        yield from (self.exports, self.restores, self.trash, self.sandbox, self.warm, self.readings.parent)
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""

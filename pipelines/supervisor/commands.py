@@ -16,10 +16,15 @@ class Driver:
     command: Callable[[Version], Sequence[str]]
     environ: Callable[[Version], Mapping[str, str]]
     started: Callable[[Version], None] = lambda version: None
+    module: str = ""
+    """The module that a warm Spark process runs as such a driver; empty where none can."""
+
+
+MODULE = "pipelines.driver"
 
 
 def spark_command(version: Version) -> Sequence[str]:
-    return environment.command(version.python, "pipelines.driver")
+    return environment.command(version.python, MODULE)
 
 
 def spark_environ(version: Version) -> Mapping[str, str]:
@@ -32,4 +37,4 @@ def spark_started(version: Version) -> None:
     environment.keep_classes(version.runtime)
 
 
-SPARK = Driver(spark_command, spark_environ, spark_started)
+SPARK = Driver(spark_command, spark_environ, spark_started, MODULE)

@@ -31,7 +31,7 @@ def look(context: Context, run: Run) -> tuple[Seen, Process | None]:
     terminated = context.files.find(Terminated, folder / TERMINATED_FILE)
     seen = Seen(
         run=run.id,
-        started_ms=round(process.started * 1000) if process else None,
+        started_ms=process.began_ms if process else None,
         alive=alive,
         remains=process is not None and not alive and run.state.live and processes.remains(process, folder),
         exit=context.files.exit(run.job, run.id),

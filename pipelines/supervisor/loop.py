@@ -16,6 +16,7 @@ from pipelines.supervisor.holdings import Asker
 from pipelines.supervisor.reconciler import Reconciler
 from pipelines.supervisor.schedules import WORKS, Scheduler
 from pipelines.supervisor.sizes import Sampler
+from pipelines.supervisor.warmth import Warmth
 from pipelines.supervisor.watcher import Watcher
 from pipelines.workspace import events, ingestion
 from pipelines.workspace.workspace import Workspace
@@ -29,7 +30,8 @@ class Supervisor:
 
     def __init__(self, workspace: Workspace, driver: Driver = SPARK) -> None:
         self._context = workspace.context
-        self._reconciler = Reconciler(workspace.context, driver)
+        self.warmth = Warmth(workspace.context.sparks)
+        self._reconciler = Reconciler(workspace.context, driver, self.warmth)
         self._sampler = Sampler(workspace.context)
         self._watcher = Watcher(workspace.context, self._sampler)
         self._complained: dict[JobName, str] = {}
@@ -44,6 +46,7 @@ class Supervisor:
         for job in sorted(live.keys() | stopping | restarting):
             self._attend(job, live.get(job))
         self._watcher.tick()
+        self.warmth.tick()
 
     def _follow(self, live: list[Run]) -> None:
         ingestion.workspace_events(self._context)
@@ -107,6 +110,7 @@ class SupervisorLoop:
         asker = Asker(self._context)
         alerter.start()
         asker.start()
+        self._supervisor.warmth.begin()
         while not self._ended.is_set():
             self._changed.clear()
             try:

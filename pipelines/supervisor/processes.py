@@ -1,8 +1,8 @@
 """Driver processes: started in a session of their own, known by pid *and* start time, found again after a restart, reaped.
 
 The steps of a start, and what a crash after each leaves: (1) the run's folder and `run.json` are there: nothing runs, it is started
-later; (2) the process is spawned with the run's folder on its command line: `find` sees it and it is adopted; (3) `process.json`
-records it: it is adopted by that.
+later; (2) the process is spawned with the run's folder on its command line, or a warm one has become its driver, which says so in its own
+folder: `find` sees it and it is adopted; (3) `process.json` records it: it is adopted by that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 import psutil
 
 from pipelines.domain.runs import LOG_FILE, Process
-from pipelines.sandbox import processes
+from pipelines.sandbox import members, processes
+from pipelines.sandbox.members import Member
+from pipelines.sandbox.requests import MARK, RUN_FILE
 
 START_TOLERANCE_S = 2.0
 """A start time is the boot time plus ticks: it moves a little when the clock is set."""
@@ -32,13 +34,28 @@ def spawn(command: Sequence[str], run_folder: Path, environ: Mapping[str, str]) 
     return Process(child.pid, psutil.Process(child.pid).create_time())
 
 
+def hand_over(member: Member, module: str, run_folder: Path) -> Process:
+    """Has a warm process become the run's driver."""
+    member.become(module, run_folder, LOG_FILE)
+    _CHILDREN[member.pid] = member.child
+    return _taken(psutil.Process(member.pid).create_time(), member.pid, member.home)
+
+
 def find(run_folder: Path) -> Process | None:
-    """The driver that has this run's folder on its command line, for a start that was not recorded."""
+    """The driver that has this run's folder on its command line or in its own folder, for a start that was not recorded."""
     for process in psutil.process_iter(["cmdline", "create_time", "status"]):
         command = process.info["cmdline"] or []
-        if command and command[-1] == str(run_folder) and process.info["status"] != psutil.STATUS_ZOMBIE:
+        if not command or process.info["status"] == psutil.STATUS_ZOMBIE:
+            continue
+        if command[-1] == str(run_folder):
             return Process(process.pid, process.info["create_time"])
+        if members.MODULE in command and members.run_of(Path(command[-1])) == str(run_folder):
+            return _taken(process.info["create_time"], process.pid, Path(command[-1]))
     return None
+
+
+def _taken(started: float, pid: int, home: Path) -> Process:
+    return Process(pid, started, str(home), round((home / RUN_FILE).stat().st_mtime * 1000))
 
 
 def alive(known: Process) -> bool:
@@ -93,16 +110,17 @@ def _members(known: Process, run_folder: Path) -> Iterator[psutil.Process]:
     """Living processes of the driver's session that carry the run's variable."""
     for process in psutil.process_iter():
         try:
-            if os.getsid(process.pid) == known.pid and process.status() != psutil.STATUS_ZOMBIE and _carries(process, run_folder):
+            if os.getsid(process.pid) == known.pid and process.status() != psutil.STATUS_ZOMBIE and _carries(process, known, run_folder):
                 yield process
         except (ProcessLookupError, psutil.NoSuchProcess):
             continue
 
 
-def _carries(process: psutil.Process, run_folder: Path) -> bool:
-    """Whether the process has the run's variable. A process of another user, whose environment cannot be read, is not ours."""
+def _carries(process: psutil.Process, known: Process, run_folder: Path) -> bool:
+    """Whether the process has the run's variable, or that of the warm process before it was a driver. A process of another user, whose
+    environment cannot be read, is not ours."""
     try:
-        return bool(process.environ().get(processes.MARK) == str(run_folder))
+        return process.environ().get(MARK, "") in (str(run_folder), known.home or str(run_folder))
     except psutil.AccessDenied:
         return False
 

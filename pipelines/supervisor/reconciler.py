@@ -7,12 +7,13 @@ from pathlib import Path
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run, Wanted
-from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, PROCESS_FILE, Exit, Process, RunState
+from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, LOG_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec, RunState
 from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Restart, Seen, Start, Terminate, decide, run_state
 from pipelines.domain.versions import Version
-from pipelines.sandbox import temporary
+from pipelines.sandbox import members, temporary
 from pipelines.supervisor import facts, processes, restarts
 from pipelines.supervisor.commands import Driver
+from pipelines.supervisor.warmth import Warmth
 from pipelines.workspace import environments, events, ingestion, run_as, runs, stops, versions
 from pipelines.workspace.context import Context
 
@@ -23,9 +24,10 @@ AT_ONCE = 4
 class Reconciler:
     """Carries out decisions on processes and files."""
 
-    def __init__(self, context: Context, driver: Driver) -> None:
+    def __init__(self, context: Context, driver: Driver, warmth: Warmth) -> None:
         self._context = context
         self._driver = driver
+        self._warmth = warmth
 
     def reconcile(self, job: JobName) -> None:
         """One pass over a job; the caller holds it."""
@@ -82,7 +84,7 @@ class Reconciler:
             self._record(run, None, _unstartable(error, self._context.now_ms()))
             return True
         self._context.files.write(folder / PROCESS_FILE, process)  # 3
-        runs.update(self._context, run.id, state=RunState.STARTING, pid=process.pid, started_ms=round(process.started * 1000))
+        runs.update(self._context, run.id, state=RunState.STARTING, pid=process.pid, started_ms=process.began_ms)
         events.say(self._context, "run.started", run.job, run.id, f"the driver of {run.job} is up, process {process.pid}")
         self._driver.started(frozen)
         return False
@@ -90,7 +92,21 @@ class Reconciler:
     def _spawn(self, frozen: Version, folder: Path) -> Process:
         version = environments.entered(self._context, frozen)
         run_as.prepare(self._context, folder)
+        if not self._driver.module or not self._context.sparks.drivers:
+            return processes.spawn(self._driver.command(version), folder, self._driver.environ(version))
+        spec = self._context.files.read(RunSpec, folder / SPEC_FILE)
+        has_begun = (folder / LOG_FILE).exists()
+        member = None if has_begun else self._context.sparks.take(version.runtime, spec.master, spec.conf)
+        self._warmth.began(version.runtime, spec)
+        if member is not None:
+            return processes.hand_over(member, self._driver.module, folder)
         return processes.spawn(self._driver.command(version), folder, self._driver.environ(version))
+
+    def _expect(self, run: Run, folder: Path) -> None:
+        version = versions.get(self._context, run.version)
+        if version.requirements and environments.is_missing(self._context, version):
+            return
+        self._warmth.fails(environments.entered(self._context, version).runtime, self._context.files.read(RunSpec, folder / SPEC_FILE))
 
     def _terminate(self, run: Run, process: Process | None) -> None:
         folder = self._context.layout.run(run.job, run.id)
@@ -116,9 +132,13 @@ class Reconciler:
         events.say(self._context, f"run.{ended.reason}", run.job, run.id, f"{run.job} {ended.reason}{f': {why}' if why else ''}")
         if decision is not None:
             restarts.say(self._context, run, decision)
+        if state is RunState.RESTARTING:
+            self._expect(run, folder)
         temporary.remove(folder)
         if process is not None:
             processes.forget(process)
+        if process is not None and process.home:
+            members.remove(Path(process.home))
 
 
 def _unstartable(error: OSError | TidemarkError, now_ms: int) -> Exit:

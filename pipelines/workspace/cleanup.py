@@ -10,6 +10,7 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
+from pipelines.sandbox import members
 from pipelines.savepoint import library, restore
 from pipelines.storage import paths
 from pipelines.workspace import (
@@ -44,6 +45,7 @@ def clean(context: Context) -> None:
     _savepoints(context)  # 1
     exports.clean(context)
     proofs.clean(context)
+    members.clean(context.layout.warm)
     kept_differences.clean(context)
     readings.clean(context)
     trash.clean(context)

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import pipelines.workspace
 from pipelines.domain.operations import Operation
+from pipelines.domain.versions import Version
 from pipelines.verbs.verb import Change, Question
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
@@ -29,6 +30,8 @@ class Planned(Generic[A, P]):
 
     plan: P
     do: Callable[[Ticket], A]
+    begins: Version | None = None
+    """The version that a job begins with: who looks at the plan is likely to want it, and a Spark is warmed up for it."""
 
 
 @dataclass(frozen=True)

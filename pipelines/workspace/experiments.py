@@ -40,7 +40,7 @@ def plan(context: Context, change: StartExperiment) -> Planned[Experiment, Exper
     jobs = ((savepoint.job,) if change.with_parent else ()) + tuple(names)
     experiment_id = ExperimentId(context.new_id("e"))
     plan = ExperimentPlan(experiment_id, change.name.strip(), savepoint.id, jobs, tuple(variant.plan for variant in variants))
-    return Planned(plan, lambda ticket: _start(context, plan, variants, ticket))
+    return Planned(plan, lambda ticket: _start(context, plan, variants, ticket), variants[0].version)
 
 
 def _names(change: StartExperiment) -> list[JobName]:

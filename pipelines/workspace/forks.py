@@ -45,7 +45,7 @@ class PlannedFork:
 def plan(context: Context, change: Fork) -> Planned[Run, RestorePlan]:
     """Raises AlreadyExists for a name in use, Invalid for code with a syntax error, Incompatible where a sink cannot be carried on."""
     fork = plan_fork(context, change)
-    return Planned(fork.plan, lambda ticket: begin(context, fork, ticket))
+    return Planned(fork.plan, lambda ticket: begin(context, fork, ticket), fork.version)
 
 
 def plan_fork(context: Context, change: Fork) -> PlannedFork:

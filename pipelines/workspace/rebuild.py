@@ -155,7 +155,7 @@ def seen_run(context: Context, job: JobName, run: RunId) -> Run:
         asked_for.version,
         state,
         asked_for.created_ms,
-        started_ms=round(process.started * 1000) if process else None,
+        started_ms=process.began_ms if process else None,
         ended_ms=exit_.at_ms if exit_ else None,
         pid=process.pid if process else None,
         exit=exit_,

@@ -82,7 +82,7 @@ def planned(
     shown, go = _way(context, going, change)
     refused = shown.refusal or (None if change.force else refusal(shown.verdict, change))
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
-    return Planned(shown, lambda ticket: _resume(context, going, go, ticket, refused))
+    return Planned(shown, lambda ticket: _resume(context, going, go, ticket, refused), version)
 
 
 def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, Go]:

@@ -61,6 +61,12 @@ def spark_of(context: Context, version: Version) -> Spark | None:
     return sparks.of(environments.entered(context, version).python)
 
 
+def expect(context: Context, version: Version) -> None:
+    """Warms a Spark up for a job that is likely to begin with the version, where jobs begin in such ones."""
+    if context.sparks.drivers and not environments.is_missing(context, version):
+        context.sparks.expect(environments.entered(context, version).runtime, version.master, version.conf)
+
+
 def reader(version: Version) -> Runtime:
     """What reads the version's state: its own runtime, or Tidemark's where that has a Spark without a reader of state."""
     spark = sparks.of(version.python)

@@ -22,11 +22,11 @@ def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     if change.from_savepoint:
         fork = forks.plan_fork(context, _fork(context, change))
         shown = _plan(context, fork.job, fork.run, fork.version, fork.plan)
-        return Planned(shown, lambda ticket: forks.begin(context, fork, ticket))
+        return Planned(shown, lambda ticket: forks.begin(context, fork, ticket), fork.version)
     name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
     versions.check_here(context, version)
     runs.free(context, name)
-    return Planned(_plan(context, name, run, version, None), lambda ticket: _begin(context, name, run, version, ticket))
+    return Planned(_plan(context, name, run, version, None), lambda ticket: _begin(context, name, run, version, ticket), version)
 
 
 def _fork(context: Context, change: RunScript) -> Fork:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pipelines.domain.audit import Call
 from pipelines.storage.layout import Layout
 from pipelines.verbs.verb import Begun, Change, Question
-from pipelines.workspace import audit, checksums, doers, home_completion, operations
+from pipelines.workspace import audit, checksums, doers, home_completion, operations, runtimes
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -47,7 +47,7 @@ class Workspace:
     def background(self, seals: bool) -> None:
         if seals:
             self._sealer.start()
-            self.context.sparks.open(self.layout.sandbox)
+            self.context.sparks.open(self.layout.warm)
         else:
             self._sealer.stop()
             self.context.sparks.close()
@@ -79,7 +79,10 @@ class Workspace:
         return answer
 
     def plan(self, change: Change[A, P]) -> P:
-        plan: P = doers.planner(type(change))(self.context, change).plan
+        planned = doers.planner(type(change))(self.context, change)
+        if isinstance(planned, doers.Planned) and planned.begins is not None:
+            runtimes.expect(self.context, planned.begins)
+        plan: P = planned.plan
         return plan
 
     def begin(self, change: Change[A, P]) -> Begun[A]:

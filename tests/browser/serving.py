@@ -17,7 +17,7 @@ import psutil
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from pipelines.client.wire import bearer
-from pipelines.sandbox.processes import MARK
+from pipelines.sandbox.requests import MARK
 from tests.entering import token_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.versions import Version
-from pipelines.sandbox.processes import MARK
+from pipelines.sandbox.requests import MARK
 from pipelines.supervisor import processes
 from pipelines.supervisor.commands import Driver
 from pipelines.supervisor.loop import Supervisor

@@ -17,7 +17,7 @@ from pipelines.domain.operations import Operation
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox.pool import FOLDER as WARM
-from pipelines.sandbox.processes import MARK
+from pipelines.sandbox.requests import MARK
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ReadLog, ShowJob

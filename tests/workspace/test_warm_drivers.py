@@ -1,0 +1,212 @@
+"""Drivers that were warm Spark processes before: a job sees nothing of that, and has the rows of one that began cold."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import LOG_FILE, RunState
+from pipelines.domain.runtimes import OWN
+from pipelines.verbs.experiments import Compare
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.take import Take
+from tests import warm
+from tests.driver.process import CONF
+from tests.waiting import until
+from tests.workspace.serving import Server, serving
+
+pytestmark = pytest.mark.spark
+
+SEEN = """
+import json, os, sys
+from pathlib import Path
+from pyspark.sql import SparkSession, functions as F
+
+spark = SparkSession.builder.config("spark.sql.shuffle.partitions", "3").getOrCreate()
+context, jvm = spark.sparkContext, spark._jvm
+
+
+@F.udf("string")
+def of_worker(name):
+    return os.getcwd() if name == "cwd" else os.environ.get(name, "")
+
+
+names = spark.createDataFrame([("cwd",), ("TIDEMARK_RUN",), ("PYTHONPATH",), ("HOME",)], "name string")
+Path("relative.txt").write_text("one line")
+hadoop = jvm.org.apache.hadoop.fs.FileSystem.get(context._jsc.hadoopConfiguration())
+seen = {
+    "arguments": sys.argv,
+    "path": sys.path[0],
+    "variables": dict(os.environ),
+    "main": __name__,
+    "folder": os.getcwd(),
+    "folder of Hadoop": hadoop.getWorkingDirectory().toString(),
+    "file of Java": jvm.java.io.File("relative.txt").getCanonicalPath(),
+    "relative": [row.value for row in spark.read.text("relative.txt").collect()],
+    "workers": {row.name: row.seen for row in names.select("name", of_worker("name").alias("seen")).collect()},
+    "confs": dict(context.getConf().getAll()),
+    "sql": {row.key: row.value for row in spark.sql("SET").collect()},
+    "level": jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString(),
+    "sessions": [jvm.SparkSession.getActiveSession().isDefined(), SparkSession.getActiveSession() is spark],
+    "streams": [query.name for query in spark.streams.active],
+    "tables": [table.name for table in spark.catalog.listTables()],
+    "state stores": jvm.org.apache.spark.sql.execution.streaming.state.StateStore.isMaintenanceRunning(),
+    "open": sorted(os.readlink(f"/proc/self/fd/{fd}").split(":")[0] for fd in (0, 1, 2)),
+}
+print("the script writes", flush=True)
+jvm.System.out.println("Java writes")
+Path(sys.argv[1], "seen.json").write_text(json.dumps(seen))
+"""
+OF_A_PROCESS = (
+    *("spark.app.id", "spark.app.startTime", "spark.app.submitTime", "spark.driver.port", "spark.executorEnv.TIDEMARK_RUN"),
+    "PYTEST_CURRENT_TEST",
+)
+TEMPORARY = re.compile(r"tidemark-spark-\w+")
+STORES = "spark.sql.streaming.stateStore.providerClass"
+PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
+COUNTS = f"""
+import sys
+from pyspark.sql import SparkSession, functions as F
+
+events, output = sys.argv[1:3]
+spark = SparkSession.builder.getOrCreate()
+rows = spark.readStream.schema("at TIMESTAMP, post STRING, n LONG").option("maxFilesPerTrigger", 1).json(events)
+late = rows.withWatermark("at", "10 seconds")
+often = {{"processingTime": "200 milliseconds"}}
+spark.conf.set("{STORES}", "{PROVIDERS}.RocksDBStateStoreProvider")
+sums = late.groupBy(F.window("at", "20 seconds"), "post").agg(F.count("*").alias("rows"), F.sum("n").alias("n"))
+flat = sums.select(F.col("window.start").alias("start"), "post", "rows", "n")
+flat.writeStream.queryName("sums").trigger(**often).start(output + "/sums", format="parquet")
+spark.conf.set("{STORES}", "{PROVIDERS}.HDFSBackedStateStoreProvider")
+firsts = late.dropDuplicatesWithinWatermark(["post"])
+firsts.writeStream.queryName("firsts").trigger(**often).start(output + "/firsts", format="json")
+spark.streams.awaitAnyTermination()
+"""
+QUERIES = ("sums", "firsts")
+FILES = 14
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    warm.one_environment()
+    with serving(tmp_path / "my data #1 (ä)") as running:
+        yield running
+
+
+def warm_up(server: Server) -> int:
+    """The pid of a process that waits, warm: the next job begins in it."""
+    pool = server.face.context.sparks
+    pool.drivers = 1
+    pool.expect(OWN, "local[2]", {})
+    until(lambda: any(process.is_warm for process in pool.processes()))
+    return pool.processes()[0].pid
+
+
+def folder(server: Server, run: Run) -> Path:
+    return server.face.layout.run(run.job, run.id)
+
+
+def seen(server: Server, job: str) -> tuple[dict[str, Any], str]:
+    """What a job saw, without what is each process's own; and its log."""
+    do(server.face, RunScript(name=job, script="seen.py", code=SEEN, args=("{output}",)))
+    until(lambda: server.newest(job).state in (RunState.FINISHED, RunState.FAILED))
+    run = server.newest(job)
+    log = (folder(server, run) / LOG_FILE).read_text()
+    assert run.state is RunState.FINISHED, log
+    text = (server.face.layout.output(run.job) / "seen.json").read_text()
+    for own, name in ((run.id, "RUN"), (job, "JOB")):
+        text = text.replace(own, name)
+    saw = json.loads(text)
+    for name in ("confs", "sql", "variables"):
+        saw[name] = {key: TEMPORARY.sub("TEMPORARY", value) for key, value in saw[name].items() if key not in OF_A_PROCESS}
+    return saw, log
+
+
+def test_a_job_sees_the_same_in_a_process_that_was_warm_as_in_a_cold_one(server: Server) -> None:
+    cold, _ = seen(server, "begun_a")
+    pid = warm_up(server)
+    warmed, log = seen(server, "begun_b")
+    assert server.newest("begun_b").pid == pid
+    assert warmed == cold
+    assert "the script writes" in log and "Java writes" in log
+
+
+def write(events: Path) -> None:
+    """One file a batch, a minute of events each, read in the order of their times."""
+    events.mkdir()
+    for number in range(FILES):
+        rows = [
+            {"at": f"2026-11-20T10:{number:02d}:{second:02d}Z", "post": post, "n": number * second}
+            for second in range(0, 60, 7)
+            for post in "abc"
+        ]
+        file = events / f"{number:03d}.json"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        os.utime(file, (1_790_000_000 + number,) * 2)
+
+
+def begin(server: Server, job: str, events: Path) -> None:
+    do(server.face, RunScript(name=job, script="counts.py", code=COUNTS, args=(str(events), "{output}"), conf=CONF))
+
+
+def committed(server: Server, job: str, query: str) -> int:
+    commits = Path(server.newest(job).checkpoints) / query / "commits"
+    return max((int(path.name) for path in commits.glob("[0-9]*")), default=-1)
+
+
+def await_all(server: Server, job: str, batches: int = FILES) -> None:
+    until(lambda: all(committed(server, job, query) >= batches - 1 for query in QUERIES) or server._fail_if_failed(job))
+
+
+def is_as_untouched(server: Server, job: str) -> None:
+    for query in QUERIES:
+        until(lambda query=query: server.face.ask(Compare("untouched", job, query=query)).rows_b > 0)  # type: ignore[misc]
+        rows = server.face.ask(Compare("untouched", job, query=query))
+        assert rows.equal and (rows.only_a, rows.only_b, rows.changed) == (0, 0, 0), rows
+
+
+def test_jobs_in_processes_that_were_warm_have_the_rows_of_a_cold_one_through_kills_forks_and_another_server(
+    server: Server, tmp_path: Path
+) -> None:
+    write(events := tmp_path / "events")
+    begin(server, "untouched", events)
+    await_all(server, "untouched")
+    server.stop("untouched", savepoint=False)
+
+    first = warm_up(server)
+    begin(server, "subject", events)
+    await_all(server, "subject", 4)
+    assert server.newest("subject").pid == first
+    savepoint = do(server.face, Take("subject"))
+
+    second = warm_up(server)
+    os.kill(first, signal.SIGKILL)
+    until(lambda: server.newest("subject").pid == second)
+    home = Path(server.face.context.files.process(JobName("subject"), server.newest("subject").id).home)  # type: ignore[union-attr]
+    server.end()
+    server.start()
+    until(lambda: server.newest("subject").state is RunState.RUNNING)
+    assert server.newest("subject").pid == second and psutil.pid_exists(second)
+
+    third = warm_up(server)
+    do(server.face, Fork(savepoint.id, name="forked"))
+    await_all(server, "forked")
+    assert server.newest("forked").pid == third
+    await_all(server, "subject")
+    is_as_untouched(server, "subject")
+    is_as_untouched(server, "forked")
+
+    server.stop("subject", savepoint=True)
+    assert not home.exists() and not (folder(server, server.newest("subject")) / "here").exists()
