@@ -1,6 +1,6 @@
 """A run: one driver process executing one version. What the driver is told, and what it leaves behind.
 
-A run's folder holds `run.json` (a `RunSpec`, written by the workspace before the start), `process.json` (a `Process`, by the
+A run's folder holds `run.json` (a `RunSpec`, written by the workspace before the start), `process.json` (a `processes.Process`, by the
 supervisor), and what the driver writes: `installed.json` (an `Installed`), and, growing, `queries.jsonl` (a `QueryStarted` a line),
 `progress.jsonl` (Spark's own progress JSON, one event a line), `idle.jsonl` (`{at_ms, query_id}` a line: the query had
 no data left), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr) and, last,
@@ -14,13 +14,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from pipelines.domain.bounds import Count, Format, Long, Moment, Pid, Took
+from pipelines.domain.bounds import Count, Format, Long, Moment, Took
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
 from pipelines.domain.lockstep import Lead
 from pipelines.domain.triggers import Trigger
 
 SPEC_FILE = "run.json"
-PROCESS_FILE = "process.json"
 QUERIES_FILE = "queries.jsonl"
 PROGRESS_FILE = "progress.jsonl"
 IDLE_FILE = "idle.jsonl"
@@ -162,24 +161,6 @@ class RunSpec:
             taken_topics=tuple(raw.get("taken_topics", ())),
             own_tables=dict(raw.get("own_tables", {})),
         )
-
-
-@dataclass(frozen=True)
-class Process:
-    """A process as the operating system knows it: a pid alone may be another's by now, pid and start time cannot."""
-
-    pid: Pid
-    started: Took
-    """Seconds since the epoch, as psutil's `create_time` gives it."""
-    home: str = ""
-    """Folder of a warm process that became the driver; what it had started before is marked with it."""
-    taken_ms: Moment | None = None
-    """When it became the driver."""
-
-    @property
-    def began_ms(self) -> int:
-        """When the run's driver began."""
-        return round(self.started * 1000) if self.taken_ms is None else self.taken_ms
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.bounds import Moment
 from pipelines.domain.errors import Corrupt, NotFound
-from pipelines.domain.runs import Process
+from pipelines.domain.processes import Process
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.domain.ids import BisectionId, ExperimentId, JobName, OperationId, ReplayId, RunId, SavepointId, VersionId
+from pipelines.storage.cache_layout import CacheLayout
 
 WORKSPACE_FORMAT = 1
 OUTPUT, WAREHOUSE = "output", "warehouse"
@@ -14,10 +15,8 @@ OUTPUT, WAREHOUSE = "output", "warehouse"
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The paths of one workspace, `root` being absolute."""
-
-    root: Path
+class Layout(CacheLayout):
+    """The paths of one workspace."""
 
     @property
     def workspace_file(self) -> Path:
@@ -143,41 +142,6 @@ class Layout:
 
     def sandbox_folder(self, operation: OperationId) -> Path:
         return self.sandbox / operation
-
-    @property
-    def readings(self) -> Path:
-        """State that was read of savepoints, a folder a savepoint: a cache, which anybody may delete."""
-        return self.root / "cache" / "states"
-
-    def readings_of(self, savepoint: SavepointId) -> Path:
-        return self.readings / savepoint
-
-    def reading(self, savepoint: SavepointId, reading: str) -> Path:
-        return self.readings_of(savepoint) / reading
-
-    @property
-    def state_differences(self) -> Path:
-        """Differences of state, a folder each: a cache, which anybody may delete."""
-        return self.root / "cache" / "state-differences"
-
-    def state_difference(self, difference: str) -> Path:
-        return self.state_differences / difference
-
-    @property
-    def verdicts(self) -> Path:
-        """Verdicts that were found: a cache, which anybody may delete."""
-        return self.root / "cache" / "verdicts"
-
-    def verdict(self, key: str) -> Path:
-        return self.verdicts / f"{key}.json"
-
-    @property
-    def environments(self) -> Path:
-        """Environments made of requirements, shared by versions: a cache, which anybody may delete while no job runs."""
-        return self.root / "cache" / "environments"
-
-    def environment(self, key: str) -> Path:
-        return self.environments / key
 
     def job(self, job: JobName) -> Path:
         return self.jobs / job

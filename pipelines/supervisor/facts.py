@@ -8,7 +8,8 @@ from pathlib import Path
 from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import VersionId
 from pipelines.domain.jobs import Run
-from pipelines.domain.runs import QUERIES_FILE, Process, RunState
+from pipelines.domain.processes import Process
+from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.supervision import Seen
 from pipelines.supervisor import processes
 from pipelines.workspace.context import Context

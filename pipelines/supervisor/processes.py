@@ -15,7 +15,8 @@ from pathlib import Path
 
 import psutil
 
-from pipelines.domain.runs import LOG_FILE, Process
+from pipelines.domain.processes import Process
+from pipelines.domain.runs import LOG_FILE
 from pipelines.sandbox import members, processes
 from pipelines.sandbox.members import Member
 from pipelines.sandbox.requests import MARK, RUN_FILE

@@ -7,7 +7,8 @@ from pathlib import Path
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run, Wanted
-from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, LOG_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec, RunState
+from pipelines.domain.processes import PROCESS_FILE, Process
+from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, LOG_FILE, SPEC_FILE, Exit, RunSpec, RunState
 from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Restart, Seen, Start, Terminate, decide, run_state
 from pipelines.domain.versions import Version
 from pipelines.sandbox import members, temporary

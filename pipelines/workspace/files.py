@@ -15,8 +15,9 @@ from pipelines.domain.ids import BisectionId, ExperimentId, JobName, ReplayId, R
 from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.jobs import Job, Wanted
 from pipelines.domain.masters import CLUSTER_FILE, Cluster
+from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.replays import Replay
-from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec
+from pipelines.domain.runs import EXIT_FILE, SPEC_FILE, Exit, RunSpec
 from pipelines.domain.schedules import Schedule
 from pipelines.domain.versions import Version
 from pipelines.domain.what_ifs import WhatIf

@@ -6,7 +6,8 @@ from pipelines.catalog import jobs as job_rows
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId
 from pipelines.domain.jobs import Job, Origin, Wanted
-from pipelines.domain.runs import LOG_FILE, PROCESS_FILE, QUERIES_FILE, RunSpec
+from pipelines.domain.processes import PROCESS_FILE
+from pipelines.domain.runs import LOG_FILE, QUERIES_FILE, RunSpec
 from pipelines.savepoint import library
 from pipelines.workspace import events, life
 from pipelines.workspace.context import Context

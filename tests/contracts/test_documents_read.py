@@ -28,10 +28,11 @@ from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import SourceSeen
 from pipelines.domain.plans import QueryPlan
+from pipelines.domain.processes import Process
 from pipelines.domain.progress import Progress
 from pipelines.domain.replays import Replay
 from pipelines.domain.restarts import RestartDecision
-from pipelines.domain.runs import DriverEvent, Exit, Process, QueryStarted, RunSpec
+from pipelines.domain.runs import DriverEvent, Exit, QueryStarted, RunSpec
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.schedules import Schedule
 from pipelines.domain.state_differences import StateDifference

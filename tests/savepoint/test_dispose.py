@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.runs import Process
+from pipelines.domain.processes import Process
 from pipelines.savepoint import dispose, layout, leases, library, process_marks, restore
 from pipelines.storage import documents
 from tests.savepoint.golden import NOW_MS, Bench

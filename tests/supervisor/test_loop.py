@@ -12,7 +12,8 @@ import pytest
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import OperationState
-from pipelines.domain.runs import PROCESS_FILE, RunState
+from pipelines.domain.processes import PROCESS_FILE
+from pipelines.domain.runs import RunState
 from pipelines.supervisor import processes
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.experiments import ShowVersion

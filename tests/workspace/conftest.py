@@ -14,7 +14,8 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.installed import INSTALLED_FILE
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
-from pipelines.domain.runs import EXIT_FILE, PROCESS_FILE, PROGRESS_FILE, QUERIES_FILE, RunState
+from pipelines.domain.processes import PROCESS_FILE
+from pipelines.domain.runs import EXIT_FILE, PROGRESS_FILE, QUERIES_FILE, RunState
 from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import installed
 from pipelines.storage import documents

@@ -16,7 +16,6 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
-from pipelines.sandbox.pool import FOLDER as WARM
 from pipelines.sandbox.requests import MARK
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.face import do
@@ -167,16 +166,14 @@ class Stage:
     def left(self) -> list[object]:
         """Folders and processes of proofs; one that waits warm for the next one is none."""
         sandbox = self.face.layout.sandbox
-        folders = (path for path in (sandbox.iterdir() if sandbox.exists() else ()) if not path.name.startswith(WARM))
-        return [*folders, *self.processes()]
+        return [*(sandbox.iterdir() if sandbox.exists() else ()), *self.processes()]
 
     def processes(self) -> Iterator[int]:
         working = {process.pid for process in self.face.context.sparks.processes() if process.work}
         for process in psutil.process_iter():
             try:
                 mark = process.environ().get(MARK, "")
-                is_marked = mark.startswith(str(self.face.layout.sandbox)) and process.status() != "zombie"
-                if is_marked and (process.pid in working or not Path(mark).name.startswith(WARM)):
+                if process.status() != "zombie" and (process.pid in working or mark.startswith(str(self.face.layout.sandbox))):
                     yield process.pid
             except psutil.Error:
                 continue

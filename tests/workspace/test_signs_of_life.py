@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import AlreadyExists
-from pipelines.domain.runs import LOG_FILE, PROCESS_FILE, RunState
+from pipelines.domain.processes import PROCESS_FILE
+from pipelines.domain.runs import LOG_FILE, RunState
 from pipelines.domain.trust import Trust
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.dispose import Dispose
