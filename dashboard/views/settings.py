@@ -145,13 +145,18 @@ def _rebuild() -> None:
 
 
 def _warm(about: About) -> None:
-    section("Warm Sparks", "processes that wait for the next verdict, reading or proof")
+    section("Warm Sparks", "processes that wait for the next job, verdict, reading or proof")
     rows = [_warm_process(process) for process in about.warm]
     table(
-        WARM, rows, key="warm", label="Warm Sparks", clickable=False, empty="None runs now. The next verdict, reading or proof starts one."
+        WARM,
+        rows,
+        key="warm",
+        label="Warm Sparks",
+        clickable=False,
+        empty="None runs now. The next verdict, reading or proof starts one, and so does a look at the plan of a fork.",
     )
     most = f"At most {formats.plural(about.warm_most, 'process', 'processes')}" if about.warm_most else "None is kept"
-    st.caption(f"{most} (`TIDEMARK_WARM_PROCESSES`). An unused one ends after five minutes; one that has run a job's code ends at once.")
+    st.caption(f"{most} (`TIDEMARK_WARM_PROCESSES`). An unused one ends after five minutes; one that a job has begun in is that job's.")
 
 
 def _warm_process(process: WarmProcess) -> Row:

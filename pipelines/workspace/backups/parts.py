@@ -12,6 +12,7 @@ from pipelines.domain import runs as run_files
 from pipelines.domain.backups import DOCUMENTS, FOLDERS
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Wanted
+from pipelines.domain.processes import PROCESS_FILE
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import Exit
 from pipelines.domain.savepoints import Manifest
@@ -27,7 +28,7 @@ from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.storage.protocol import Entry, Storage
 from pipelines.workspace.context import Context
 
-PASSING = {run_files.PROCESS_FILE, "terminated.json", "modules.zip", ".driver.lock"}
+PASSING = {PROCESS_FILE, "terminated.json", "modules.zip", ".driver.lock"}
 """Files of a run that say something of one machine, or are made anew."""
 GROWING = (".jsonl", ".log")
 SINK_LOG = "_spark_metadata"
