@@ -42,6 +42,8 @@ def main(folder: Path) -> int:
             _move(folder, request.folder, gateway)
         arguments = list(sys.argv)
         code = _done(request)
+        if request.last and not request.outlives:
+            _say(folder, code)
         if request.last or code or gateway is None or gateway.has_strayed:
             return code
         gateway.take_back()

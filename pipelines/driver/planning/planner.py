@@ -77,7 +77,7 @@ class Planner:
     def _try(self, spark: Any) -> None:
         if self._is_tried:
             return
-        reason = trial.failure(spark, self._folder / "trial", _fingerprint)
+        reason = trial.failure(spark, self._folder / "trial", fingerprint)
         if reason:
             raise Unknown(reason)
         self._is_tried = True
@@ -167,7 +167,8 @@ def _operators(
     return tuple(operators), tuple(varies)
 
 
-def _fingerprint(frame: Any, node: Any) -> str:
+def fingerprint(frame: Any, node: Any) -> str:
+    """Of all that is computed below the operator `node` of the frame's plan."""
     from pyspark import SparkContext
 
     known = {source.columns: source.form for source in sources.read(frame)}

@@ -74,7 +74,6 @@ def plan(folder: Path) -> int:
     answer = replace(answer, spark_version=_spark_version(), python_version=platform.python_version())
     answer = replace(answer, java_version=_java_version())
     records.replace_whole(folder / RESULT_FILE, json.dumps(answer.as_json()))
-    stage.end()
     return 0
 
 
@@ -84,14 +83,12 @@ class Stage:
     def __init__(self) -> None:
         self._planner: Planner | None = None
         self._spec: RunSpec | None = None
-        self._stop: Callable[[Any], None] | None = None
 
     def install(self) -> None:
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
         from pyspark.sql.streaming.query import StreamingQueryManager
 
-        self._stop = SparkContext.stop
         begin = SparkSession.__init__
 
         def begun(session: Any, *args: Any, **kwargs: Any) -> None:
@@ -110,12 +107,6 @@ class Stage:
         with _alone(spec), Uses(Path(spec.script).parent) as uses:
             failure = self._played(spec)
             return Planned(tuple(planner.planned), failure, uses.packages(), uses.files())
-
-    def end(self) -> None:
-        from pyspark import SparkContext
-
-        if SparkContext._active_spark_context is not None and self._stop is not None:
-            self._stop(SparkContext._active_spark_context)
 
     def _played(self, spec: RunSpec) -> Failure | None:
         try:
