@@ -18,11 +18,12 @@ from typing import Any
 from pipelines.sandbox import gateway, temporary
 from pipelines.sandbox.classes import SUBMIT_OPTIONS, quoted
 from pipelines.sandbox.processes import MARK
-from tests.kept_jvms.keeper import BYTES, GIVEN_BACK, SOCKET, Jvm, said
+from tests.kept_jvms.jvm import BYTES, GIVEN_BACK, SOCKET, Jvm, said
 
 THEIRS = (*gateway.WORKERS, *gateway.PYTHON, MARK, "PYTEST_CURRENT_TEST")
 """Variables that a JVM makes nothing of: those of Python, which a context gives its workers, and marks."""
 TEMPORARY = re.compile(rf'"?{temporary.NAMED}[^" ]*"?')
+LEASE = "tidemark.lease."
 PORT, SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 """Variables with which PySpark reaches a JVM that runs."""
 
@@ -49,6 +50,7 @@ class Lease:
             (SparkSession._instantiatedSession or SparkContext._active_spark_context).stop()
         jvm.SparkSession.clearDefaultSession()
         jvm.SparkSession.clearActiveSession()
+        _end_leases(jvm.java.lang.System.getProperties())
         self._keeper.send(GIVEN_BACK.encode())
 
     def _given(self, conf: Any = None, popen_kwargs: Any = None) -> Any:
@@ -116,6 +118,12 @@ def _properties(reached: Any) -> dict[str, str]:
     return dict(reached.jvm.java.lang.System.getProperties())
 
 
+def _end_leases(properties: Any) -> None:
+    """Gives up the locks of checkpoints, which a driver leaves to the end of its JVM (`driver.lease`)."""
+    for name in [name for name in properties if name.startswith(LEASE)]:
+        properties.remove(name).acquiredBy().close()
+
+
 def _tell(reached: Any, started: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     """Sets what `--conf` would have said; nothing that an earlier driver was told stays."""
     system = reached.jvm.java.lang.System
@@ -129,6 +137,8 @@ def _tell(reached: Any, started: Mapping[str, str], wanted: Mapping[str, str]) -
 def main(module: str, folder: str) -> int:
     """The module's exit code."""
     lease = Lease()
+    for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
+        del sys.modules[name]  # a driver notes what modules it stands on
     sys.argv = [module, folder]
     code = 0
     try:

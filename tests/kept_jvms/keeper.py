@@ -7,44 +7,20 @@ that the JVM's life hangs on: one of PySpark runs until its standard input ends.
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipelines.sandbox import environment
+from tests.kept_jvms.jvm import BYTES, GIVEN_BACK, SOCKET, Jvm, said
 
-SOCKET = "TIDEMARK_TESTS_JVMS"
-"""Environment variable with the keeper's socket, in a folder in which JVMs may write."""
 MOST = 2
 """How many wait at a time, each with some 500 MB; the one that has waited longest gives way."""
-BYTES = 1 << 20
-GIVEN_BACK = "given back"
-
-
-@dataclass(frozen=True)
-class Jvm:
-    """A JVM: where PySpark reaches it, and the properties of Spark that it was started with."""
-
-    pid: int
-    port: int
-    secret: str
-    properties: dict[str, str]
-    kind: str = ""
-    stdin: int = field(default=-1, compare=False)
-    """The keeper's end of the pipe."""
-
-    def end(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        os.close(self.stdin)
+WITHOUT_SPARK = ("pipelines.driver.installed",)
 
 
 class Keeper:
@@ -90,17 +66,17 @@ class Keeper:
                 threading.Thread(target=self._serve, args=(self._server.accept()[0],), daemon=True).start()
 
     def _serve(self, driver: socket.socket) -> None:
-        with driver:
+        jvm, ended_well = None, False
+        with driver, suppress(ConnectionError):  # a driver that is killed
             kind = driver.recv(BYTES).decode()
-            kept = self._taken(kind)
-            driver.send(json.dumps(said(kept)).encode())
-            jvm = kept or _started(driver, kind)
-            if jvm is None:
-                return
-            if driver.recv(BYTES).decode() == GIVEN_BACK:
-                self._put_back(jvm)
-            else:
-                jvm.end()
+            jvm = self._taken(kind)
+            driver.send(json.dumps(said(jvm)).encode())
+            jvm = jvm or _started(driver, kind)
+            ended_well = driver.recv(BYTES).decode() == GIVEN_BACK
+        if jvm is not None and ended_well:
+            self._put_back(jvm)
+        elif jvm is not None:
+            jvm.end()
 
     def _taken(self, kind: str) -> Jvm | None:
         with self._lock:
@@ -116,15 +92,13 @@ class Keeper:
                 self._waiting.pop(0).end()
 
 
-def said(jvm: Jvm | None) -> Any:
-    """What goes over the socket."""
-    return jvm and [jvm.pid, jvm.port, jvm.secret, jvm.properties]
-
-
 def _started(driver: socket.socket, kind: str) -> Jvm | None:
     """The JVM that the driver has started; None where it ended before."""
     message, descriptors, _, _ = socket.recv_fds(driver, BYTES, 1)
-    return Jvm(*json.loads(message), kind, descriptors[0]) if message else None
+    if not message:
+        return None
+    pid, port, secret, properties = json.loads(message)
+    return Jvm(pid, port, secret, properties, kind, descriptors[0])
 
 
 _command = environment.command
@@ -132,4 +106,5 @@ _command = environment.command
 
 def command(python: str, module: str) -> Sequence[str]:
     """As `environment.command` has it, with a kept JVM; another interpreter has another Spark, and its own JVM."""
-    return _command(python, module) if python else [*_command(python, "tests.kept_jvms"), module]
+    plain = _command(python, module)
+    return plain if python or module in WITHOUT_SPARK else [*_command(python, "tests.kept_jvms"), module]
