@@ -38,7 +38,8 @@ def browser() -> str | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     budgets.register(config)
-    warm.none_unasked()
+    if not any(_is_asked_for(config, mark) for mark in BY_HAND):
+        warm.none_unasked()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
