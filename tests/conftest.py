@@ -12,7 +12,8 @@ from uuid import uuid4
 import pytest
 
 from tests import cluster as cluster_
-from tests import java, local_files
+from tests import java, local_files, warm
+from tests.kept_jvms.keeper import Keeper
 from tests.running import budgets
 from tests.storage import s3_server as s3_server_
 
@@ -38,6 +39,8 @@ def browser() -> str | None:
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("TIDEMARK_WARM_DRIVERS", "0")  # a server would begin Sparks that its test does not need
     budgets.register(config)
+    if not any(_is_asked_for(config, mark) for mark in BY_HAND):
+        warm.none_unasked()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -117,6 +120,22 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster_.Clust
 def chromium() -> str:
     """Path of the browser; skips where there is none."""
     return browser() or pytest.skip(NO_BROWSER)
+
+
+@pytest.fixture(scope="session")
+def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
+    keeper = Keeper(tmp_path_factory.mktemp("jvms"))
+    yield keeper
+    keeper.close()
+
+
+@pytest.fixture(scope="module")
+def kept_jvms(keeper: Keeper) -> Iterator[None]:
+    """Drivers and sandboxes of the file's tests have JVMs that outlive them (`tests.kept_jvms`)."""
+    local_files.prepare()
+    java.prepare()
+    with keeper.giving():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 import os
 
+from pipelines.sandbox.pool import MOST_VARIABLE
+
+USUAL = 2
+"""How many a test's pool has that says so: as many as that of a server with enough memory."""
+
+
+def none_unasked() -> None:
+    """Servers of tests keep no warm processes: each is warmed up by a query of its own, is done with a user's code after one task, and
+    the next one takes its place, which most tests end before it is asked for anything. A test of warm ones opens its pool with a number."""
+    os.environ.setdefault(MOST_VARIABLE, "0")
+
 
 def one_environment() -> None:
     """Takes pytest's note of the present test out of the environment: a warm process serves the environment that it was started in."""

@@ -1,12 +1,13 @@
-"""What each folder of tests may take, and the order that lets the workers end together: `budgets.toml`, read and held."""
+"""What each folder and each area of tests may take, and the order that lets the workers end together: `budgets.toml`, read and held."""
 
 from __future__ import annotations
 
 import os
 import tomllib
 from collections import defaultdict
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +18,52 @@ from tests.running.clock import RUN, Clock, Machine
 
 FILE = Path(__file__).with_name("budgets.toml")
 OTHERS = "others"
+HOUSE = "house"
+"""The area of every file that no other area names."""
 TOGETHER = ("browser",)
 """Folders whose files share a server and a browser: they are run one after the other."""
 
 
 @dataclass(frozen=True)
+class Area:
+    """What one subject may take, and the patterns (`fnmatch`) of the files that are about it."""
+
+    minutes: float
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Budgets:
-    """Folder -> minutes, file -> seconds."""
+    """Folder -> minutes, file -> seconds, name of an area -> area."""
 
     minutes: Mapping[str, float]
     seconds: Mapping[str, float]
+    areas: Mapping[str, Area] = field(default_factory=dict)
 
 
 def read(file: Path = FILE) -> Budgets:
     """Raises KeyError where a table is missing."""
     document = tomllib.loads(file.read_text())
-    return Budgets(document["minutes"], document["seconds"])
+    areas = {name: Area(area["minutes"], tuple(area.get("files", ()))) for name, area in document["areas"].items()}
+    return Budgets(document["minutes"], document["seconds"], areas)
 
 
 def folder(test: str) -> str:
     """`savepoint` of `tests/savepoint/test_take.py::test_one`."""
     return test.split("/")[1]
+
+
+def area(file: str, areas: Mapping[str, Area]) -> str:
+    """The name of the first area that names the file; the house's where none does."""
+    return next((name for name, area in areas.items() if any(fnmatchcase(file, pattern) for pattern in area.files)), HOUSE)
+
+
+def sums(took_s: Mapping[str, float], name: Callable[[str], str]) -> dict[str, float]:
+    """Seconds of files, added up by what `name` calls them, the largest sum first."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for file, took in took_s.items():
+        seconds[name(file)] += took
+    return dict(sorted(seconds.items(), key=lambda entry: -entry[1]))
 
 
 def longest_first(items: list[pytest.Item], seconds: Mapping[str, float]) -> list[pytest.Item]:
@@ -59,14 +85,14 @@ def _file(item: pytest.Item) -> str:
     return item.nodeid.partition("::")[0]
 
 
-def over(took_s: Mapping[str, float], minutes: Mapping[str, float]) -> list[str]:
-    """One sentence for each folder that took too long, or has no budget."""
+def over(took_s: Mapping[str, float], minutes: Mapping[str, float], kind: str) -> list[str]:
+    """One sentence for each sum that is more than its minutes, or has none; `kind` stands before each name (`tests/`, `area `)."""
     sentences = []
     for name, seconds in sorted(took_s.items()):
         if name not in minutes:
-            sentences.append(f"tests/{name} has no budget in {FILE.name}")
+            sentences.append(f"{kind}{name} has no budget in {FILE.name}")
         elif seconds > 60 * minutes[name]:
-            sentences.append(f"tests/{name} took {seconds / 60:.1f} minutes, its budget is {minutes[name]:g}")
+            sentences.append(f"{kind}{name} took {seconds / 60:.1f} minutes, its budget is {minutes[name]:g}")
     return sentences
 
 
@@ -102,14 +128,15 @@ class Measuring:
 
 
 class Holding:
-    """In the controller: the sum by folder, said at the end of a whole run, which fails where it is over a budget."""
+    """In the controller: the sums by folder and by area, said at the end of a whole run, which fails where one is over its budget."""
 
     def __init__(self, budgets: Budgets) -> None:
         self._budgets = budgets
         self.took_s: defaultdict[str, float] = defaultdict(float)
+        """Seconds of each file."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.took_s[folder(report.nodeid)] += getattr(report, "fair_s", 0.0)
+        self.took_s[report.nodeid.partition("::")[0]] += getattr(report, "fair_s", 0.0)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -117,14 +144,24 @@ class Holding:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        terminalreporter.section("minutes of one worker by folder, beside its budget")
-        for name, seconds in sorted(self.took_s.items(), key=lambda entry: -entry[1]):
-            terminalreporter.write_line(f"{seconds / 60:7.1f} {self._budgets.minutes.get(name, 0.0):6g}  tests/{name}")
+        terminalreporter.section("minutes of one worker by folder and by area, beside the budget")
+        for took_s, minutes, kind in self._kinds():
+            for name, seconds in took_s.items():
+                terminalreporter.write_line(f"{seconds / 60:7.1f} {minutes.get(name, 0.0):6g}  {kind}{name}")
         for sentence in self._held():
             terminalreporter.write_line(f"OVER BUDGET: {sentence}", red=True)
 
     def _held(self) -> list[str]:
-        return over(self.took_s, self._budgets.minutes)
+        return [sentence for took_s, minutes, kind in self._kinds() for sentence in over(took_s, minutes, kind)]
+
+    def _kinds(self) -> list[tuple[Mapping[str, float], Mapping[str, float], str]]:
+        """Sums, budgets, and what stands before a name of each."""
+        areas = self._budgets.areas
+        minutes = {name: area.minutes for name, area in areas.items()}
+        return [
+            (sums(self.took_s, folder), self._budgets.minutes, "tests/"),
+            (sums(self.took_s, lambda file: area(file, areas)), minutes, "area "),
+        ]
 
 
 def register(config: pytest.Config) -> None:

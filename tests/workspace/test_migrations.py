@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from pipelines.domain import verdicts
@@ -18,6 +19,7 @@ from pipelines.domain.migrations import COLUMNS, Becomes
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.verdicts import Outcome, Part
+from pipelines.sandbox.processes import MARK
 from pipelines.verbs.check import Check
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
@@ -127,7 +129,7 @@ def test_what_is_dropped_has_to_be_accepted_by_its_name(house: House, tmp_path: 
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Any:
+def server(kept_jvms: None, tmp_path: Path) -> Any:
     with serving(tmp_path / "a workspace") as running:
         yield running
 
@@ -209,10 +211,11 @@ def killed(server: Server, savepoint: Savepoint, folder: Path) -> None:
 
 
 def end_work(server: Server) -> None:
-    """Kills the processes of the sandbox that work."""
-    for process in server.face.context.sparks.processes():
-        if process.work:
-            os.kill(process.pid, signal.SIGKILL)
+    """Kills the processes that work in the sandbox."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get(MARK, "").startswith(f"{server.face.layout.sandbox}/"):
+                process.kill()
 
 
 def unlisted(server: Server, savepoint: Savepoint, was: dict[str, bytes]) -> None:

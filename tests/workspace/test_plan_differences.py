@@ -46,7 +46,6 @@ def version(house: House, name: str, code: str, folder: str) -> str:
 def test_two_versions_are_planned_and_compared_operator_by_operator(
     house: House, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.face.context.sparks.open(house.face.layout.sandbox)
     folder = str(tmp_path_factory.mktemp("input"))
     sums = version(house, "a", CODE, folder)
     counts = version(house, "b", CODE.replace('F.sum("n")', 'F.count("n")').replace("# more", MORE), folder)

@@ -44,7 +44,7 @@ def committed(server: Server, query: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str, str]]:
+def played(kept_jvms: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str, str]]:
     """A server whose job read some files before a savepoint, and others before the next."""
     home = tmp_path_factory.mktemp("replays")
     with serving(home / "workspace") as server:
