@@ -30,7 +30,8 @@ Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork the
   what asks for operations, with 503 (`server.standby`): its message names the server that has the workspace. An answer that nobody reads
   for a minute is broken off.
 * `dry_run` answers the plan that would run, with status 200, and changes nothing.
-* A refusal is `{"error": {"group", "code", "message", "hint"}}`. Its group decides the status; programs look at the code.
+* A refusal is a problem (RFC 9457, `application/problem+json`): beside `type`, `title`, `status`, `detail` and `instance` it has
+  `"error": {"group", "code", "message", "hint"}`. Its group decides the status ([what they mean](problems)); programs look at the code.
 * Calls that change something answer when the change is recorded; the supervisor carries it out. Watch the job, or the operation.
 * With `Prefer: respond-async` (RFC 7240) a change that takes its time answers 202 with its operation; `/operations/{id}/answer` has what
   came of it.

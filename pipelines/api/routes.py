@@ -13,8 +13,9 @@ from pydantic import ConfigDict, with_config
 from pydantic import Field as Bounds
 
 from pipelines import verbs
-from pipelines.api.bodies import ErrorBody, face_of, refusals
+from pipelines.api.bodies import face_of, refusals
 from pipelines.api.body_limit import MOST_BYTES
+from pipelines.api.problems import ProblemDetails
 from pipelines.domain.operations import Operation
 from pipelines.domain.texts import MOST_ITEMS
 from pipelines.storage.documents import encode
@@ -71,8 +72,8 @@ def _answers(kind: type[Asked[Any]], http: Http) -> Any:
 def _responses(kind: type[Asked[Any]], http: Http) -> dict[int | str, dict[str, Any]]:
     responses = refusals(*kind.refuses)
     if http.method in ("POST", "PATCH"):
-        responses[408] = {"model": ErrorBody, "description": "Refused: the request arrives too slowly"}
-        responses[413] = {"model": ErrorBody, "description": f"Refused: a body of more than {MOST_BYTES:,} bytes"}
+        responses[408] = {"model": ProblemDetails, "description": "Refused: the request arrives too slowly"}
+        responses[413] = {"model": ProblemDetails, "description": f"Refused: a body of more than {MOST_BYTES:,} bytes"}
     if issubclass(kind, Change):
         if http.status != 200:
             responses[200] = {"model": plan_type(kind), "description": "The plan that a dry run asked for"}
