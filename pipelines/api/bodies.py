@@ -39,6 +39,6 @@ def refusals(*kinds: type[TidemarkError]) -> dict[int | str, dict[str, Any]]:
     the role for it, and a failure may come from every one."""
     groups = ["invalid", *(kind.group for kind in kinds), Unauthenticated.group, Forbidden.group, "internal"]
     by_status: dict[int | str, list[str]] = {}
-    for group in groups:
+    for group in dict.fromkeys(groups):
         by_status.setdefault(STATUS_AND_EXIT_CODES[group][0], []).append(group)
     return {status: {"model": ProblemDetails, "description": "Refused: " + " or ".join(names)} for status, names in by_status.items()}

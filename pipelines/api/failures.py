@@ -50,8 +50,7 @@ class AnswerUnexpected:
             if begun or scope["type"] != "http":
                 raise
             log.exception("%s %s failed", scope["method"], shown_in_line(scope["path"]))
-            failed = TidemarkError("internal", "Tidemark failed", "The server's log has the traceback.")
-            await problems.answer(failed, scope["path"])(scope, receive, send)
+            await problems.answer(problems.unexpected(), scope["path"])(scope, receive, send)
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:

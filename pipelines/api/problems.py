@@ -64,6 +64,11 @@ def written(error: TidemarkError, status: int) -> bytes:
     return json.dumps(content(error, "", status)).encode()
 
 
+def unexpected() -> TidemarkError:
+    """The error of what nobody expected."""
+    return TidemarkError("internal", "Tidemark failed", "The server's log has the traceback.")
+
+
 async def page() -> HTMLResponse:
     """The page of problems: what each type means, with its status and exit code."""
     rows = [

@@ -15,7 +15,9 @@ from pydantic import Field as Bounds
 from pipelines import verbs
 from pipelines.api.bodies import face_of, refusals
 from pipelines.api.body_limit import MOST_BYTES
+from pipelines.api.idempotency import ChangeRoute, Key
 from pipelines.api.problems import ProblemDetails
+from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import Operation
 from pipelines.domain.texts import MOST_ITEMS
 from pipelines.storage.documents import encode
@@ -33,7 +35,7 @@ def add(api: FastAPI, kinds: Iterable[type[Asked[Any]]]) -> None:
     """Adds every path of `kinds`, the longer ones first: a savepoint may be named by its path."""
     calls = [(kind, http) for kind in kinds for http in (kind.http, *kind.also)]
     for kind, http in sorted(calls, key=lambda call: -_literals(call[1].path)):
-        api.add_api_route(
+        api.router.add_api_route(
             f"/v1{http.path.replace('{savepoint}', '{savepoint:path}')}",
             _handler(kind, http),
             methods=[http.method],
@@ -44,6 +46,7 @@ def add(api: FastAPI, kinds: Iterable[type[Asked[Any]]]) -> None:
             description=_words(kind),
             responses=_responses(kind, http),
             response_model=_answers(kind, http),
+            route_class_override=ChangeRoute if issubclass(kind, Change) else None,
         )
 
 
@@ -70,7 +73,7 @@ def _answers(kind: type[Asked[Any]], http: Http) -> Any:
 
 
 def _responses(kind: type[Asked[Any]], http: Http) -> dict[int | str, dict[str, Any]]:
-    responses = refusals(*kind.refuses)
+    responses = refusals(*kind.refuses, *((Conflict,) if issubclass(kind, Change) else ()))
     if http.method in ("POST", "PATCH"):
         responses[408] = {"model": ProblemDetails, "description": "Refused: the request arrives too slowly"}
         responses[413] = {"model": ProblemDetails, "description": f"Refused: a body of more than {MOST_BYTES:,} bytes"}
@@ -91,8 +94,10 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
 
     def handle(face: Face, request: Request, response: Response, **arguments: Any) -> Any:
         body = arguments.pop("body", None)
+        arguments.pop("idempotency_key", None)
         return answer(face, request, response, {**arguments, **_values(body)})
 
+    handle.shown_once = issubclass(kind, Change) and kind.shown_once  # type: ignore[attr-defined]
     handle.__name__ = http.name or kind.call
     handle.__signature__ = inspect.Signature(_parameters(kind, http))  # type: ignore[attr-defined]
     return handle
@@ -152,6 +157,8 @@ def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
         shown.append(_body(kind, body, types))
     elif issubclass(kind, Change):
         shown.append(_parameter("dry_run", Annotated[bool, Query(description=DRY_RUN)], False))
+    if issubclass(kind, Change):
+        shown.append(_parameter("idempotency_key", Key, None))
     return shown
 
 

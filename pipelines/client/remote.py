@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from collections import deque
 from copy import copy
 from dataclasses import MISSING
@@ -26,7 +27,8 @@ class RemoteFace:
     """`Face` over the REST API of the server at `url`, which lets `token` in (`TIDEMARK_TOKEN` where none is given). `certificate` is the
     file of the one that it must show, where nobody else vouches for it.
 
-    Raises what the server raised, and Unavailable where no server answers. `servers.connect` finds the server of a workspace by itself.
+    Raises what the server raised, and Unavailable where no server answers. A call whose connection is lost is sent again, a change with its
+    key, so that it is done once. `servers.connect` finds the server of a workspace by itself.
     """
 
     def __init__(self, url: str, token: str = "", transport: Any = None, certificate: str = "") -> None:
@@ -50,7 +52,7 @@ class RemoteFace:
         return plan
 
     def begin(self, change: Change[A, P]) -> Begun[A]:
-        status, answer = self._call(change)
+        status, answer = self._call(change, key=str(uuid.uuid4()))
         if status == 202 and _is_operation(change):
             return Begun(change, self._wire.read(Operation, (status, answer)))
         return Begun(change, answer=None if status == 204 else self._wire.read(answer_type(type(change)), (status, answer)))
@@ -65,7 +67,7 @@ class RemoteFace:
         answer: A = self._wire.read(kind, self._call(ReadAnswer(ended.id)))
         return answer
 
-    def _call(self, request: Asked[Any], *, dry_run: bool = False) -> tuple[int, bytes]:
+    def _call(self, request: Asked[Any], *, dry_run: bool = False, key: str = "") -> tuple[int, bytes]:
         """Status and body of the answer."""
         kind = type(request)
         query, body = _given(request, "query"), _given(request, "body")
@@ -73,7 +75,7 @@ class RemoteFace:
         if dry_run:
             (body if has_body else query)["dry_run"] = True
         at = path_of(kind.http.path, {part.name: getattr(request, part.name) for part in parts(kind, "path")})
-        return self._wire.call(kind.http.method, at, query=query, body=plain(body) if has_body else None)
+        return self._wire.call(kind.http.method, at, query=query, body=plain(body) if has_body else None, key=key)
 
 
 def _given(request: Asked[Any], place: str) -> dict[str, Any]:

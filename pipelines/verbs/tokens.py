@@ -68,6 +68,7 @@ class CreateToken(Change[NewToken, TokenPlan]):
     role = Role.ADMIN
     http = Http("POST", "/tokens", 201)
     command, shell = "token create", "Prints the token."
+    shown_once = True
     refuses = (AlreadyExists, Unavailable)
 
 

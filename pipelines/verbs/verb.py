@@ -219,6 +219,8 @@ class Change(Asked[A], Generic[A, P]):
     """The kinds of operation that it works as."""
     prints: ClassVar[str] = ""
     """What its command prints: a format of the answer (`{0.id}`)."""
+    shown_once: ClassVar[bool] = False
+    """Whether its answer is a secret that is kept nowhere: who asks again does not see it again."""
     rebuilds: ClassVar[bool] = False
     """Whether it also works on a workspace whose catalog cannot be read."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,15 +14,18 @@ import pytest
 
 from pipelines import verbs
 from pipelines.api.app import create_api
+from pipelines.client import wire
 from pipelines.client.remote import RemoteFace
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, Unavailable
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.operators import Waiting
 from pipelines.domain.trust import Trust
 from pipelines.storage.documents import plain
+from pipelines.storage.layout import Layout
 from pipelines.verbs.experiments import ShowTree, ShowVersion
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import Face, do
+from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.operations import CancelOperation, ReadAnswer
 from pipelines.verbs.savepoints import ShowSavepoint
@@ -211,3 +216,60 @@ def test_no_answer_is_unavailable() -> None:
     with pytest.raises(Unavailable) as raised:
         remote.ask(ListJobs())
     assert raised.value.code == "server.unreachable"
+
+
+class Losing(httpx.HTTPTransport):
+    """A transport that loses the answers of the first calls, after the server has given them."""
+
+    def __init__(self, losses: int, error: type[httpx.TransportError] = httpx.ReadError) -> None:
+        super().__init__(verify=False)
+        self.losses, self.error = losses, error
+        self.keys: list[str] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.keys.append(request.headers.get("idempotency-key", ""))
+        answer = super().handle_request(request)
+        if len(self.keys) <= self.losses:
+            answer.read()
+            raise self.error("the line is cut")
+        return answer
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "PAUSES_S", (0.0,) * 4)
+
+
+@pytest.mark.parametrize("error", [httpx.ReadError, httpx.RemoteProtocolError])
+def test_a_change_whose_answer_is_lost_is_done_once(
+    face: FakeFace, tmp_path: Path, at_once: None, error: type[httpx.TransportError]
+) -> None:
+    face.answers(Take, lambda change: face.saved(change.job))
+    transport = Losing(3, error)
+    with serving(face, Layout(tmp_path)) as url:
+        with closing(RemoteFace(url, transport=transport)) as cut, closing(RemoteFace(url)) as whole:
+            first, second = do(cut, Take(JOB)), do(whole, Take(JOB))
+    assert len(set(transport.keys)) == 1 and len(transport.keys) == 4 and transport.keys[0]
+    assert face.begun == [Take(JOB), Take(JOB)]
+    assert first.id != second.id and first.id in face.savepoints_by_id
+
+
+def test_a_question_whose_answer_is_lost_is_asked_again(served: tuple[FakeFace, str], face: FakeFace, at_once: None) -> None:
+    transport = Losing(1)
+    with closing(RemoteFace(served[1], transport=transport)) as remote:
+        assert remote.ask(ListJobs()) == tuple(face.ask(ListJobs()))
+    assert transport.keys == ["", ""]
+
+
+def test_a_line_that_is_always_cut_is_unavailable(served: tuple[FakeFace, str], at_once: None) -> None:
+    transport = Losing(100)
+    with closing(RemoteFace(served[1], transport=transport)) as remote, pytest.raises(Unavailable) as raised:
+        remote.ask(ListJobs())
+    assert (raised.value.code, len(transport.keys)) == ("server.unreachable", 5)
+
+
+def test_what_is_still_under_way_is_asked_for_again(at_once: None) -> None:
+    waits = Conflict("idempotency.under_way", "It is under way", "Try again.")
+    answers = iter([httpx.Response(409, json=waits.as_json())] * 2 + [httpx.Response(204)])
+    remote = RemoteFace("http://x", transport=httpx.MockTransport(lambda request: next(answers)))
+    assert do(remote, Forget(JOB)) is None
