@@ -24,6 +24,8 @@ from pipelines.storage.documents import encode
 from pipelines.verbs.declaration import answer_type, default_of, hints, parts, plan_type, summary
 from pipelines.verbs.face import Face
 from pipelines.verbs.limits import MOST_NUMBER
+from pipelines.verbs.listing import Listed, next_page
+from pipelines.verbs.shown_once import ShownOnce
 from pipelines.verbs.verb import Asked, Change, Http, spelling
 
 PREFER, ASYNC = "prefer", "respond-async"
@@ -97,7 +99,7 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
         arguments.pop("idempotency_key", None)
         return answer(face, request, response, {**arguments, **_values(body)})
 
-    handle.shown_once = issubclass(kind, Change) and kind.shown_once  # type: ignore[attr-defined]
+    handle.shown_once = issubclass(kind, ShownOnce)  # type: ignore[attr-defined]
     handle.__name__ = http.name or kind.call
     handle.__signature__ = inspect.Signature(_parameters(kind, http))  # type: ignore[attr-defined]
     return handle
@@ -105,7 +107,10 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
 
 def _question(kind: type[Any]) -> Callable[..., Any]:
     def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any]) -> Any:
-        rows = face.ask(kind(**values))
+        question = kind(**values)
+        rows = face.ask(question)
+        if isinstance(question, Listed) and (following := next_page(question, rows)) is not None:
+            response.headers["Link"] = f'<{request.url.include_query_params(after=following.after)}>; rel="next"'
         if kind.pages_by and rows and len(rows) == values["limit"]:
             older = request.url.include_query_params(**{kind.pages_by: rows[-1].cursor})
             response.headers["Link"] = f'<{older}>; rel="next"'
@@ -151,7 +156,7 @@ def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
         for part in path
     ]
     query = [part for part in parts(kind, "query") if part not in path]
-    shown += [_in_query(part, types[part.name]) for part in query]
+    shown += [_in_query(kind, part, types[part.name]) for part in query]
     body = [part for part in parts(kind, "body") if part not in path]
     if body or (issubclass(kind, Change) and http.method in ("POST", "PATCH")):
         shown.append(_body(kind, body, types))
@@ -167,8 +172,10 @@ def _parameter(name: str, annotation: Any, default: Any = MISSING) -> inspect.Pa
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=signature_default)
 
 
-def _in_query(part: Field[Any], hint: Any) -> inspect.Parameter:
-    return _parameter(part.name, Annotated[hint, Query(description=spelling(part).help, **_limits(part, hint))], default_of(part))
+def _in_query(kind: type[Asked[Any]], part: Field[Any], hint: Any) -> inspect.Parameter:
+    choices = {"enum": ["", *kind.rows.orders]} if issubclass(kind, Listed) and part.name == "sort" else None
+    described = Query(description=spelling(part).help, json_schema_extra=choices, **_limits(part, hint))
+    return _parameter(part.name, Annotated[hint, described], default_of(part))
 
 
 def _limits(part: Field[Any], hint: Any) -> dict[str, Any]:

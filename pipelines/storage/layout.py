@@ -65,7 +65,6 @@ class Layout:
 
     @property
     def idempotency(self) -> Path:
-        """Changes that were sent with a key, and what was answered, for a day."""
         return self.root / "idempotency"
 
     @property
@@ -237,8 +236,7 @@ class Layout:
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""
         yield from (self.root, self.homes, self.exports, self.experiments, self.replays, self.bisections, self.idempotency)
-        for pattern in ("*", "*/code", "*/code/**"):
-            yield from self.versions.glob(pattern)
+        yield from (path for pattern in ("*", "*/code", "*/code/**") for path in self.versions.glob(pattern))
         for pattern in ("*", "*/runs/*"):
             yield from self.jobs.glob(pattern)
 

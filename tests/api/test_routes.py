@@ -320,3 +320,31 @@ def test_a_call_says_who_it_is_by(client: httpx.Client, face: FakeFace, header: 
 def test_a_name_that_is_no_name_is_refused(client: httpx.Client) -> None:
     answer = client.get("/v1/jobs", headers={"X-Tidemark-Actor": "x" * 61})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "actor.invalid")
+
+
+@pytest.mark.parametrize("query", ["", "sort=-name", "sort=created_ms", "state=failed"])
+@pytest.mark.parametrize("limit", [1, 3])
+def test_a_list_is_followed_page_by_page(client: httpx.Client, query: str, limit: int) -> None:
+    url, names = f"/v1/jobs?limit={limit}&{query}", []
+    while url:
+        answer = client.get(url)
+        assert answer.status_code == 200 and len(answer.json()) <= limit
+        names += [row["job"]["name"] for row in answer.json()]
+        url = answer.links.get("next", {}).get("url", "")
+    assert names == [row["job"]["name"] for row in client.get(f"/v1/jobs?{query}").json()]
+    assert "Link" not in client.get(f"/v1/jobs?{query}").headers
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("sort=colour", "list.sort"),
+        ("after=x", "list.after"),
+        ("limit=-1", "request.invalid"),
+        ("limit=10001", "request.invalid"),
+        ("state=x", "request.invalid"),
+    ],
+)
+def test_what_a_list_cannot_be_asked_for_is_refused(client: httpx.Client, query: str, code: str) -> None:
+    answer = client.get(f"/v1/jobs?{query}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, code)

@@ -246,9 +246,12 @@ def test_a_change_whose_answer_is_lost_is_done_once(
 ) -> None:
     face.answers(Take, lambda change: face.saved(change.job))
     transport = Losing(3, error)
-    with serving(face, Layout(tmp_path)) as url:
-        with closing(RemoteFace(url, transport=transport)) as cut, closing(RemoteFace(url)) as whole:
-            first, second = do(cut, Take(JOB)), do(whole, Take(JOB))
+    with (
+        serving(face, Layout(tmp_path)) as url,
+        closing(RemoteFace(url, transport=transport)) as cut,
+        closing(RemoteFace(url)) as whole,
+    ):
+        first, second = do(cut, Take(JOB)), do(whole, Take(JOB))
     assert len(set(transport.keys)) == 1 and len(transport.keys) == 4 and transport.keys[0]
     assert face.begun == [Take(JOB), Take(JOB)]
     assert first.id != second.id and first.id in face.savepoints_by_id
