@@ -10,7 +10,8 @@ from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 
 from pipelines import __version__, verbs
-from pipelines.api import bodies, failures, flink, metrics, routes, server
+from pipelines.api import bodies, failures, flink, metrics, routes, server, stream
+from pipelines.api.feed import Feed
 from pipelines.api.idempotency import Once
 from pipelines.api.shared_reads import ShareReads
 from pipelines.domain.about import ServerRole
@@ -66,8 +67,10 @@ def create_api(
     api.state.record = record
     api.state.role = role
     api.state.once = Once()
+    api.state.feed = Feed(lambda: api.state.face, generation)
     api.state.layout = layout or getattr(face, "layout", None)
     api.include_router(server.router, prefix="/v1")
+    api.include_router(stream.router, prefix="/v1")
     api.include_router(metrics.router)
     api.include_router(flink.router)
     routes.add(api, verbs.every())

@@ -85,6 +85,7 @@ def described(schema: dict[str, Any]) -> dict[str, Any]:
     """An OpenAPI document whose refusals have the media type that they are sent with."""
     for operation in (operation for path in schema["paths"].values() for operation in path.values()):
         for status, response in operation["responses"].items():
-            if status >= "400" and "application/json" in response.get("content", {}):
-                response["content"] = {MEDIA_TYPE: response["content"]["application/json"]}
+            if status >= "400":
+                (content,) = response["content"].values()
+                response["content"] = {MEDIA_TYPE: content}
     return schema

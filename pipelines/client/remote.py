@@ -6,12 +6,17 @@ import os
 import time
 import uuid
 from collections import deque
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import MISSING
 from typing import Any, TypeVar
+from urllib.parse import quote
 
-from pipelines.client.wire import Wire, path_of
+from pipelines.client.updates import updates
+from pipelines.client.wire import PAUSES_S, Wire, path_of, unreachable
+from pipelines.domain.errors import Unavailable
 from pipelines.domain.operations import Operation, sound
+from pipelines.domain.updates import Update
 from pipelines.storage.documents import plain
 from pipelines.verbs.declaration import answer_type, default_of, parts, plan_type
 from pipelines.verbs.face import follow
@@ -19,6 +24,8 @@ from pipelines.verbs.operations import ReadAnswer
 from pipelines.verbs.verb import Asked, Begun, Change, Question
 
 TOKEN_VARIABLE = "TIDEMARK_TOKEN"
+COMING_BACK = ("server.ending", "server.starting")
+"""Refusals of a server that is being started again."""
 A = TypeVar("A")
 P = TypeVar("P")
 
@@ -66,6 +73,27 @@ class RemoteFace:
             return sound(ended)  # type: ignore[return-value]
         answer: A = self._wire.read(kind, self._call(ReadAnswer(ended.id)))
         return answer
+
+    def watch(self, job: str = "", last: str = "") -> Iterator[Update]:
+        """What changes, of a job or of all, as it happens and without end: first every job as it is now, or what came after the update
+        with the id `last`. Goes on after a connection that is lost; raises what the server raises, and Unavailable where it is gone."""
+        import httpx
+
+        path, tries = f"/jobs/{quote(job, safe='')}/stream" if job else "/stream", 0
+        while True:
+            try:
+                with self._wire.stream(path, last) as lines:
+                    for update in updates(lines):
+                        last, tries = update.id, 0
+                        yield update
+            except httpx.TransportError as error:
+                if tries == len(PAUSES_S):
+                    raise unreachable(self._wire.url, error) from error
+            except Unavailable as error:
+                if error.code not in COMING_BACK or tries == len(PAUSES_S):
+                    raise
+            time.sleep(PAUSES_S[min(tries, len(PAUSES_S) - 1)])
+            tries += 1
 
     def _call(self, request: Asked[Any], *, dry_run: bool = False, key: str = "") -> tuple[int, bytes]:
         """Status and body of the answer."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 from urllib.parse import quote
 
+from pipelines.client.updates import SILENT_S
 from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, from_json
 from pipelines.domain.events import ACTOR_HEADER
 from pipelines.storage.documents import decode, encode
@@ -113,12 +115,24 @@ class Wire:
             except httpx.HTTPError as error:
                 was_lost = was_lost or isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError))
                 if not was_lost or pause_s is None:
-                    raise _unreachable(self.url, error) from error
+                    raise unreachable(self.url, error) from error
             else:
                 if pause_s is None or answer.status_code != 409 or UNDER_WAY not in answer.content:
                     return answer
             time.sleep(pause_s)
         raise AssertionError("the last try answers or raises")
+
+    @contextmanager
+    def stream(self, path: str, last: str) -> Iterator[Iterator[str]]:
+        """The lines of the server-sent events at `path` that come after the place `last`; raises the error that the server says."""
+        import httpx
+
+        headers = {"accept": "text/event-stream"} | ({"last-event-id": last} if last else {})
+        patience = httpx.Timeout(SILENT_S, connect=CONNECT_SECONDS)
+        with self._http.stream("GET", path, headers=headers, timeout=patience) as answer:
+            if not answer.is_success:
+                raise _refusal(answer.status_code, answer.read(), self.url)
+            yield answer.iter_lines()
 
 
 def path_of(template: str, values: Mapping[str, Any]) -> str:
@@ -139,7 +153,7 @@ def _refusal(status: int, answer: bytes, url: str) -> TidemarkError:
         return _strange(url, f"status {status}")
 
 
-def _unreachable(url: str, error: Exception) -> Unavailable:
+def unreachable(url: str, error: Exception) -> Unavailable:
     return Unavailable(
         "server.unreachable",
         f"the server at {url} does not answer: {error}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -13,13 +14,17 @@ import httpx
 import pytest
 
 from pipelines import verbs
+from pipelines.api import feed
 from pipelines.api.app import create_api
+from pipelines.client import remote as client_remote
 from pipelines.client import wire
 from pipelines.client.remote import RemoteFace
-from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, Unavailable
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, NotFound, TidemarkError, Unavailable
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.operators import Waiting
+from pipelines.domain.runs import RunState
 from pipelines.domain.trust import Trust
+from pipelines.domain.updates import UpdateKind
 from pipelines.storage.documents import plain
 from pipelines.storage.layout import Layout
 from pipelines.verbs.experiments import ShowTree, ShowVersion
@@ -155,7 +160,7 @@ def test_every_route_is_reached(face: FakeFace, remote: RemoteFace, recording: R
     }
     every = {route["operationId"] for methods in described.values() for route in methods.values()}
     of_job = {"job_events", "job_schedule", "set_job_schedule", "job_alerts", "set_job_alert"}
-    assert every - reached == {"ping", "verify", "dispose", *of_job}
+    assert every - reached == {"ping", "verify", "dispose", "stream", "job_stream", *of_job}
 
 
 def test_what_takes_its_time_is_followed_by_its_operation(face: FakeFace, remote: RemoteFace) -> None:
@@ -238,6 +243,7 @@ class Losing(httpx.HTTPTransport):
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "PAUSES_S", (0.0,) * 4)
+    monkeypatch.setattr(client_remote, "PAUSES_S", (0.0,) * 4)
 
 
 @pytest.mark.parametrize("error", [httpx.ReadError, httpx.RemoteProtocolError])
@@ -276,3 +282,34 @@ def test_what_is_still_under_way_is_asked_for_again(at_once: None) -> None:
     answers = iter([httpx.Response(409, json=waits.as_json())] * 2 + [httpx.Response(204)])
     remote = RemoteFace("http://x", transport=httpx.MockTransport(lambda request: next(answers)))
     assert do(remote, Forget(JOB)) is None
+
+
+def test_what_changes_is_watched(face: FakeFace, remote: RemoteFace) -> None:
+    watched = remote.watch()
+    first = [next(watched) for _ in face.ask(ListJobs())]
+    assert {update.job: update.value for update in first} == {row.job.name: row for row in face.ask(ListJobs())}
+    face.ended("clicks")
+    changed = next(watched)
+    assert (changed.kind, changed.job, changed.value.state) == (UpdateKind.JOB, "clicks", RunState.STOPPED)  # type: ignore[union-attr]
+    watched.close()  # type: ignore[attr-defined]
+
+
+def test_a_watch_goes_on_where_it_was_when_the_stream_ends(face: FakeFace, remote: RemoteFace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "LONGEST_S", 0.2)
+    monkeypatch.setattr(client_remote, "PAUSES_S", (0.0,) * 4)
+    watched = remote.watch("clicks")
+    assert next(watched).job == "clicks"
+    again = (next(watched) for _ in range(2))
+    threading.Timer(0.5, face.ended, ["clicks"]).start()
+    assert next(again).value.state is RunState.STOPPED  # type: ignore[union-attr]
+    watched.close()  # type: ignore[attr-defined]
+
+
+def test_a_watch_of_what_is_not_there_and_of_no_server_is_refused(remote: RemoteFace, at_once: None) -> None:
+    with pytest.raises(NotFound):
+        next(remote.watch("nobody"))
+    with serving(FakeFace()) as url:
+        pass
+    with closing(RemoteFace(url)) as alone, pytest.raises(Unavailable) as raised:
+        next(alone.watch())
+    assert raised.value.code == "server.unreachable"
