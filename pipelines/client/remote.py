@@ -58,8 +58,10 @@ class RemoteFace:
         plan: P = self._wire.read(plan_type(type(change)), self._call(change, dry_run=True))
         return plan
 
-    def begin(self, change: Change[A, P]) -> Begun[A]:
-        status, answer = self._call(change, key=str(uuid.uuid4()))
+    def begin(self, change: Change[A, P], key: str = "") -> Begun[A]:
+        """As every face. With a `key` (visible ASCII without spaces) the same change begun again within a day is the one that it was then,
+        also by another process: a task that is tried again. By itself each change has a key of its own."""
+        status, answer = self._call(change, key=key or str(uuid.uuid4()))
         if status == 202 and _is_operation(change):
             return Begun(change, self._wire.read(Operation, (status, answer)))
         return Begun(change, answer=None if status == 204 else self._wire.read(answer_type(type(change)), (status, answer)))
@@ -83,8 +85,9 @@ class RemoteFace:
         while True:
             try:
                 with self._wire.stream(path, last) as lines:
+                    tries = 0
                     for update in updates(lines):
-                        last, tries = update.id, 0
+                        last = update.id
                         yield update
             except httpx.TransportError as error:
                 if tries == len(PAUSES_S):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +42,7 @@ from tests import samples
 from tests.api.serving import serving
 from tests.faces import FakeFace
 from tests.verbs.requests import EVERY, FIRST, JOB
+from tests.waiting import until
 
 
 def after_another(face: Face) -> Asked[Any]:
@@ -294,15 +295,28 @@ def test_what_changes_is_watched(face: FakeFace, remote: RemoteFace) -> None:
     watched.close()  # type: ignore[attr-defined]
 
 
-def test_a_watch_goes_on_where_it_was_when_the_stream_ends(face: FakeFace, remote: RemoteFace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watch_goes_on_where_it_was_when_the_stream_ends(
+    served: tuple[FakeFace, str], face: FakeFace, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(feed, "LONGEST_S", 0.2)
-    monkeypatch.setattr(client_remote, "PAUSES_S", (0.0,) * 4)
-    watched = remote.watch("clicks")
-    assert next(watched).job == "clicks"
-    again = (next(watched) for _ in range(2))
-    threading.Timer(0.5, face.ended, ["clicks"]).start()
-    assert next(again).value.state is RunState.STOPPED  # type: ignore[union-attr]
-    watched.close()  # type: ignore[attr-defined]
+    transport = Losing(0)
+    with closing(RemoteFace(served[1], transport=transport)) as remote, ThreadPoolExecutor(1) as threads:
+        watched = remote.watch("clicks")
+        assert next(watched).job == "clicks"
+        changed = threads.submit(next, watched)
+        until(lambda: len(transport.keys) > 2)
+        face.ended("clicks")
+        assert changed.result().value.state is RunState.STOPPED  # type: ignore[union-attr]
+        watched.close()  # type: ignore[attr-defined]
+
+
+def test_a_change_with_a_key_of_its_own_is_done_once_by_all_who_send_it(face: FakeFace, tmp_path: Path) -> None:
+    face.answers(Take, lambda change: face.saved(change.job))
+    with serving(face, Layout(tmp_path)) as url:
+        for _ in range(2):
+            with closing(RemoteFace(url)) as remote:
+                remote.answer(remote.begin(Take(JOB), key="nightly"))
+    assert face.begun == [Take(JOB)]
 
 
 def test_a_watch_of_what_is_not_there_and_of_no_server_is_refused(remote: RemoteFace, at_once: None) -> None:
