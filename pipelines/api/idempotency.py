@@ -55,7 +55,8 @@ class ChangeRoute(APIRoute):
             calls = _calls(request) if key and request.method != "GET" else None
             if calls is None:
                 return await answer(request)
-            return await request.app.state.once(calls, key, request, answer, shown_once=shown_once)
+            once: Once = request.app.state.once
+            return await once(calls, key, request, answer, shown_once=shown_once)
 
         return handled
 
