@@ -94,10 +94,20 @@ class Api:
         """A request that nobody let in; see `Strangers.refused`."""
         await self.strangers.refused(code, origin)
 
+    def leave(self) -> None:
+        """The server is about to end: streams that have no end do."""
+        if self.app is not None:
+            end_streams(self.app)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.app is None:
             raise Unavailable("server.starting", "The workspace is not open yet.", "Try again in a moment.")
         await self.app(scope, receive, send)
+
+
+def end_streams(rest: ASGIApp) -> None:
+    """Ends the streams of a REST application; whoever listened connects again."""
+    rest.state.feed.close()  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import cookies, readiness
 from dashboard.oidc import places
 from dashboard.sign_in import Link, page
+from pipelines.api import problems
 from pipelines.domain.access import CALLER, Access, Caller
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unauthenticated, Unavailable
 
@@ -119,4 +120,4 @@ def _answer(error: TidemarkError, scope: Scope, provider: str) -> Response:
         was_wrong = f"{_TOKEN}=" in scope["query_string"].decode("latin-1")
         signs_in = Link(places.begin(places.place_of(scope)), f"Sign in with {provider}") if provider else None
         return HTMLResponse(page(again=came_from_elsewhere, wrong=was_wrong, provider=signs_in), status, headers)
-    return JSONResponse(error.as_json(), status, headers)
+    return problems.answer(error, scope["path"], headers=headers)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import urllib.parse
 from collections.abc import Callable, Mapping
 
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard.reach import Reach, is_loopback
+from pipelines.api import problems
+from pipelines.domain.errors import Invalid
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -88,5 +89,5 @@ async def _refuse(refusal: tuple[int, str, str], scope: Scope, receive: Receive,
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": message})
         return
-    error = {"group": "invalid", "code": code, "message": message, "hint": "Open the address that the server printed when it started."}
-    await JSONResponse({"error": error}, status)(scope, receive, send)
+    error = Invalid(code, message, "Open the address that the server printed when it started.")
+    await problems.answer(error, scope["path"], status)(scope, receive, send)

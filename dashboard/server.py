@@ -171,6 +171,7 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             end_within(INSIST_SECONDS)
+            api.leave()
             super().handle_exit(sig, frame)
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

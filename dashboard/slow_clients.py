@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import json
 import struct
 import termios
 from typing import Any, cast
@@ -17,6 +16,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from pipelines.api import problems
 from pipelines.domain.errors import Invalid
 
 HEAD_SECONDS = 20.0
@@ -29,7 +29,7 @@ PAGE_READ_SECONDS = 120.0
 """A browser that draws for long takes nothing of its websocket meanwhile."""
 LEAST_BYTES = 16 * 1024
 SLOW = Invalid("request.slow", "The request took too long to arrive", "Send its head and its body without long breaks.")
-ANSWER = json.dumps(SLOW.as_json()).encode()
+ANSWER = problems.written(SLOW, 408)
 
 
 class Reader:
@@ -153,7 +153,9 @@ class TimedProtocol(WatchedReader, H11Protocol):
             return
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             length = (b"content-length", str(len(ANSWER)).encode())
-            head = h11.Response(status_code=408, headers=[(b"content-type", b"application/json"), length, (b"connection", b"close")])
+            head = h11.Response(
+                status_code=408, headers=[(b"content-type", problems.MEDIA_TYPE.encode()), length, (b"connection", b"close")]
+            )
             for event in (head, h11.Data(data=ANSWER), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()

@@ -174,9 +174,13 @@ def standing_by(settings: assembly.Settings, api: assembly.Api) -> Iterator[Read
             api.readiness.looks(follower.silence_s, is_standby=True)
             session.open_with(face, api.access, _refused, active)
 
+        def follows_no_more() -> None:
+            assembly.end_streams(rest)
+            follower.stop()
+
         follower.start()
         try:
-            yield Reads(workspace, serve, follower.stop)
+            yield Reads(workspace, serve, follows_no_more)
         finally:
             follower.stop()
             if api.app is rest:

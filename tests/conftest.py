@@ -37,7 +37,6 @@ def browser() -> str | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    os.environ.setdefault("TIDEMARK_WARM_DRIVERS", "0")  # a server would begin Sparks that its test does not need
     budgets.register(config)
     if not any(_is_asked_for(config, mark) for mark in BY_HAND):
         warm.none_unasked()

@@ -21,6 +21,7 @@ from pipelines.domain.schedules import Attempt, Schedule
 from pipelines.domain.states import MOST_ROWS, Reading
 from pipelines.domain.trust import Trust, Verification
 from pipelines.domain.versions import Version, version
+from pipelines.verbs.listing import Listed, page
 from pipelines.verbs.state import ListStates
 from pipelines.verbs.verb import Begun, Change, Question
 from tests import changes, questions, samples
@@ -164,7 +165,8 @@ class FakeFace(CannedFace):
 
     # answers that no test gave
     def otherwise_asked(self, question: Question[Any]) -> Any:
-        return questions.ANSWERS[type(question)](self, question)
+        answer = questions.ANSWERS[type(question)](self, question)
+        return page(question, answer) if isinstance(question, Listed) else answer
 
     def otherwise_planned(self, change: Change[Any, Any]) -> Any:
         return changes.PLANS[type(change)](self, change)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pipelines.sandbox.pool import MOST_VARIABLE
+from pipelines.sandbox.pool import DRIVERS_VARIABLE, MOST_VARIABLE
 
 USUAL = 2
 """How many a test's pool has that says so: as many as that of a server with enough memory."""
@@ -14,6 +14,7 @@ def none_unasked() -> None:
     """Servers of tests keep no warm processes: each is warmed up by a query of its own, is done with a user's code after one task, and
     the next one takes its place, which most tests end before it is asked for anything. A test of warm ones opens its pool with a number."""
     os.environ.setdefault(MOST_VARIABLE, "0")
+    os.environ.setdefault(DRIVERS_VARIABLE, "0")
 
 
 def one_environment() -> None:

@@ -10,7 +10,9 @@ from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 
 from pipelines import __version__, verbs
-from pipelines.api import bodies, failures, flink, metrics, routes, server
+from pipelines.api import bodies, failures, flink, metrics, routes, server, stream
+from pipelines.api.feed import Feed
+from pipelines.api.idempotency import Once
 from pipelines.api.shared_reads import ShareReads
 from pipelines.domain.about import ServerRole
 from pipelines.domain.audit import Record, unrecorded
@@ -30,8 +32,12 @@ Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork the
   what asks for operations, with 503 (`server.standby`): its message names the server that has the workspace. An answer that nobody reads
   for a minute is broken off.
 * `dry_run` answers the plan that would run, with status 200, and changes nothing.
-* A refusal is `{"error": {"group", "code", "message", "hint"}}`. Its group decides the status; programs look at the code.
+* A refusal is a problem (RFC 9457, `application/problem+json`): beside `type`, `title`, `status`, `detail` and `instance` it has
+  `"error": {"group", "code", "message", "hint"}`. Its group decides the status ([what they mean](problems)); programs look at the code.
 * Calls that change something answer when the change is recorded; the supervisor carries it out. Watch the job, or the operation.
+* A change that is sent with the header `Idempotency-Key` (any text, new for each change) may be sent again with it, for a day: it is
+  answered as it was and not done again, also by a server that was started meanwhile. The key with another call is 422
+  (`idempotency.other_call`).
 * With `Prefer: respond-async` (RFC 7240) a change that takes its time answers 202 with its operation; `/operations/{id}/answer` has what
   came of it.
 """
@@ -60,8 +66,11 @@ def create_api(
     api.state.face = face
     api.state.record = record
     api.state.role = role
+    api.state.once = Once()
+    api.state.feed = Feed(lambda: api.state.face, generation)
     api.state.layout = layout or getattr(face, "layout", None)
     api.include_router(server.router, prefix="/v1")
+    api.include_router(stream.router, prefix="/v1")
     api.include_router(metrics.router)
     api.include_router(flink.router)
     routes.add(api, verbs.every())

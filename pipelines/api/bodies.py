@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
 
+from pipelines.api.problems import ProblemDetails
 from pipelines.domain.access import CALLER, Caller
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Forbidden, Invalid, TidemarkError, Unauthenticated
 from pipelines.domain.events import ACTOR_HEADER, actor_of
 from pipelines.verbs.face import Face
 from pipelines.verbs.limited import Limited
-
-
-@dataclass(frozen=True)
-class ErrorDetail:
-    """What went wrong: `group` decides status and exit code, `code` is for programs, `message` and `hint` for people."""
-
-    group: str
-    code: str
-    message: str
-    hint: str
-
-
-@dataclass(frozen=True)
-class ErrorBody:
-    """The body of every refusal."""
-
-    error: ErrorDetail
 
 
 async def face_of(request: Request) -> Face:
@@ -56,6 +39,6 @@ def refusals(*kinds: type[TidemarkError]) -> dict[int | str, dict[str, Any]]:
     the role for it, and a failure may come from every one."""
     groups = ["invalid", *(kind.group for kind in kinds), Unauthenticated.group, Forbidden.group, "internal"]
     by_status: dict[int | str, list[str]] = {}
-    for group in groups:
+    for group in dict.fromkeys(groups):
         by_status.setdefault(STATUS_AND_EXIT_CODES[group][0], []).append(group)
-    return {status: {"model": ErrorBody, "description": "Refused: " + " or ".join(names)} for status, names in by_status.items()}
+    return {status: {"model": ProblemDetails, "description": "Refused: " + " or ".join(names)} for status, names in by_status.items()}

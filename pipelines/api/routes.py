@@ -13,14 +13,19 @@ from pydantic import ConfigDict, with_config
 from pydantic import Field as Bounds
 
 from pipelines import verbs
-from pipelines.api.bodies import ErrorBody, face_of, refusals
+from pipelines.api.bodies import face_of, refusals
 from pipelines.api.body_limit import MOST_BYTES
+from pipelines.api.idempotency import ChangeRoute, Key
+from pipelines.api.problems import ProblemDetails
+from pipelines.domain.errors import Conflict
 from pipelines.domain.operations import Operation
 from pipelines.domain.texts import MOST_ITEMS
 from pipelines.storage.documents import encode
 from pipelines.verbs.declaration import answer_type, default_of, hints, parts, plan_type, summary
 from pipelines.verbs.face import Face
 from pipelines.verbs.limits import MOST_NUMBER
+from pipelines.verbs.listing import Listed, next_page
+from pipelines.verbs.shown_once import ShownOnce
 from pipelines.verbs.verb import Asked, Change, Http, spelling
 
 PREFER, ASYNC = "prefer", "respond-async"
@@ -32,7 +37,7 @@ def add(api: FastAPI, kinds: Iterable[type[Asked[Any]]]) -> None:
     """Adds every path of `kinds`, the longer ones first: a savepoint may be named by its path."""
     calls = [(kind, http) for kind in kinds for http in (kind.http, *kind.also)]
     for kind, http in sorted(calls, key=lambda call: -_literals(call[1].path)):
-        api.add_api_route(
+        api.router.add_api_route(
             f"/v1{http.path.replace('{savepoint}', '{savepoint:path}')}",
             _handler(kind, http),
             methods=[http.method],
@@ -43,6 +48,7 @@ def add(api: FastAPI, kinds: Iterable[type[Asked[Any]]]) -> None:
             description=_words(kind),
             responses=_responses(kind, http),
             response_model=_answers(kind, http),
+            route_class_override=ChangeRoute if issubclass(kind, Change) else None,
         )
 
 
@@ -69,10 +75,10 @@ def _answers(kind: type[Asked[Any]], http: Http) -> Any:
 
 
 def _responses(kind: type[Asked[Any]], http: Http) -> dict[int | str, dict[str, Any]]:
-    responses = refusals(*kind.refuses)
+    responses = refusals(*kind.refuses, *((Conflict,) if issubclass(kind, Change) else ()))
     if http.method in ("POST", "PATCH"):
-        responses[408] = {"model": ErrorBody, "description": "Refused: the request arrives too slowly"}
-        responses[413] = {"model": ErrorBody, "description": f"Refused: a body of more than {MOST_BYTES:,} bytes"}
+        responses[408] = {"model": ProblemDetails, "description": "Refused: the request arrives too slowly"}
+        responses[413] = {"model": ProblemDetails, "description": f"Refused: a body of more than {MOST_BYTES:,} bytes"}
     if issubclass(kind, Change):
         if http.status != 200:
             responses[200] = {"model": plan_type(kind), "description": "The plan that a dry run asked for"}
@@ -90,8 +96,10 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
 
     def handle(face: Face, request: Request, response: Response, **arguments: Any) -> Any:
         body = arguments.pop("body", None)
+        arguments.pop("idempotency_key", None)
         return answer(face, request, response, {**arguments, **_values(body)})
 
+    handle.shown_once = issubclass(kind, ShownOnce)  # type: ignore[attr-defined]
     handle.__name__ = http.name or kind.call
     handle.__signature__ = inspect.Signature(_parameters(kind, http))  # type: ignore[attr-defined]
     return handle
@@ -99,7 +107,10 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
 
 def _question(kind: type[Any]) -> Callable[..., Any]:
     def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any]) -> Any:
-        rows = face.ask(kind(**values))
+        question = kind(**values)
+        rows = face.ask(question)
+        if isinstance(question, Listed) and (following := next_page(question, rows)) is not None:
+            response.headers["Link"] = f'<{request.url.include_query_params(after=following.after)}>; rel="next"'
         if kind.pages_by and rows and len(rows) == values["limit"]:
             older = request.url.include_query_params(**{kind.pages_by: rows[-1].cursor})
             response.headers["Link"] = f'<{older}>; rel="next"'
@@ -145,12 +156,14 @@ def _parameters(kind: type[Asked[Any]], http: Http) -> list[inspect.Parameter]:
         for part in path
     ]
     query = [part for part in parts(kind, "query") if part not in path]
-    shown += [_in_query(part, types[part.name]) for part in query]
+    shown += [_in_query(kind, part, types[part.name]) for part in query]
     body = [part for part in parts(kind, "body") if part not in path]
     if body or (issubclass(kind, Change) and http.method in ("POST", "PATCH")):
         shown.append(_body(kind, body, types))
     elif issubclass(kind, Change):
         shown.append(_parameter("dry_run", Annotated[bool, Query(description=DRY_RUN)], False))
+    if issubclass(kind, Change):
+        shown.append(_parameter("idempotency_key", Key, None))
     return shown
 
 
@@ -159,8 +172,10 @@ def _parameter(name: str, annotation: Any, default: Any = MISSING) -> inspect.Pa
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=signature_default)
 
 
-def _in_query(part: Field[Any], hint: Any) -> inspect.Parameter:
-    return _parameter(part.name, Annotated[hint, Query(description=spelling(part).help, **_limits(part, hint))], default_of(part))
+def _in_query(kind: type[Asked[Any]], part: Field[Any], hint: Any) -> inspect.Parameter:
+    choices = {"enum": ["", *kind.rows.orders]} if issubclass(kind, Listed) and part.name == "sort" else None
+    described = Query(description=spelling(part).help, json_schema_extra=choices, **_limits(part, hint))
+    return _parameter(part.name, Annotated[hint, described], default_of(part))
 
 
 def _limits(part: Field[Any], hint: Any) -> dict[str, Any]:

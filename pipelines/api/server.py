@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 
 from pipelines import __version__
 from pipelines.api.bodies import face_of, refusals
+from pipelines.api.idempotency import ChangeRoute, Key
 from pipelines.domain.about import ServerRole
 from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
@@ -18,7 +19,7 @@ from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import Face, do
 from pipelines.verbs.fork import SAVEPOINT
 
-router = APIRouter()
+router = APIRouter(route_class=ChangeRoute)
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def dispose(
     face: Annotated[Face, Depends(face_of)],
     savepoint: Annotated[str, Path(description=SAVEPOINT)],
     dry_run: Annotated[bool, Query(description="Answer what would be deleted, and delete nothing.")] = False,
+    idempotency_key: Key = None,
 ) -> DisposePlan:
     """Deletes the savepoint; the answer is what was deleted. Refused while a fork in the making needs it."""
     change = Dispose((savepoint,))

@@ -17,6 +17,8 @@ KEPT_SECONDS = 0.5
 MOST_ANSWERS = 256
 MOST_BYTES = 1024 * 1024
 """A larger answer goes to those who wait for it, and is not kept."""
+ENDLESS = "/stream"
+"""How the paths of answers end that have no end."""
 Key = tuple[str, bytes, str, str, Caller | None]
 """Path, query, host, what the client accepts, and who asks: all that an answer depends on."""
 State = tuple[int, int]
@@ -42,6 +44,9 @@ class ShareReads:
         self._answers: dict[Key, Answer] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].endswith(ENDLESS):
+            await self.app(scope, receive, send)
+            return
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._changing(scope, receive, send)
             return

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from collections import deque
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import MISSING
 from typing import Any, TypeVar
+from urllib.parse import quote
 
-from pipelines.client.wire import Wire, path_of
+from pipelines.client.updates import updates
+from pipelines.client.wire import PAUSES_S, Wire, path_of, unreachable
+from pipelines.domain.errors import Unavailable
 from pipelines.domain.operations import Operation, sound
+from pipelines.domain.updates import Update
 from pipelines.storage.documents import plain
 from pipelines.verbs.declaration import answer_type, default_of, parts, plan_type
 from pipelines.verbs.face import follow
@@ -18,6 +24,8 @@ from pipelines.verbs.operations import ReadAnswer
 from pipelines.verbs.verb import Asked, Begun, Change, Question
 
 TOKEN_VARIABLE = "TIDEMARK_TOKEN"
+COMING_BACK = ("server.ending", "server.starting")
+"""Refusals of a server that is being started again."""
 A = TypeVar("A")
 P = TypeVar("P")
 
@@ -26,7 +34,8 @@ class RemoteFace:
     """`Face` over the REST API of the server at `url`, which lets `token` in (`TIDEMARK_TOKEN` where none is given). `certificate` is the
     file of the one that it must show, where nobody else vouches for it.
 
-    Raises what the server raised, and Unavailable where no server answers. `servers.connect` finds the server of a workspace by itself.
+    Raises what the server raised, and Unavailable where no server answers. A call whose connection is lost is sent again, a change with its
+    key, so that it is done once. `servers.connect` finds the server of a workspace by itself.
     """
 
     def __init__(self, url: str, token: str = "", transport: Any = None, certificate: str = "") -> None:
@@ -49,8 +58,10 @@ class RemoteFace:
         plan: P = self._wire.read(plan_type(type(change)), self._call(change, dry_run=True))
         return plan
 
-    def begin(self, change: Change[A, P]) -> Begun[A]:
-        status, answer = self._call(change)
+    def begin(self, change: Change[A, P], key: str = "") -> Begun[A]:
+        """As every face. With a `key` (visible ASCII without spaces) the same change begun again within a day is the one that it was then,
+        also by another process: a task that is tried again. By itself each change has a key of its own."""
+        status, answer = self._call(change, key=key or str(uuid.uuid4()))
         if status == 202 and _is_operation(change):
             return Begun(change, self._wire.read(Operation, (status, answer)))
         return Begun(change, answer=None if status == 204 else self._wire.read(answer_type(type(change)), (status, answer)))
@@ -65,7 +76,29 @@ class RemoteFace:
         answer: A = self._wire.read(kind, self._call(ReadAnswer(ended.id)))
         return answer
 
-    def _call(self, request: Asked[Any], *, dry_run: bool = False) -> tuple[int, bytes]:
+    def watch(self, job: str = "", last: str = "") -> Iterator[Update]:
+        """What changes, of a job or of all, as it happens and without end: first every job as it is now, or what came after the update
+        with the id `last`. Goes on after a connection that is lost; raises what the server raises, and Unavailable where it is gone."""
+        import httpx
+
+        path, tries = f"/jobs/{quote(job, safe='')}/stream" if job else "/stream", 0
+        while True:
+            try:
+                with self._wire.stream(path, last) as lines:
+                    tries = 0
+                    for update in updates(lines):
+                        last = update.id
+                        yield update
+            except httpx.TransportError as error:
+                if tries == len(PAUSES_S):
+                    raise unreachable(self._wire.url, error) from error
+            except Unavailable as error:
+                if error.code not in COMING_BACK or tries == len(PAUSES_S):
+                    raise
+            time.sleep(PAUSES_S[min(tries, len(PAUSES_S) - 1)])
+            tries += 1
+
+    def _call(self, request: Asked[Any], *, dry_run: bool = False, key: str = "") -> tuple[int, bytes]:
         """Status and body of the answer."""
         kind = type(request)
         query, body = _given(request, "query"), _given(request, "body")
@@ -73,7 +106,7 @@ class RemoteFace:
         if dry_run:
             (body if has_body else query)["dry_run"] = True
         at = path_of(kind.http.path, {part.name: getattr(request, part.name) for part in parts(kind, "path")})
-        return self._wire.call(kind.http.method, at, query=query, body=plain(body) if has_body else None)
+        return self._wire.call(kind.http.method, at, query=query, body=plain(body) if has_body else None, key=key)
 
 
 def _given(request: Asked[Any], place: str) -> dict[str, Any]:

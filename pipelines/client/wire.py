@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 from urllib.parse import quote
 
+from pipelines.client.updates import SILENT_S
 from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, from_json
 from pipelines.domain.events import ACTOR_HEADER
 from pipelines.storage.documents import decode, encode
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 3600.0
 """A comparison reads whole outputs before it answers."""
+PAUSES_S = (0.2, 0.8, 2.0, 4.0)
+"""A call whose connection is lost is sent again after each of these: nothing is done twice, for a change has a key."""
+KEY_HEADER = "idempotency-key"
+UNDER_WAY = b'"idempotency.under_way"'
+"""The code of the refusal of a call whose first sending is not answered yet."""
 PREFER = {"prefer": "respond-async"}
 """RFC 7240: what takes its time is answered with its operation."""
 
@@ -84,25 +92,47 @@ class Wire:
         except Corrupt as error:
             raise _strange(self.url, error.message) from error
 
-    def call(self, method: str, path: str, *, query: Mapping[str, Any], body: Any = None) -> tuple[int, bytes]:
-        """Status and body of the answer; raises the error that it says, or Unavailable. `body` None sends none."""
-        import httpx
-
-        headers = PREFER | ({ACTOR_HEADER: self.actor} if self.actor else {})
+    def call(self, method: str, path: str, *, query: Mapping[str, Any], body: Any = None, key: str = "") -> tuple[int, bytes]:
+        """Status and body of the answer; raises the error that it says, or Unavailable. `body` None sends none. What changes something has
+        a `key`, for a call whose connection is lost is sent again."""
+        headers = PREFER | ({ACTOR_HEADER: self.actor} if self.actor else {}) | ({KEY_HEADER: key} if key else {})
         if body is not None:
             headers |= {"content-type": "application/json"}
         content = None if body is None else encode(body)
-        try:
-            answer = self._http.request(method, path, params=query, content=content, headers=headers)
-        except httpx.HTTPError as error:
-            raise Unavailable(
-                "server.unreachable",
-                f"the server at {self.url} does not answer: {error}",
-                "See whether it still runs; when it is stopped, commands open the workspace themselves.",
-            ) from error
+        answer = self._answered(self._http.build_request(method, path, params=query, content=content, headers=headers))
         if answer.is_success:
             return answer.status_code, answer.content
         raise _refusal(answer.status_code, answer.content, self.url)
+
+    def _answered(self, request: httpx.Request) -> httpx.Response:
+        """The answer; once the connection was lost, also to the same request sent again. Unavailable where there is none."""
+        import httpx
+
+        was_lost = False
+        for pause_s in (*PAUSES_S, None):
+            try:
+                answer = self._http.send(request)
+            except httpx.HTTPError as error:
+                was_lost = was_lost or isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError))
+                if not was_lost or pause_s is None:
+                    raise unreachable(self.url, error) from error
+            else:
+                if pause_s is None or answer.status_code != 409 or UNDER_WAY not in answer.content:
+                    return answer
+            time.sleep(pause_s)
+        raise AssertionError("the last try answers or raises")
+
+    @contextmanager
+    def stream(self, path: str, last: str) -> Iterator[Iterator[str]]:
+        """The lines of the server-sent events at `path` that come after the place `last`; raises the error that the server says."""
+        import httpx
+
+        headers = {"accept": "text/event-stream"} | ({"last-event-id": last} if last else {})
+        patience = httpx.Timeout(SILENT_S, connect=CONNECT_SECONDS)
+        with self._http.stream("GET", path, headers=headers, timeout=patience) as answer:
+            if not answer.is_success:
+                raise _refusal(answer.status_code, answer.read(), self.url)
+            yield answer.iter_lines()
 
 
 def path_of(template: str, values: Mapping[str, Any]) -> str:
@@ -121,6 +151,14 @@ def _refusal(status: int, answer: bytes, url: str) -> TidemarkError:
         return from_json(cast(dict[str, Any], decode(dict, answer, "the answer")))
     except (Corrupt, KeyError, TypeError):
         return _strange(url, f"status {status}")
+
+
+def unreachable(url: str, error: Exception) -> Unavailable:
+    return Unavailable(
+        "server.unreachable",
+        f"the server at {url} does not answer: {error}",
+        "See whether it still runs; when it is stopped, commands open the workspace themselves.",
+    )
 
 
 def _strange(url: str, description: str) -> Unavailable:

@@ -135,6 +135,13 @@ STATUS_AND_EXIT_CODES: dict[str, tuple[int, int]] = {
 """Error group -> (HTTP status, exit code)."""
 
 
+def meaning(group: str) -> str:
+    """What a group of errors means: its error's docstring."""
+    if group == TidemarkError.group:
+        return "Something failed that was begun, or that nobody expected."
+    return (GROUPS[group].__doc__ or "").strip()
+
+
 def from_json(body: dict[str, Any]) -> TidemarkError:
     """The error that `as_json` described, in its own class."""
     error = body["error"]

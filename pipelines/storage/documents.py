@@ -28,6 +28,11 @@ def encode(value: Any) -> bytes:
     return _adapter(type(value)).dump_json(value, indent=1) + b"\n"
 
 
+def encode_line(value: Any) -> str:
+    """`value` as JSON in one line, without its end."""
+    return _adapter(type(value)).dump_json(value).decode()
+
+
 def plain(value: Any) -> Any:
     """`value` as dicts, lists and JSON scalars."""
     return _adapter(type(value)).dump_python(value, mode="json")

@@ -63,6 +63,10 @@ class Layout(CacheLayout):
         return self.root / "audit.jsonl"
 
     @property
+    def idempotency(self) -> Path:
+        return self.root / "idempotency"
+
+    @property
     def catalog_file(self) -> Path:
         return self.root / "catalog.duckdb"
 
@@ -196,13 +200,12 @@ class Layout(CacheLayout):
         yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.events_file)
         yield from self.root.glob(f"{self.catalog_file.name}*")
         yield from (self.versions, self.large_files, self.savepoints, self.homes, self.experiments, self.replays, self.bisections)
-        yield from (self.exports, self.restores, self.trash, self.sandbox, self.warm, self.readings.parent)
+        yield from (self.exports, self.restores, self.trash, self.sandbox, self.warm, self.readings.parent, self.idempotency)
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""
-        yield from (self.root, self.homes, self.exports, self.experiments, self.replays, self.bisections)
-        for pattern in ("*", "*/code", "*/code/**"):
-            yield from self.versions.glob(pattern)
+        yield from (self.root, self.homes, self.exports, self.experiments, self.replays, self.bisections, self.idempotency)
+        yield from (path for pattern in ("*", "*/code", "*/code/**") for path in self.versions.glob(pattern))
         for pattern in ("*", "*/runs/*"):
             yield from self.jobs.glob(pattern)
 

@@ -11,6 +11,8 @@ from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Un
 from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.texts import QUERY
 from pipelines.verbs.forget import JOB
+from pipelines.verbs.listing import Listed
+from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Works, named, option
 
 SQL = "One SELECT over the view 'output' ('state' with --over state): every row that it gives is wrong, none means that all is right."
@@ -69,13 +71,17 @@ class Bisect(Change[Bisection, BisectPlan]):
 
 
 @dataclass(frozen=True)
-class ListBisections(Question[Sequence[Bisection]]):
+class ListBisections(Listed, Question[Sequence[Bisection]]):
     """List bisections, newest first."""
+
+    job: str = option("Only those of this job.", "", metavar="JOB", filters=Filter("job"))
+    query: str = option("Only those of this query.", "", metavar="QUERY", filters=Filter("query"))
 
     call, topic = "bisections", "experiments"
     role = Role.VIEWER
     http = Http("GET", "/bisections")
     within = "bisections"
+    rows = Rows.of("id", "created_ms", "job", "took_ms")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines import verbs
 from pipelines.domain.access import Role
-from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, TidemarkError, meaning
 from pipelines.verbs.declaration import summary
 from pipelines.verbs.verb import Asked, Change
 
@@ -60,8 +60,8 @@ def roles(kinds: Sequence[type[Asked[Any]]]) -> str:
 
 def refusals(kinds: Sequence[type[Asked[Any]]]) -> str:
     """The table of groups of errors: HTTP status, exit code, what the group means, which calls may be refused so."""
-    groups = {**GROUPS, TidemarkError.group: TidemarkError}
-    rows = [(_code(group), *map(str, STATUS_AND_EXIT_CODES[group]), _meaning(groups[group]), _who(group, kinds)) for group in groups]
+    groups = (*GROUPS, TidemarkError.group)
+    rows = [(_code(group), *map(str, STATUS_AND_EXIT_CODES[group]), meaning(group), _who(group, kinds)) for group in groups]
     return _table(("group", "HTTP status", "exit code", "what it means", "which calls"), rows)
 
 
@@ -69,13 +69,6 @@ def calls_of(kind: type[Asked[Any]]) -> list[Call]:
     """The calls that reach a declaration."""
     paths = (kind.http, *kind.also)
     return [Call(kind.topic, http.method, http.path, http.status, http.name or kind.call, summary(kind)) for http in paths]
-
-
-def _meaning(error: type[TidemarkError]) -> str:
-    """The meaning of a group: its error's docstring, or a text for the base class."""
-    if error is TidemarkError:
-        return "Something failed that was begun, or that nobody expected."
-    return (error.__doc__ or "").strip()
 
 
 def _who(group: str, kinds: Sequence[type[Asked[Any]]]) -> str:

@@ -11,7 +11,9 @@ from pipelines.domain.errors import Conflict, Corrupt, Incompatible, NotFound, U
 from pipelines.domain.experiments import Comparison, Experiment, Tree
 from pipelines.domain.intervals import Interval
 from pipelines.domain.versions import Version
+from pipelines.verbs.listing import Listed
 from pipelines.verbs.revision import AGAIN
+from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.verb import Http, Question, Reads, argument, named, option
 
 ONE, OTHER = "Name of a job.", "Name of another job."
@@ -19,13 +21,17 @@ POINT = "A savepoint, a job (its present checkpoint), a run or a version."
 
 
 @dataclass(frozen=True)
-class ListExperiments(Question[Sequence[Experiment]]):
+class ListExperiments(Listed, Question[Sequence[Experiment]]):
     """List experiments, newest first."""
+
+    job: str = option("Only those with this job.", "", metavar="JOB", filters=Filter("jobs"))
+    savepoint: str = option("Only those of this savepoint.", "", metavar="SAVEPOINT", filters=Filter("savepoint"))
 
     call, topic = "experiments", "experiments"
     role = Role.VIEWER
     http = Http("GET", "/experiments")
     command = "experiments"
+    rows = Rows.of("id", "created_ms", "name", "savepoint")
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,11 @@ from pipelines.domain.jobs import JobDetail, JobSummary, LogChunk
 from pipelines.domain.logs import LogLevel, LogSearch
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
+from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import JOB
+from pipelines.verbs.listing import Listed
+from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.verb import Http, Question, Reads, named, option
 
 POINTS = "At most this many points."
@@ -21,14 +24,34 @@ MOST_POINTS = 10_000
 
 
 @dataclass(frozen=True)
-class ListJobs(Question[Sequence[JobSummary]]):
+class ListJobs(Listed, Question[Sequence[JobSummary]]):
     """List all jobs, worst first. Those that failed come first, then those that lag, then the others by name; each has its newest
     numbers."""
+
+    state: RunState | None = option("Only those whose newest run is so.", None, filters=Filter("state"))
+    parent: str = option("Only forks of this job.", "", metavar="JOB", filters=Filter("job.origin.job"))
 
     call, topic = "jobs", "jobs"
     role = Role.VIEWER
     http = Http("GET", "/jobs")
     command = "list"
+    rows = Rows.of(
+        "job.name",
+        *(
+            "state",
+            "lag_ms",
+            "input_rate",
+            "processed_rate",
+            "batch_ms_p50",
+            "batch_ms_p99",
+            "state_rows",
+            "state_bytes",
+            "checkpoint_bytes",
+        ),
+        *("last_progress_ms", "savepoints", "last_savepoint_ms", "restarts"),
+        name="job.name",
+        created_ms="job.created_ms",
+    )
 
 
 @dataclass(frozen=True)

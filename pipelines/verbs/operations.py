@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound
-from pipelines.domain.operations import Operation
-from pipelines.verbs.verb import Change, Http, Question, named, option
+from pipelines.domain.operations import Operation, OperationState
+from pipelines.verbs.listing import Listed
+from pipelines.verbs.rows import Filter, Rows
+from pipelines.verbs.verb import Change, Http, Question, Reads, named, option
 
 OPERATION = "Id of an operation."
 
 
 @dataclass(frozen=True)
-class ListOperations(Question[Sequence[Operation]]):
+class ListOperations(Listed, Question[Sequence[Operation]]):
     """List operations, newest first. They are stops, verifications, readings of state, exports, imports and copies, each with how far it
-    is."""
+    is; the newest hundred, if nothing else is asked for."""
 
     running: bool = option("Only running operations.", False)
+    state: OperationState | None = option("Only those that are so.", None, filters=Filter("state"))
+    kind: str = option("Only those of this kind: take, stop, verify, export, …", "", filters=Filter("kind"))
+    job: str = option("Only those about this job.", "", metavar="JOB", filters=Filter("job"))
+    subject: str = option("Only those that work on this: a savepoint's id, a URL.", "", filters=Filter("subject"))
+    from_ms: int | None = option(
+        "Not begun before: 2027-01-15T08:00, 08:00:30 (today) or -10m.",
+        None,
+        flag="--since",
+        metavar="TIME",
+        reads=Reads.MOMENT,
+        filters=Filter("created_ms", operator.ge),
+    )
+    to_ms: int | None = option(
+        "Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT, filters=Filter("created_ms", operator.le)
+    )
 
     call, topic = "operations", "operations"
     role = Role.VIEWER
     http = Http("GET", "/operations")
     command = "operations"
+    rows = Rows.of("id", "created_ms", "ended_ms", "kind", "job", "state")
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, Corrupt, Different, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, QueryName
-from pipelines.domain.replays import Replay
+from pipelines.domain.replays import Outcome, Replay
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.fork import SAVEPOINT
+from pipelines.verbs.listing import Listed
 from pipelines.verbs.revision import Revision
+from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Works, argument, named, option
 
 OUTSIDE = (
@@ -64,13 +66,18 @@ class RunReplay(Change[Replay, ReplayPlan], Revision):
 
 
 @dataclass(frozen=True)
-class ListReplays(Question[Sequence[Replay]]):
+class ListReplays(Listed, Question[Sequence[Replay]]):
     """List replays, newest first."""
+
+    job: str = option("Only those of this job's batches.", "", metavar="JOB", filters=Filter("job"))
+    outcome: Outcome | None = option("Only those that came to this.", None, filters=Filter("outcome"))
+    savepoint: str = option("Only those from this savepoint on.", "", metavar="SAVEPOINT", filters=Filter("savepoint"))
 
     call, topic = "replays", "experiments"
     role = Role.VIEWER
     http = Http("GET", "/replays")
     within = "replays"
+    rows = Rows.of("id", "created_ms", "job", "outcome", "took_ms")
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
-from pipelines.domain.savepoints import Manifest, Savepoint
-from pipelines.domain.trust import Verification
+from pipelines.domain.savepoints import Manifest, Reason, Savepoint
+from pipelines.domain.trust import Trust, Verification
 from pipelines.verbs.fork import SAVEPOINT
+from pipelines.verbs.listing import Listed
+from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.system import ONLY_JOB
-from pipelines.verbs.verb import Http, Question, Reads, argument, named
+from pipelines.verbs.verb import Http, Question, Reads, argument, named, option
 
 
 @dataclass(frozen=True)
-class ListSavepoints(Question[Sequence[Savepoint]]):
+class ListSavepoints(Listed, Question[Sequence[Savepoint]]):
     """List savepoints, newest first. Each has the best level of trust that it reached."""
 
     job: str = argument(ONLY_JOB, "")
+    trust: Trust | None = option("Only those that reached this level at best.", None, filters=Filter("trust"))
+    reason: Reason | None = option("Only those that were taken for this.", None, filters=Filter("reason"))
+    label: str = option("Only those with this label.", "", filters=Filter("label"))
+    version: str = option("Only those of this version.", "", filters=Filter("version"))
+    from_ms: int | None = option(
+        "Not taken before: 2027-01-15T08:00, 08:00:30 (today) or -10m.",
+        None,
+        flag="--since",
+        metavar="TIME",
+        reads=Reads.MOMENT,
+        filters=Filter("created_ms", operator.ge),
+    )
+    to_ms: int | None = option(
+        "Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT, filters=Filter("created_ms", operator.le)
+    )
 
     call, topic = "savepoints", "savepoints"
     role = Role.VIEWER
     http = Http("GET", "/savepoints")
     within = "savepoints"
+    rows = Rows.of("id", "created_ms", "job", "label", "reason", "trust", "bytes", "new_bytes", "took_ms", "best_before_ms")
 
 
 @dataclass(frozen=True)

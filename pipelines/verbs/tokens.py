@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from pipelines.domain.access import DAY_MS, USUAL_DAYS, Role, Token
 from pipelines.domain.errors import AlreadyExists, NotFound, Unavailable
+from pipelines.verbs.listing import Listed
+from pipelines.verbs.rows import Filter, Rows
+from pipelines.verbs.shown_once import ShownOnce
 from pipelines.verbs.verb import Change, Http, Question, Reads, argument, named, option
 
 NAME = "Name of a token."
@@ -49,7 +52,7 @@ def shown(token: Token) -> ShownToken:
 
 
 @dataclass(frozen=True)
-class CreateToken(Change[NewToken, TokenPlan]):
+class CreateToken(ShownOnce, Change[NewToken, TokenPlan]):
     """Create a named token. It is shown once: only its digest is kept. Events name whoever shows it by this name."""
 
     name: str = argument(NAME)
@@ -72,13 +75,16 @@ class CreateToken(Change[NewToken, TokenPlan]):
 
 
 @dataclass(frozen=True)
-class ListTokens(Question[Sequence[ShownToken]]):
+class ListTokens(Listed, Question[Sequence[ShownToken]]):
     """List the named tokens, with their roles and when they expire."""
+
+    for_role: Role | None = option("Only those of this role.", None, flag="--role", filters=Filter("role"))
 
     call, topic = "tokens", "system"
     role = Role.ADMIN
     http = Http("GET", "/tokens")
     command = "tokens"
+    rows = Rows.of("name", "name", "role", "created_ms", "expires_ms")
     refuses = (Unavailable,)
 
 

@@ -16,6 +16,7 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation
 from pipelines.domain.texts import Text
 from pipelines.verbs import limits
+from pipelines.verbs.rows import Filter
 
 A = TypeVar("A")
 Shown = TypeVar("Shown", covariant=True)
@@ -87,6 +88,7 @@ class Spelling:
     most: int | None
     text: Text
     """What kind of text it is, or its items are."""
+    filters: Filter | None = None
 
 
 def spelling(part: Field[Any]) -> Spelling:
@@ -121,12 +123,11 @@ def option(
     most: int | None = None,
     shell: Shell = Shell.OPTION,
     text: Text | None = None,
+    filters: Filter | None = None,
 ) -> Any:
     """A field that is an option. `flag` is `--name` unless it says otherwise (`--yes/--no` for a truth); bounds count in."""
-    spelt = Spelling(help, at, shell, flag, metavar, reads, least, most, text or TEXTS[reads])
-    if factory is not MISSING:
-        return field(default_factory=factory, metadata={"spelling": spelt})
-    return field(default=default, metadata={"spelling": spelt})
+    spelt = Spelling(help, at, shell, flag, metavar, reads, least, most, text or TEXTS[reads], filters)
+    return field(default=default, default_factory=factory, metadata={"spelling": spelt})
 
 
 @dataclass(frozen=True)

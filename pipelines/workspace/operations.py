@@ -18,6 +18,7 @@ from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.operations import Operation, OperationState, sound
 from pipelines.verbs.declaration import answer_type
+from pipelines.verbs.listing import MOST_ROWS
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.verb import Begun, Change, Works
 from pipelines.workspace import audit, outcomes
@@ -36,6 +37,7 @@ AT_ONCE_S = 0.8
 MOMENT_S = 0.05
 """Work that is always an operation may have ended within: what was done before is there at once."""
 PAUSE_S = 0.1
+USUAL_ROWS = 100
 
 
 def begin(context: Context, change: Change[Any, Any], works: Works, work: Callable[[Ticket], Any]) -> Begun[Any]:
@@ -168,7 +170,8 @@ def show(context: Context, question: ShowOperation) -> Operation:
 @answers(ListOperations)
 def newest_first(context: Context, question: ListOperations) -> Sequence[Operation]:
     with context.catalog.reading() as reader:
-        listed = operation_rows.running(reader)[::-1] if question.running else operation_rows.newest(reader)
+        most = MOST_ROWS if question.is_narrowed else USUAL_ROWS
+        listed = operation_rows.running(reader)[::-1] if question.running else operation_rows.newest(reader, most)
     return [_now(context, operation) for operation in listed]
 
 

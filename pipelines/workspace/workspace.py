@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from pipelines.domain.audit import Call
 from pipelines.storage.layout import Layout
+from pipelines.verbs.listing import Listed, page
 from pipelines.verbs.verb import Begun, Change, Question
 from pipelines.workspace import audit, checksums, doers, home_completion, operations, runtimes
 from pipelines.workspace.context import Context
@@ -76,7 +78,7 @@ class Workspace:
 
     def ask(self, question: Question[A]) -> A:
         answer: A = doers.answerer(type(question))(self.context, question)
-        return answer
+        return cast(A, page(question, cast(Sequence[Any], answer))) if isinstance(question, Listed) else answer
 
     def plan(self, change: Change[A, P]) -> P:
         planned = doers.planner(type(change))(self.context, change)

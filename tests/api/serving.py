@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipelines import verbs
 from pipelines.api.app import create_api
+from pipelines.api.feed import Feed
 from pipelines.domain.access import CALLER, OWNER
 from pipelines.storage.layout import Layout
 from pipelines.verbs.face import Face
@@ -39,6 +40,7 @@ def serving(face: Face, layout: Layout | None = None) -> Iterator[str]:
     idle = _IDLE[verbs.every()]
     api = idle.pop() if idle else create_api(face)
     api.state.face, api.state.layout = face, layout or getattr(face, "layout", None)
+    api.state.feed = Feed(lambda: face, None)
     listening = socket.create_server(("127.0.0.1", 0))
     mounted = as_owner(Starlette(routes=[Mount("/api", api), Route("/flink/v1/{path:path}", api)]))
     server = uvicorn.Server(uvicorn.Config(mounted, ws="none", lifespan="off", log_config=None))

@@ -12,8 +12,8 @@ from pipelines import verbs
 from pipelines.api.app import create_api
 from tests.faces import FakeFace
 
-BY_HAND = {"ping", "dispose"}
-"""Routes that are no declaration: who answers, and one savepoint disposed of by its own address."""
+BY_HAND = {"ping", "dispose", "stream", "job_stream"}
+"""Routes that are no declaration: who answers, one savepoint disposed of by its own address, and what has no end."""
 
 
 @cache
@@ -43,11 +43,12 @@ def test_every_route_is_described() -> None:
 def test_every_refusal_has_the_one_body_and_every_answer_a_model() -> None:
     for name, (_, _, one) in operations().items():
         for status, response in one["responses"].items():
-            schema = response.get("content", {}).get("application/json", {}).get("schema")
+            content = response.get("content", {})
             if status >= "400":
-                assert schema == {"$ref": "#/components/schemas/ErrorBody"}, (name, status)
+                assert content == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}, (name, status)
             else:
-                assert schema or status == "204", (name, status)
+                events = content.get("text/event-stream", {}).get("itemSchema")
+                assert events or content.get("application/json", {}).get("schema") or status == "204", (name, status)
 
 
 def test_every_tag_is_described() -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from pipelines.domain.disposals import DisposeOutcome
-from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, refusal
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, meaning, refusal
 from pipelines.storage.documents import plain
 from pipelines.storage.layout import Layout
 from pipelines.verbs.dispose import Dispose
@@ -273,7 +273,31 @@ def test_each_group_has_its_status(client: httpx.Client, face: FakeFace, group: 
 
     face.refuses(ListJobs, error)
     answer = client.get("/v1/jobs")
-    assert (answer.status_code, answer.json()) == (STATUS_AND_EXIT_CODES[group][0], error.as_json())
+    status = STATUS_AND_EXIT_CODES[group][0]
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    kind = f"/api/problems#{group}"
+    problem = {"type": kind, "title": meaning(group), "status": status, "detail": "a message", "instance": "/api/v1/jobs"}
+    assert answer.json() == {**problem, **error.as_json()}
+
+
+def test_the_type_of_a_problem_is_a_place_that_says_what_it_means(client: httpx.Client) -> None:
+    for path in ("/v1/jobs/nobody", "/v1/nothing", "/v1/audit?limit=0"):
+        answer = client.get(path)
+        place, _, anchor = answer.json()["type"].partition("#")
+        page = client.get(httpx.URL(answer.url).join(place))
+        assert page.status_code == 200
+        assert f'<tr id="{anchor}">' in page.text and answer.json()["title"] in page.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "content", "status"),
+    [("GET", "/v1/none", None, 404), ("PUT", "/v1/jobs", None, 405), ("POST", "/v1/jobs", b"{", 422), ("POST", "/v1/jobs", b"", 422)],
+)
+def test_what_reaches_no_route_is_a_problem_too(client: httpx.Client, method: str, path: str, content: bytes | None, status: int) -> None:
+    answer = client.request(method, path, content=content, headers={"content-type": "application/json"})
+    body = answer.json()
+    assert (answer.status_code, answer.headers["content-type"], body["status"]) == (status, "application/problem+json", status)
+    assert body["instance"] == f"/api{path}" and body["detail"] == body["error"]["message"]
 
 
 def test_what_nobody_expected_is_logged_with_its_traceback(client: httpx.Client, face: FakeFace, caplog: pytest.LogCaptureFixture) -> None:
@@ -296,3 +320,31 @@ def test_a_call_says_who_it_is_by(client: httpx.Client, face: FakeFace, header: 
 def test_a_name_that_is_no_name_is_refused(client: httpx.Client) -> None:
     answer = client.get("/v1/jobs", headers={"X-Tidemark-Actor": "x" * 61})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "actor.invalid")
+
+
+@pytest.mark.parametrize("query", ["", "sort=-name", "sort=created_ms", "state=failed"])
+@pytest.mark.parametrize("limit", [1, 3])
+def test_a_list_is_followed_page_by_page(client: httpx.Client, query: str, limit: int) -> None:
+    url, names = f"/v1/jobs?limit={limit}&{query}", []
+    while url:
+        answer = client.get(url)
+        assert answer.status_code == 200 and len(answer.json()) <= limit
+        names += [row["job"]["name"] for row in answer.json()]
+        url = answer.links.get("next", {}).get("url", "")
+    assert names == [row["job"]["name"] for row in client.get(f"/v1/jobs?{query}").json()]
+    assert "Link" not in client.get(f"/v1/jobs?{query}").headers
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("sort=colour", "list.sort"),
+        ("after=x", "list.after"),
+        ("limit=-1", "request.invalid"),
+        ("limit=10001", "request.invalid"),
+        ("state=x", "request.invalid"),
+    ],
+)
+def test_what_a_list_cannot_be_asked_for_is_refused(client: httpx.Client, query: str, code: str) -> None:
+    answer = client.get(f"/v1/jobs?{query}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, code)

@@ -53,6 +53,7 @@ def forked(server: Server, savepoint: str, name: str, batch: int) -> float:
 
 def warmed(server: Server) -> None:
     pool = server.face.context.sparks
+    pool.open(server.face.layout.warm, warm.USUAL)
     pool.drivers = 1
     pool.expect(OWN, DEFAULT, {})
     until(lambda: any(process.is_warm for process in pool.processes()))

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from pipelines import verbs
+from pipelines.api import feed
 from pipelines.api.app import create_api
+from pipelines.client import remote as client_remote
+from pipelines.client import wire
 from pipelines.client.remote import RemoteFace
-from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, Unavailable
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, NotFound, TidemarkError, Unavailable
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.operators import Waiting
+from pipelines.domain.runs import RunState
 from pipelines.domain.trust import Trust
+from pipelines.domain.updates import UpdateKind
 from pipelines.storage.documents import plain
+from pipelines.storage.layout import Layout
 from pipelines.verbs.experiments import ShowTree, ShowVersion
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import Face, do
+from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.operations import CancelOperation, ReadAnswer
 from pipelines.verbs.savepoints import ShowSavepoint
@@ -32,6 +42,7 @@ from tests import samples
 from tests.api.serving import serving
 from tests.faces import FakeFace
 from tests.verbs.requests import EVERY, FIRST, JOB
+from tests.waiting import until
 
 
 def after_another(face: Face) -> Asked[Any]:
@@ -150,7 +161,7 @@ def test_every_route_is_reached(face: FakeFace, remote: RemoteFace, recording: R
     }
     every = {route["operationId"] for methods in described.values() for route in methods.values()}
     of_job = {"job_events", "job_schedule", "set_job_schedule", "job_alerts", "set_job_alert"}
-    assert every - reached == {"ping", "verify", "dispose", *of_job}
+    assert every - reached == {"ping", "verify", "dispose", "stream", "job_stream", *of_job}
 
 
 def test_what_takes_its_time_is_followed_by_its_operation(face: FakeFace, remote: RemoteFace) -> None:
@@ -210,4 +221,109 @@ def test_no_answer_is_unavailable() -> None:
     remote = RemoteFace(url)
     with pytest.raises(Unavailable) as raised:
         remote.ask(ListJobs())
+    assert raised.value.code == "server.unreachable"
+
+
+class Losing(httpx.HTTPTransport):
+    """A transport that loses the answers of the first calls, after the server has given them."""
+
+    def __init__(self, losses: int, error: type[httpx.TransportError] = httpx.ReadError) -> None:
+        super().__init__(verify=False)
+        self.losses, self.error = losses, error
+        self.keys: list[str] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.keys.append(request.headers.get("idempotency-key", ""))
+        answer = super().handle_request(request)
+        if len(self.keys) <= self.losses:
+            answer.read()
+            raise self.error("the line is cut")
+        return answer
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "PAUSES_S", (0.0,) * 4)
+    monkeypatch.setattr(client_remote, "PAUSES_S", (0.0,) * 4)
+
+
+@pytest.mark.parametrize("error", [httpx.ReadError, httpx.RemoteProtocolError])
+def test_a_change_whose_answer_is_lost_is_done_once(
+    face: FakeFace, tmp_path: Path, at_once: None, error: type[httpx.TransportError]
+) -> None:
+    face.answers(Take, lambda change: face.saved(change.job))
+    transport = Losing(3, error)
+    with (
+        serving(face, Layout(tmp_path)) as url,
+        closing(RemoteFace(url, transport=transport)) as cut,
+        closing(RemoteFace(url)) as whole,
+    ):
+        first, second = do(cut, Take(JOB)), do(whole, Take(JOB))
+    assert len(set(transport.keys)) == 1 and len(transport.keys) == 4 and transport.keys[0]
+    assert face.begun == [Take(JOB), Take(JOB)]
+    assert first.id != second.id and first.id in face.savepoints_by_id
+
+
+def test_a_question_whose_answer_is_lost_is_asked_again(served: tuple[FakeFace, str], face: FakeFace, at_once: None) -> None:
+    transport = Losing(1)
+    with closing(RemoteFace(served[1], transport=transport)) as remote:
+        assert remote.ask(ListJobs()) == tuple(face.ask(ListJobs()))
+    assert transport.keys == ["", ""]
+
+
+def test_a_line_that_is_always_cut_is_unavailable(served: tuple[FakeFace, str], at_once: None) -> None:
+    transport = Losing(100)
+    with closing(RemoteFace(served[1], transport=transport)) as remote, pytest.raises(Unavailable) as raised:
+        remote.ask(ListJobs())
+    assert (raised.value.code, len(transport.keys)) == ("server.unreachable", 5)
+
+
+def test_what_is_still_under_way_is_asked_for_again(at_once: None) -> None:
+    waits = Conflict("idempotency.under_way", "It is under way", "Try again.")
+    answers = iter([httpx.Response(409, json=waits.as_json())] * 2 + [httpx.Response(204)])
+    remote = RemoteFace("http://x", transport=httpx.MockTransport(lambda request: next(answers)))
+    assert do(remote, Forget(JOB)) is None
+
+
+def test_what_changes_is_watched(face: FakeFace, remote: RemoteFace) -> None:
+    watched = remote.watch()
+    first = [next(watched) for _ in face.ask(ListJobs())]
+    assert {update.job: update.value for update in first} == {row.job.name: row for row in face.ask(ListJobs())}
+    face.ended("clicks")
+    changed = next(watched)
+    assert (changed.kind, changed.job, changed.value.state) == (UpdateKind.JOB, "clicks", RunState.STOPPED)  # type: ignore[union-attr]
+    watched.close()  # type: ignore[attr-defined]
+
+
+def test_a_watch_goes_on_where_it_was_when_the_stream_ends(
+    served: tuple[FakeFace, str], face: FakeFace, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "LONGEST_S", 0.2)
+    transport = Losing(0)
+    with closing(RemoteFace(served[1], transport=transport)) as remote, ThreadPoolExecutor(1) as threads:
+        watched = remote.watch("clicks")
+        assert next(watched).job == "clicks"
+        changed = threads.submit(next, watched)
+        until(lambda: len(transport.keys) > 2)
+        face.ended("clicks")
+        assert changed.result().value.state is RunState.STOPPED  # type: ignore[union-attr]
+        watched.close()  # type: ignore[attr-defined]
+
+
+def test_a_change_with_a_key_of_its_own_is_done_once_by_all_who_send_it(face: FakeFace, tmp_path: Path) -> None:
+    face.answers(Take, lambda change: face.saved(change.job))
+    with serving(face, Layout(tmp_path)) as url:
+        for _ in range(2):
+            with closing(RemoteFace(url)) as remote:
+                remote.answer(remote.begin(Take(JOB), key="nightly"))
+    assert face.begun == [Take(JOB)]
+
+
+def test_a_watch_of_what_is_not_there_and_of_no_server_is_refused(remote: RemoteFace, at_once: None) -> None:
+    with pytest.raises(NotFound):
+        next(remote.watch("nobody"))
+    with serving(FakeFace()) as url:
+        pass
+    with closing(RemoteFace(url)) as alone, pytest.raises(Unavailable) as raised:
+        next(alone.watch())
     assert raised.value.code == "server.unreachable"

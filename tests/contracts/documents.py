@@ -21,7 +21,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from typer.models import ArgumentInfo
 
 from pipelines import verbs
-from pipelines.api import metrics, server
+from pipelines.api import metrics, server, stream
 from pipelines.cli import additions, commands
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.verbs import docs
@@ -159,7 +159,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 # calls
 def _calls_by_hand() -> Iterator[docs.Call]:
-    for route in server.router.routes:
+    for route in (*server.router.routes, *stream.router.routes):
         known: Any = route
         for method in sorted(known.methods):
             path, status = known.path.replace(":path", ""), known.status_code or 200

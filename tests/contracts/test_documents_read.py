@@ -22,6 +22,7 @@ from pipelines.domain.bisections import Bisection
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.holdings import Holdings
 from pipelines.domain.homes import Home, HomeSettings
+from pipelines.domain.idempotency import KeptCall
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
 from pipelines.domain.masters import Cluster
@@ -76,6 +77,7 @@ DECODED = [
     ImportRecord,
     Installed,
     Job,
+    KeptCall,
     KeptPlans,
     KeptVerdict,
     Listing,

@@ -25,7 +25,9 @@ FRAME = {"ListOperations", "ShowOperation", "CancelOperation", "ReadAnswer"}
 ENGINE = {
     "pipelines/api/flink.py": {"Dispose", "ListJobs", "ListSavepoints", "ShowSavepoint", "Stop", "Take"},
     "pipelines/api/metrics.py": {"ListJobs", "ShowHealth"},
+    "pipelines/api/looking.py": {"ListEvents", "ListJobs"},
     "pipelines/api/server.py": {"Dispose"},
+    "pipelines/api/stream.py": {"ListEvents", "ShowJob"},
     "pipelines/catalog/events.py": {"ListEvents"},
     "pipelines/catalog/state_worker.py": {"QueryState", "QueryStateDifference"},
     "pipelines/catalog/states.py": {"QueryState", "QueryStateDifference"},
@@ -33,7 +35,7 @@ ENGINE = {
     "dashboard/session.py": {"ListSavepoints", "ShowSpace"},
 }
 """Files elsewhere that are a part of a verb: an older path of REST, its SQL, what a start of the server does, what pages share, what
-Prometheus scrapes, what Flink's client asks."""
+Prometheus scrapes, what Flink's client asks, what a stream tells."""
 ONLY_REST = {
     "event_series",
     "experiment",

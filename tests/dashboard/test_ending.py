@@ -1,4 +1,4 @@
-"""A server that is told to end in the middle of an import, as a user starts and ends it: at once, and nothing half-done stays."""
+"""A server that is told to end in the middle of an import, or while somebody listens: at once, and nothing half-done stays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import signal
 import time
 from pathlib import Path
 
+import httpx
 import psutil
 
+from pipelines.client.wire import bearer
 from pipelines.domain.operations import OperationState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import layout
@@ -67,3 +69,14 @@ def test_an_import_is_broken_off_by_ctrl_c(tmp_path: Path) -> None:
     assert ended.state is not OperationState.DONE
     assert house.face.ask(ListSavepoints()) == [] and list(shelf.iterdir()) == []
     house.face.close()
+
+
+def test_a_stream_ends_whole_with_its_server(tmp_path: Path) -> None:
+    """One that the server had to cut off would be an error of its reader."""
+    with served(tmp_path / "ws", tmp_path / "log") as server:
+        serving = psutil.Process(json.loads((server.workspace / "server.json").read_text())["pid"])
+        with httpx.stream("GET", f"{server.url}/api/v1/stream", headers=bearer(server.token), timeout=60) as stream:
+            assert stream.status_code == 200
+            serving.send_signal(signal.SIGTERM)
+            assert [line for line in stream.iter_lines() if line and not line.startswith(":")] == []
+        until(lambda: not serving.is_running() or serving.status() == psutil.STATUS_ZOMBIE, 60)

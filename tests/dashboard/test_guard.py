@@ -64,8 +64,8 @@ def test_own_names_are_let_in(host: str) -> None:
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8501", "", "[::1"])
 def test_foreign_names_are_refused(host: str) -> None:
     answer = ask(host=host)
-    assert answer.status_code == 421
-    assert answer.json()["error"]["code"] == "server.foreign_host"
+    assert (answer.status_code, answer.headers["content-type"]) == (421, "application/problem+json")
+    assert (answer.json()["error"]["code"], answer.json()["status"]) == ("server.foreign_host", 421)
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:9999", "http://localhost:8501", "null"])

@@ -108,6 +108,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def warm_up(server: Server) -> int:
     """The pid of a process that waits, warm: the next job begins in it."""
     pool = server.face.context.sparks
+    pool.open(server.face.layout.warm, warm.USUAL)
     pool.drivers = 1
     pool.expect(OWN, "local[2]", {})
     until(lambda: any(process.is_warm for process in pool.processes()))

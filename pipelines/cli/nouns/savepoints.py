@@ -9,14 +9,16 @@ import typer
 
 from pipelines.cli import output, progress
 from pipelines.cli.additions import command, excludes, shows
-from pipelines.cli.nouns import holdings, trust
+from pipelines.cli.nouns import holdings
+from pipelines.cli.nouns import trust as trusted
 from pipelines.cli.nouns.annotations import annotation
 from pipelines.cli.session import Here
 from pipelines.domain import replay
 from pipelines.domain.operations import Amount
-from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.space import Space
-from pipelines.domain.trust import Verification
+from pipelines.domain.trust import Trust, Verification
+from pipelines.verbs.listing import MOST_ROWS, spelling_of
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
@@ -42,9 +44,14 @@ def savepoints(
     sizes: Annotated[
         bool, typer.Option("--sizes", help="What each takes in full, frees when disposed of, and shares; and all together.")
     ] = False,
+    trust: Annotated[Trust | None, typer.Option(help="Only those that reached this level at best.", show_default=False)] = None,
+    reason: Annotated[Reason | None, typer.Option(help="Only those that were taken for this.", show_default=False)] = None,
+    label: Annotated[str, typer.Option(help="Only those with this label.", show_default=False)] = "",
+    sort: Annotated[str, typer.Option(metavar="FIELD", help=spelling_of("sort").help, show_default=False)] = "",
+    limit: Annotated[int, typer.Option(min=0, max=MOST_ROWS, help=spelling_of("limit").help, show_default=False)] = 0,
 ) -> None:
     """List savepoints, newest first. Each has the best level of trust that it reached."""
-    listed = here.face.ask(ListSavepoints(job))
+    listed = here.face.ask(ListSavepoints(job, trust, reason, label, sort=sort, limit=limit))
     if sizes:
         with progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
             show(Amount("measuring", len(listed), unit="savepoints"))
@@ -72,7 +79,7 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
             else []
         ),
         *annotation(savepoint, now_ms),
-        *trust.pairs(savepoint, now_ms),
+        *trusted.pairs(savepoint, now_ms),
         *holdings.pairs(savepoint, now_ms),
         ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
         ("added when taken", formats.size(savepoint.new_bytes)),
@@ -93,7 +100,7 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
     ]
     queries = output.Table(("QUERY", "BATCH>", "WATERMARK", "STATE", "SINK", "SIZE>"), rows)
     proof = verification.proof if verification else None
-    return "\n\n".join([output.details(pairs), queries.plain(), *([trust.proof_text(proof)] if proof else [])])
+    return "\n\n".join([output.details(pairs), queries.plain(), *([trusted.proof_text(proof)] if proof else [])])
 
 
 def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
