@@ -17,7 +17,7 @@ from typing import Any
 
 from pipelines.sandbox import gateway, temporary
 from pipelines.sandbox.classes import SUBMIT_OPTIONS, quoted
-from pipelines.sandbox.processes import MARK
+from pipelines.sandbox.requests import MARK
 from tests.kept_jvms.jvm import BYTES, GIVEN_BACK, SOCKET, Jvm, said
 
 THEIRS = (*gateway.WORKERS, *gateway.PYTHON, MARK, "PYTEST_CURRENT_TEST")

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from pipelines.sandbox import environment, gateway
-from pipelines.sandbox.processes import MARK
+from pipelines.sandbox.requests import MARK
 from tests.kept_jvms.keeper import Keeper
 from tests.waiting import until
 

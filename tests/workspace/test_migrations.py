@@ -19,7 +19,7 @@ from pipelines.domain.migrations import COLUMNS, Becomes
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.verdicts import Outcome, Part
-from pipelines.sandbox.processes import MARK
+from pipelines.sandbox.requests import MARK
 from pipelines.verbs.check import Check
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
