@@ -17,8 +17,8 @@ from pipelines.domain.experiments import BatchRow, Comparison, Health, OutputOve
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.jobs import Job, JobSummary, Origin, QuerySeen, Run
-from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.observed import Observed, ObservedNow
+from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen, Waiting
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore

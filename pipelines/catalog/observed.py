@@ -1,4 +1,4 @@
-"""What jobs observe of their batches (`df.observe`), as the catalog keeps it beside a batch: a list of structs, NULL where there is none."""
+"""What jobs observe of their batches (`df.observe`), as the catalog keeps it beside a batch: a list of structs, or NULL."""
 
 from __future__ import annotations
 

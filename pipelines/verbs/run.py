@@ -57,8 +57,8 @@ class RunScript(Change[Run, RunPlan], Revision):
     name: str = option("Name of the job; the script's file name if not given.")
     conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)
     spark_metrics: tuple[str, ...] = option(
-        f"Where Spark itself sends its metrics: {PRESETS}; {AGAIN}. It becomes confs of the job.", (), flag="--spark-metrics", metavar="SINK"
-    )
+        f"Where Spark itself sends its metrics: {PRESETS}; {AGAIN}. It becomes confs of the job.", (), metavar="SINK"
+    )  # fmt: skip
     master: str = option("Spark master that the job runs on.", masters.DEFAULT)
     python: str = option("Interpreter whose PySpark runs it; Tidemark's own if not given.", "", flag="--runtime", metavar="PYTHON")
     java_home: str = option(f"{JAVA}.", "", metavar="DIR")

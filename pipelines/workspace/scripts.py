@@ -53,7 +53,7 @@ def _fork(context: Context, change: RunScript) -> Fork:
 
 
 def _confs(change: RunScript) -> dict[str, str]:
-    """The confs of its presets of Spark's metrics, over which those that are given stand. Invalid (`spark_metrics.folder`) for one of a folder
+    """The confs of its presets of Spark's metrics; those that are given stand before them. Invalid (`spark_metrics.folder`) for a folder
     that is not there: Spark would only complain in the log."""
     for preset in change.spark_metrics:
         folder = spark_metrics.folder(preset)

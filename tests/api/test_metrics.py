@@ -85,7 +85,8 @@ def test_what_a_job_observes_has_its_query_and_name_as_labels(client: httpx.Clie
     numbers = (ObservedNow("counts", name, 2.5), ObservedNow("more", name, -1e38))
     face.answers(ListJobs(), [replace(job, observed=numbers)])
     found = scraped(client)
-    assert [of(found, "job_observed", job=job.job.name, query=query, metric=name) for query in ("counts", "more", "no")] == [2.5, -1e38, None]
+    values = [of(found, "job_observed", job=job.job.name, query=query, metric=name) for query in ("counts", "more", "no")]
+    assert values == [2.5, -1e38, None]
     assert sum(metric == "tidemark_job_observed" for metric, _ in found) == 2
 
 

@@ -50,7 +50,8 @@ def test_the_day_before_stands_beside() -> None:
 
 
 def test_two_jobs_lie_over_each_other_and_what_both_have_comes_first() -> None:
-    charts = observed_overlays(("A", "B"), [series(line("a.only", 1, 2), line("c.n", 3, 4)), series(line("c.n", 5, 6), line("b.only", 7, 8))])
+    a, b = series(line("a.only", 1, 2), line("c.n", 3, 4)), series(line("c.n", 5, 6), line("b.only", 7, 8))
+    charts = observed_overlays(("A", "B"), [a, b])
     assert [(chart.title, legend(chart)) for chart in charts.values()] == [
         ("c.n", {"A": "4", "B": "6"}), ("a.only", {"A": "2", "B": "–"}), ("b.only", {"A": "–", "B": "8"}),
     ]  # fmt: skip
