@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.catalog import batches, jobs, progress, runs, series, summaries
 from pipelines.catalog.connection import Catalog
+from pipelines.domain.errors import Corrupt
 from pipelines.domain.observed import LONGEST_NAME, MOST, Observed, ObservedNow, metric_name, read_observed
 from pipelines.domain.progress import read_progress
 from pipelines.workspace import json_lines
@@ -70,7 +71,7 @@ def test_names_are_bounded_and_have_one_line() -> None:
 
 @pytest.mark.parametrize("observations", [[1], {"checks": [1]}, {"checks": 3}, "text"])
 def test_what_spark_does_not_write_is_a_malformed_line(observations: Any) -> None:
-    with pytest.raises(json_lines.Corrupt):
+    with pytest.raises(Corrupt):
         json_lines.progress(json.dumps({**EVENT, "observedMetrics": observations}).encode())
 
 

@@ -16,6 +16,7 @@ from pipelines.catalog import batches, jobs, progress, runs, series, summaries
 from pipelines.catalog.opening import open_catalog
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.observed import ObservedNow
+from pipelines.domain.progress import Progress
 from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.spark_metrics import SINKS, confs
 from pipelines.workspace import json_lines
@@ -66,7 +67,7 @@ def expected(file: int) -> dict[str, float]:
     return {"rows": len(known), "bad_rows": bad, "pages": sum(known), "mean": sum(known) / len(known), "whole": 1.0}
 
 
-def told(driver: Driver, of: RunId) -> Iterator[tuple[JobName, RunId, progress.Progress, str]]:
+def told(driver: Driver, of: RunId) -> Iterator[tuple[JobName, RunId, Progress, str]]:
     for line in (driver.folder / PROGRESS_FILE).read_bytes().splitlines():
         yield JOB, of, *json_lines.progress(line)
 

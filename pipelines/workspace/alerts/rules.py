@@ -98,8 +98,8 @@ def _check(context: Context, rule: Rule) -> None:
     wanted = condition(rule)
     if wanted.figure and not wanted.observed and wanted.figure not in ALERTABLE:
         own = f"of the job's own numbers '{OBSERVED}NAME.COLUMN'"
-        known = f"Figures are {', '.join(ALERTABLE)}, and {own}; `/metrics` has {METRIC} before them."
-        raise Invalid("alert.when", f"There is no figure {wanted.figure!r}", known)
+        hint = f"Figures are {', '.join(ALERTABLE)}, and {own}; `/metrics` has {METRIC} before them."
+        raise Invalid("alert.when", f"There is no figure {wanted.figure!r}", hint)
     if max(rule.for_ms, rule.clear_for_ms, rule.repeat_ms) > LONGEST_MS:
         raise Invalid("alert.longest", "No time of an alert is longer than 366 days", "Give a shorter one.")
     known = {channel.name for channel in context.files.alert_settings().channels}
