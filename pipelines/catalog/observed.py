@@ -8,13 +8,16 @@ from typing import Any
 
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.operators import offsets
+from pipelines.catalog.tables import row
 from pipelines.domain.observed import MOST, Observed, ObservedNow, ObservedSeries
 from pipelines.domain.progress import Progress
 
 OBSERVED = "observed"
 _KEPT_A_BUCKET = 3
 
-# Of each number the names that are newest, as many as a batch has at most. Where a number has too many points, of each bucket of time
+_ANY = "SELECT 1 FROM progress WHERE job = $job AND at_ms BETWEEN $begin AND $end AND observed IS NOT NULL LIMIT 1"
+
+# The names that are newest, as many as a batch has at most. Where a number has too many points, of each bucket of time
 # stay its greatest, its least and its last: one bad batch in a day is seen. A batch that ran again counts once.
 _OVER_TIME = """
 WITH told AS (
@@ -79,6 +82,8 @@ def now(cells: Sequence[Mapping[str, Any]] | None) -> tuple[ObservedNow, ...]:
 
 def over_time(reader: Reader, of: Mapping[str, Any], points: int, *, moment: str, newest: str) -> tuple[ObservedSeries, ...]:
     """Each number of a job over the batches that a series is of (`of`: job, query, begin and end), at most `points` of it."""
+    if row(reader, _ANY, {name: of[name] for name in ("job", "begin", "end")}) is None:
+        return ()  # planning the other one takes longer
     sizes = {"points": points, "buckets": points // _KEPT_A_BUCKET, "most": MOST}
     lines: defaultdict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for query, name, at_ms, value in reader.execute(_OVER_TIME.format(moment=moment, newest=newest), {**of, **sizes}).fetchall():
