@@ -8,6 +8,7 @@ from pipelines.domain.observed import Observed, ObservedNow
 from pipelines.words import formats
 
 MOST_CHARACTERS = 80
+MOST_NUMBERS = 10
 
 
 def number(value: float | None) -> str:
@@ -27,9 +28,11 @@ def briefly(values: Sequence[Observed]) -> str:
 
 
 def now(numbers: Sequence[ObservedNow]) -> str:
-    """`checks.bad_rows 3; checks.mean 0.5`: all of the newest batches, with their queries where these are several."""
+    """`checks.bad_rows 3; checks.mean 0.5`: of the newest batches, with their queries where these are several; how many more there are."""
     several = len({one.query for one in numbers}) > 1
-    return "; ".join(f"{titled(one.query, one.name, several=several)} {number(one.value)}" for one in numbers) or formats.MISSING
+    shown = [f"{titled(one.query, one.name, several=several)} {number(one.value)}" for one in numbers[:MOST_NUMBERS]]
+    more = [f"and {len(numbers) - MOST_NUMBERS} more"] if len(numbers) > MOST_NUMBERS else []
+    return "; ".join([*shown, *more]) or formats.MISSING
 
 
 def titled(query: str, name: str, *, several: bool) -> str:
