@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -144,8 +145,9 @@ def _change(rule: Rule | None, typed: dict[str, Any]) -> SetAlert | None:
 
 
 def _threshold(when: str) -> str:
-    """The value that a rule is compared with; empty for a finding."""
-    return when.rpartition(">" if ">" in when else "<")[2].lstrip("=").strip() if ">" in when or "<" in when else ""
+    """The value that a rule is compared with, which is behind its last sign; empty for a finding."""
+    *before, limit = re.split("[<>]=?", when)
+    return limit.strip() if before else ""
 
 
 def _read(make: Callable[[], C | None]) -> C | None:
